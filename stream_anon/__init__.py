@@ -1,0 +1,1 @@
+"""k-anonymity where the data flows: Kafka in, k-anonymous Kafka out."""

@@ -1,0 +1,1 @@
+"""One room per outside thing; rooms do not know each other."""

@@ -1,0 +1,1 @@
+"""CSV and JSON Lines files, policy and hierarchy files."""

@@ -1,0 +1,1 @@
+"""JSON: bytes to coded batches, releases to bytes."""

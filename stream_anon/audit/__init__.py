@@ -1,0 +1,1 @@
+"""Re-check releases against their certificates, without the engine."""

@@ -1,0 +1,1 @@
+"""How local classes form: partitioners behind one protocol."""

@@ -1,0 +1,1 @@
+"""The one state machine: coded batches and time in, releases out."""

@@ -1,0 +1,85 @@
+"""The exceptions of stream_anon.
+
+::
+
+    StreamAnonError
+    ├── SettingsError        a setting or a policy is wrong; names the key and what is allowed
+    │   └── HierarchyError   a generalization hierarchy is not a tree over its leaves
+    ├── InputError           a file or a stream cannot be read; names the place
+    ├── Unfit                a value does not fit its attribute; names the reason, never the value
+    └── BrokerError          Kafka is away, refuses, or holds what must not be there
+        ├── TopicError       a topic is missing or not set up as it must be
+        ├── OwnershipLost    another worker owns the partitions now: nothing was published
+        ├── OutcomeUnknown   a transaction broke off; the stable offsets tell how it ended
+        └── RewoundError     the committed offset lies below the ledger
+
+No message holds a person's value: errors say where (topic, partition, offset, attribute), never who or what.
+"""
+
+from __future__ import annotations
+
+
+class StreamAnonError(Exception):
+    """The root of every error this package raises on purpose."""
+
+
+class SettingsError(StreamAnonError):
+    """A setting is wrong.
+
+    Parameters
+    ----------
+    key
+        Dotted name of the setting, as in the settings file.
+    message
+        What is wrong and what is allowed.
+    place
+        The file that holds it, where known.
+    """
+
+    def __init__(self, key: str, message: str, place: str | None = None) -> None:
+        self.key = key
+        self.message = message
+        self.place = place
+        super().__init__(f"{place}: {key}: {message}" if place else f"{key}: {message}")
+
+
+class HierarchyError(SettingsError):
+    """A generalization hierarchy is not a tree over distinct leaves."""
+
+
+class InputError(StreamAnonError):
+    """A file or stream cannot be read."""
+
+
+class Unfit(StreamAnonError):  # noqa: N818 - it is an answer about a value more than an error
+    """A value does not fit its attribute.
+
+    Parameters
+    ----------
+    reason
+        One of `stream_anon.microdata.batch.Reason`, as an integer.
+    """
+
+    def __init__(self, reason: int) -> None:
+        self.reason = reason
+        super().__init__("the value does not fit the attribute")
+
+
+class BrokerError(StreamAnonError):
+    """Kafka is away, refuses a request, or holds what must not be there."""
+
+
+class TopicError(BrokerError):
+    """A topic is missing or not set up as it must be."""
+
+
+class OwnershipLost(BrokerError):  # noqa: N818 - named after what happened
+    """The group has moved on: this worker may not publish what it holds. Nothing was published."""
+
+
+class OutcomeUnknown(BrokerError):  # noqa: N818 - named after what happened
+    """A transaction broke off between its begin and its commit; only the stable offsets tell its end."""
+
+
+class RewoundError(BrokerError):
+    """The committed offset of a partition lies below what the ledger says was released."""

@@ -1,0 +1,1 @@
+"""What we talk about: attributes, hierarchies, the policy, coded batches, releases."""

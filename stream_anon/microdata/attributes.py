@@ -1,0 +1,257 @@
+"""Attributes: what each declared field of a record is and how it may leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+from typing import ClassVar
+
+from stream_anon.errors import SettingsError, Unfit
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.domains import CategoricalDomain, Domain, Published, Scalar
+from stream_anon.microdata.hierarchy import ROOT_LABEL
+
+
+class ScalarType(StrEnum):
+    """The declared type of a field that passes as it is."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+
+
+class Missing(StrEnum):
+    """What a missing or null value becomes."""
+
+    LEAF = "leaf"
+    REJECT = "reject"
+
+
+class Unknown(StrEnum):
+    """What a value outside the domain becomes."""
+
+    REJECT = "reject"
+    ROOT = "root"
+
+
+class Publication(StrEnum):
+    """How a class's values are published: hierarchy nodes, the tight range, or the set that occurs."""
+
+    NODES = "nodes"
+    TIGHT = "tight"
+    VALUES = "values"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A declared field; `name` is its dotted path (`patient.age`)."""
+
+    name: str
+
+    role: ClassVar[str] = ""
+    published: ClassVar[bool] = False
+
+    @cached_property
+    def path(self) -> tuple[str, ...]:
+        """Return the keys from the record's top to the value."""
+        return tuple(self.name.split("."))
+
+
+@dataclass(frozen=True)
+class Identifier(Attribute):
+    """A field that names a person: read to count individuals if the policy says so, never published."""
+
+    role: ClassVar[str] = "identifier"
+
+
+@dataclass(frozen=True)
+class PassThrough(Attribute):
+    """A field that is decoded by its type and encoded anew."""
+
+    type: ScalarType = ScalarType.STRING
+    published: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Sensitive(PassThrough):
+    """A field that is published as it is and that nobody may learn of a person."""
+
+    role: ClassVar[str] = "sensitive"
+
+
+@dataclass(frozen=True)
+class Insensitive(PassThrough):
+    """A field that is published as it is; `accept_linkable` says somebody weighed rare values."""
+
+    accept_linkable: bool = False
+    role: ClassVar[str] = "insensitive"
+
+
+@dataclass(frozen=True)
+class QuasiIdentifier(Attribute):
+    """A field by which a person can be recognised together with others.
+
+    Codes run over the domain, then two leaves of their own under the root: `missing_code` and
+    `unknown_code`. Neither counts in the NCP's denominator.
+
+    Parameters
+    ----------
+    domain
+        Its values, codes and nodes.
+    weight
+        Steers the engine; the reported loss leaves it out.
+    missing, unknown, publication
+        See the enumerations.
+    type
+        The type in which an exact category is written.
+    """
+
+    domain: Domain
+    weight: float = 1.0
+    missing: Missing = Missing.LEAF
+    unknown: Unknown = Unknown.REJECT
+    publication: Publication = Publication.NODES
+    type: ScalarType = ScalarType.STRING
+
+    role: ClassVar[str] = "quasi-identifier"
+    published: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.weight <= 1000:
+            raise SettingsError(f"attributes.{self.name}.weight", "must be above 0 and at most 1000")
+
+    @cached_property
+    def size(self) -> int:
+        """Return the number of codes, the leaves for missing and unknown values included."""
+        return self.domain.size + 2
+
+    @property
+    def missing_code(self) -> int:
+        """Return the code of a missing value."""
+        return self.domain.size
+
+    @property
+    def unknown_code(self) -> int:
+        """Return the code of a value outside the domain."""
+        return self.domain.size + 1
+
+    def code(self, value: object) -> int:
+        """Return the code of a decoded JSON value, or raise `Unfit` with the reason to reject it."""
+        if value is None:
+            if self.missing is Missing.REJECT:
+                raise Unfit(Reason.MISSING)
+            return self.missing_code
+        try:
+            return self.domain.code(value)
+        except Unfit as unfit:
+            outside = unfit.reason in (Reason.UNKNOWN_VALUE, Reason.OUT_OF_RANGE)
+            if outside and self.unknown is Unknown.ROOT:
+                return self.unknown_code
+            raise
+
+    def node(self, low: int, high: int) -> tuple[int, int]:
+        """Return the bounds of what is published for codes between `low` and `high`."""
+        if high < self.missing_code:
+            bounds = self.domain.node(low, high)
+            # One name for what is published as "*", whether a missing value is among the values or not.
+            if bounds != (0, self.domain.size - 1) or self.domain.publish(*bounds) != ROOT_LABEL:
+                return bounds
+        elif low == high == self.missing_code:
+            return low, high
+        return 0, self.unknown_code
+
+    def level(self, low: int, high: int) -> int:
+        """Return the level of what is published for codes between `low` and `high`."""
+        if high < self.missing_code:
+            return self.domain.level(low, high)
+        return 0 if low == high == self.missing_code else self.domain.height
+
+    def ncp(self, low: int, high: int) -> float:
+        """Return the NCP of the bounds that `node` gave."""
+        if high < self.missing_code:
+            return self.domain.ncp(low, high)
+        return 0.0 if low == high == self.missing_code else 1.0
+
+    def publish(self, low: int, high: int) -> Published:
+        """Return what is written for the bounds that `node` gave."""
+        if high < self.missing_code:
+            return self._typed(self.domain.publish(low, high))
+        return None if low == high == self.missing_code else ROOT_LABEL
+
+    def publish_set(self, codes: Iterable[int]) -> Published:
+        """Return what is written for the set of codes that occur in a class, in code order."""
+        codes = sorted(set(codes))
+        if len(codes) == 1 or codes[-1] >= self.missing_code:
+            return self.publish(*self.node(codes[0], codes[-1]))
+        if len(codes) == self.domain.size:
+            return ROOT_LABEL
+        return [self.publish(code, code) for code in codes]  # type: ignore[misc]
+
+    def ncp_set(self, codes: Iterable[int]) -> float:
+        """Return the NCP of a set: values in it / all values, 0 for one."""
+        codes = sorted(set(codes))
+        if codes[-1] >= self.missing_code:
+            return self.ncp(codes[0], codes[-1])
+        return 0.0 if len(codes) == 1 else len(codes) / self.domain.size
+
+    def read(self, published: object) -> tuple[int, ...] | None:
+        """Return the codes' bounds (or, for a set, its codes) behind a published value; None if impossible.
+
+        The answer to "*" is the whole domain with the leaves for missing and unknown values.
+        """
+        if published is None:
+            return None if self.missing is Missing.REJECT else (self.missing_code, self.missing_code)
+        if published == ROOT_LABEL:
+            return 0, self.unknown_code
+        if isinstance(published, list):
+            if self.publication is not Publication.VALUES:
+                return None
+            bounds = [self.domain.read(self._untyped(item)) for item in published]
+            codes = [b[0] for b in bounds if b is not None and b[0] == b[1]]
+            ordered = len(codes) == len(published) > 1 and all(a < b for a, b in pairwise(codes))
+            return tuple(codes) if ordered else None
+        return self.domain.read(self._untyped(published))
+
+    def _typed(self, published: Published) -> Published:
+        """Return an exact category in its declared type; groups stay labels."""
+        if self.type is ScalarType.STRING or not isinstance(published, str):
+            return published
+        if not isinstance(self.domain, CategoricalDomain) or published not in self.domain.hierarchy.code_of:
+            return published
+        if self.type is ScalarType.BOOLEAN:
+            return published == "true"
+        return int(published) if self.type is ScalarType.INTEGER else float(published)
+
+    def _untyped(self, published: object) -> object:
+        if self.type is ScalarType.STRING or not isinstance(self.domain, CategoricalDomain):
+            return published
+        if isinstance(published, bool):
+            return "true" if published else "false"
+        if isinstance(published, int | float):
+            whole = isinstance(published, int) or published.is_integer()
+            return str(int(published)) if whole else str(published)
+        return published
+
+
+def pass_value(attribute: PassThrough, value: object) -> Scalar | None:
+    """Return a decoded value as its attribute's declared type, None if missing; `Unfit` for a wrong type.
+
+    A whole number written as `25.0` is an integer.
+    """
+    if value is None:
+        return None
+    kind = attribute.type
+    if kind is ScalarType.STRING and isinstance(value, str):
+        return value
+    if kind is ScalarType.BOOLEAN and isinstance(value, bool):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if kind is ScalarType.NUMBER:
+            return value
+        if kind is ScalarType.INTEGER and (isinstance(value, int) or value.is_integer()):
+            return int(value)
+    raise Unfit(Reason.WRONG_TYPE)

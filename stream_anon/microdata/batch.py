@@ -1,0 +1,143 @@
+"""Coded batches: records as columns of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+NO_ATTRIBUTE = -1
+
+
+class Reason(IntEnum):
+    """Why a record was rejected and became a dead letter."""
+
+    MALFORMED = 0
+    NOT_AN_OBJECT = 1
+    EMPTY = 2
+    TOO_LARGE = 3
+    TOO_DEEP = 4
+    NOT_UTF8 = 5
+    NO_INDIVIDUAL = 6
+    MISSING = 7
+    WRONG_TYPE = 8
+    OUT_OF_RANGE = 9
+    UNKNOWN_VALUE = 10
+
+    @property
+    def label(self) -> str:
+        """Return the name used in dead letters, certificates and metrics."""
+        return self.name.lower().replace("_", "-")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rejects:
+    """Rejected records as columns, one row each, in order of arrival.
+
+    Parameters
+    ----------
+    reasons
+        int8[m], values of `Reason`.
+    attributes
+        int16[m], index into the policy's attributes, `NO_ATTRIBUTE` where no attribute is at fault.
+    sources
+        int32[m], the worker's number of the partition.
+    offsets
+        int64[m].
+    """
+
+    reasons: NDArray[np.int8]
+    attributes: NDArray[np.int16]
+    sources: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.reasons)
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, int, int]]) -> Rejects:
+        """Build from rows of (reason, attribute, source, offset)."""
+        table = np.array(rows, np.int64).reshape(len(rows), 4)
+        return cls(
+            table[:, 0].astype(np.int8),
+            table[:, 1].astype(np.int16),
+            table[:, 2].astype(np.int32),
+            table[:, 3].copy(),
+        )
+
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Rejects:
+        """Return the chosen rows."""
+        return Rejects(self.reasons[rows], self.attributes[rows], self.sources[rows], self.offsets[rows])
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Rejects]) -> Rejects:
+        """Return all rows of `parts` in order."""
+        if not parts:
+            return cls.of([])
+        return cls(
+            np.concatenate([part.reasons for part in parts]),
+            np.concatenate([part.attributes for part in parts]),
+            np.concatenate([part.sources for part in parts]),
+            np.concatenate([part.offsets for part in parts]),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedBatch:
+    """Records that fit the policy, as columns; the rejected ones beside them.
+
+    Parameters
+    ----------
+    codes
+        int32[q, n], a row a quasi-identifier in policy order, codes of its domain.
+    sensitive
+        int64[s, n], a row a sensitive attribute with a criterion; equal values have equal keys.
+    individuals
+        int64[n], equal for equal individuals; a keyed hash, meaningless outside this process.
+    sources
+        int32[n], the worker's number of the partition a record came from.
+    offsets
+        int64[n].
+    payload
+        n objects, opaque to all but the codec that made them.
+    rejects
+        The records of the same stretch of input that did not fit.
+    """
+
+    codes: NDArray[np.int32]
+    sensitive: NDArray[np.int64]
+    individuals: NDArray[np.int64]
+    sources: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    payload: Sequence[object]
+    rejects: Rejects
+
+    def __post_init__(self) -> None:
+        n = len(self.offsets)
+        lengths = (
+            self.codes.shape[1],
+            self.sensitive.shape[1],
+            len(self.individuals),
+            len(self.sources),
+            len(self.payload),
+        )
+        if any(length != n for length in lengths):
+            raise ValueError("the columns of a coded batch must be of one length")
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def take(self, rows: NDArray[np.intp]) -> CodedBatch:
+        """Return the chosen rows, with no rejects."""
+        return CodedBatch(
+            self.codes[:, rows],
+            self.sensitive[:, rows],
+            self.individuals[rows],
+            self.sources[rows],
+            self.offsets[rows],
+            [self.payload[i] for i in rows.tolist()],
+            Rejects.of([]),
+        )

@@ -1,0 +1,127 @@
+"""The domain of dates: day, month, quarter, year."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.errors import SettingsError, Unfit
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.domains import Published, Scalar
+from stream_anon.microdata.hierarchy import ROOT_LABEL
+
+MOST_DAYS = 2**17
+
+
+def _names(day: dt.date) -> tuple[str, str, str, str]:
+    quarter = (day.month - 1) // 3 + 1
+    return day.isoformat(), f"{day.year:04}-{day.month:02}", f"{day.year:04}-Q{quarter}", f"{day.year:04}"
+
+
+@dataclass(frozen=True)
+class DateDomain:
+    """Days between `earliest` and `latest`, published as `2024-05-13`, `2024-05`, `2024-Q2` or `2024`.
+
+    Parameters
+    ----------
+    format
+        How the input writes a day, as `datetime.strptime` reads it; a time of day it holds is dropped.
+    earliest, latest
+        The first and the last day.
+
+    Notes
+    -----
+    NCP is days under the node / days in all, 0 for one day. A node at either end of the range counts the days
+    of the range only.
+    """
+
+    format: str
+    earliest: dt.date
+    latest: dt.date
+    key: str = "date"
+
+    def __post_init__(self) -> None:
+        if not self.earliest < self.latest:
+            raise SettingsError(f"{self.key}.min", "must be before max")
+        if self.size > MOST_DAYS:
+            raise SettingsError(f"{self.key}.max", f"at most {MOST_DAYS} days are possible")
+
+    @property
+    def size(self) -> int:
+        return (self.latest - self.earliest).days + 1
+
+    @property
+    def height(self) -> int:
+        return 4
+
+    @cached_property
+    def firsts(self) -> NDArray[np.int32]:
+        """Return, the first code of the node above each code; int32[4, n], rows day to year."""
+        names = [_names(self.earliest + dt.timedelta(days=i)) for i in range(self.size)]
+        firsts = np.empty((4, self.size), np.int32)
+        for level in range(4):
+            seen: dict[str, int] = {}
+            firsts[level] = [seen.setdefault(name[level], code) for code, name in enumerate(names)]
+        return firsts
+
+    def code(self, value: object) -> int:
+        if not isinstance(value, str):
+            raise Unfit(Reason.WRONG_TYPE)
+        try:
+            day = dt.datetime.strptime(value, self.format).date()  # noqa: DTZ007 - a day has no zone
+        except (ValueError, OverflowError):
+            raise Unfit(Reason.WRONG_TYPE) from None
+        if not self.earliest <= day <= self.latest:
+            raise Unfit(Reason.OUT_OF_RANGE)
+        return (day - self.earliest).days
+
+    def values(self) -> Mapping[Scalar, int] | None:
+        """Return None unless the format writes each day in one way only."""
+        if self.format != "%Y-%m-%d":
+            return None
+        return {(self.earliest + dt.timedelta(days=i)).isoformat(): i for i in range(self.size)}
+
+    def node(self, low: int, high: int) -> tuple[int, int]:
+        level = self.level(low, high)
+        if level == self.height:
+            return 0, self.size - 1
+        firsts = self.firsts[level]
+        first = int(firsts[low])
+        return first, int(np.searchsorted(firsts, first, side="right")) - 1
+
+    def level(self, low: int, high: int) -> int:
+        for level in range(4):
+            if self.firsts[level, low] == self.firsts[level, high]:
+                return level
+        return 4
+
+    def ncp(self, low: int, high: int) -> float:
+        return 0.0 if low == high else (high - low + 1) / self.size
+
+    def publish(self, low: int, high: int) -> Published:
+        level = self.level(low, high)
+        if level == self.height:
+            return ROOT_LABEL
+        return _names(self.earliest + dt.timedelta(days=low))[level]
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        codes: dict[str, int] = {}
+        for code in range(self.size):
+            for name in _names(self.earliest + dt.timedelta(days=code)):
+                codes.setdefault(name, code)
+        return codes
+
+    def read(self, published: object) -> tuple[int, int] | None:
+        if published == ROOT_LABEL:
+            return 0, self.size - 1
+        if not isinstance(published, str) or published not in self._codes:
+            return None
+        low = self._codes[published]
+        level = {4: 3, 7: 1 if "Q" not in published else 2, 10: 0}[len(published)]
+        return low, int(np.searchsorted(self.firsts[level], low, side="right")) - 1

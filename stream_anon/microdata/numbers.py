@@ -1,0 +1,196 @@
+"""The domain of numbers: a grid of cells, published as exact values or as intervals."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from stream_anon.errors import SettingsError, Unfit
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.domains import WHOLE_TABLE, Published, Scalar
+from stream_anon.microdata.hierarchy import ROOT_LABEL
+
+MOST_CELLS = 2**30
+
+
+@dataclass(frozen=True)
+class NumericDomain:
+    """Numbers between `minimum` and `maximum` on a grid of cells of width `step`.
+
+    Nodes are halvings of the range or, with `levels`, cells of those widths counted from the minimum.
+
+    Parameters
+    ----------
+    minimum, maximum, step
+        Exact decimals. A cell holds its lower end and all values below the next cell; the last one holds
+        the maximum too.
+    decimals
+        Values have at most so many decimals, anything finer is unfit; a cell that holds a single such value
+        publishes it as itself. None: values are continuous and every cell is published as its interval.
+    levels
+        Widths of the nodes, narrow first, each a multiple of the one before and of `step`.
+    tight
+        Publish the interval from the least to the greatest value, not the node above them.
+
+    Notes
+    -----
+    NCP is width / range, 0 for an exact value.
+    """
+
+    minimum: Decimal
+    maximum: Decimal
+    step: Decimal
+    decimals: int | None
+    levels: tuple[Decimal, ...] = ()
+    tight: bool = False
+    key: str = "numeric"
+
+    def __post_init__(self) -> None:
+        key = self.key
+        if not self.minimum < self.maximum:
+            raise SettingsError(f"{key}.min", "must be less than max")
+        if not 0 < self.step <= self.maximum - self.minimum:
+            raise SettingsError(f"{key}.step", "must be above 0 and at most max - min")
+        if self.size > MOST_CELLS:
+            raise SettingsError(f"{key}.step", f"gives {self.size} cells; at most {MOST_CELLS} are possible")
+        if self.decimals is not None:
+            if not 0 <= self.decimals <= 9:
+                raise SettingsError(f"{key}.decimals", "must lie between 0 and 9")
+            for name in ("minimum", "maximum", "step"):
+                if getattr(self, name) % self._unit:
+                    short = {"minimum": "min", "maximum": "max"}.get(name, name)
+                    raise SettingsError(f"{key}.{short}", f"has more than {self.decimals} decimals")
+        narrower = self.step
+        for width in self.levels:
+            if width % narrower or width < narrower:
+                raise SettingsError(f"{key}.levels", "each width must be a multiple of the one before and of step")
+            narrower = width
+
+    @cached_property
+    def _unit(self) -> Decimal:
+        return Decimal(1).scaleb(-(self.decimals or 0))
+
+    @cached_property
+    def size(self) -> int:
+        cells = (self.maximum - self.minimum) / self.step
+        return math.floor(cells) + 1 if self.decimals is not None else math.ceil(cells)
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """Return the widths of `levels` in cells."""
+        return tuple(int(width / self.step) for width in self.levels)
+
+    @cached_property
+    def height(self) -> int:
+        if self.widths:
+            return len(self.widths) + (self.widths[-1] < self.size)
+        return math.ceil(math.log2(self.size)) if self.size > 1 else 1
+
+    @cached_property
+    def slope(self) -> float:
+        """Return the NCP that each further cell adds."""
+        return float(self.step / (self.maximum - self.minimum))
+
+    @cached_property
+    def base(self) -> float:
+        """Return the NCP of a single cell: 0 where it holds one value only."""
+        inside = self.step if self.decimals is None else self.step - self._unit
+        return float(inside / (self.maximum - self.minimum))
+
+    @cached_property
+    def _edges(self) -> list[float]:
+        """Return the lower ends of all cells as the floats they are written as."""
+        return [float(self.minimum + i * self.step) for i in range(self.size)]
+
+    def code(self, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise Unfit(Reason.WRONG_TYPE)
+        if not math.isfinite(value):
+            raise Unfit(Reason.WRONG_TYPE)
+        if not self.minimum <= value <= self.maximum:
+            raise Unfit(Reason.OUT_OF_RANGE)
+        # str() gives the shortest decimal that reads back as this float: the number that was meant.
+        exact = Decimal(value) if isinstance(value, int) else Decimal(str(value))
+        if self.decimals is not None and exact % self._unit:
+            raise Unfit(Reason.WRONG_TYPE)
+        return min(int((exact - self.minimum) // self.step), self.size - 1)
+
+    def values(self) -> Mapping[Scalar, int] | None:
+        if self.decimals is None:
+            return None
+        units = int((self.maximum - self.minimum) / self._unit) + 1
+        if units > 64 * WHOLE_TABLE:
+            return None
+        exact = (self.minimum + i * self._unit for i in range(units))
+        whole = self.decimals == 0
+        return {(int(v) if whole else float(v)): int((v - self.minimum) // self.step) for v in exact}
+
+    def node(self, low: int, high: int) -> tuple[int, int]:
+        if self.tight or low == high:
+            return low, high
+        for width in self.widths:
+            if low // width == high // width:
+                return low // width * width, min(low // width * width + width, self.size) - 1
+        return (0, self.size - 1) if self.widths else self._halve(low, high)[:2]
+
+    def _halve(self, low: int, high: int) -> tuple[int, int, int]:
+        """Return the smallest halving that holds `low` and `high`, and its depth."""
+        left, right, depth = 0, self.size - 1, 0
+        while left < right:
+            middle = left + (right - left + 1) // 2 - 1
+            if high <= middle:
+                right = middle
+            elif low > middle:
+                left = middle + 1
+            else:
+                break
+            depth += 1
+        return left, right, depth
+
+    def level(self, low: int, high: int) -> int:
+        if low == high:
+            return 0
+        for level, width in enumerate(self.widths, start=1):
+            if low // width == high // width:
+                return level
+        return self.height if self.widths else self.height - self._halve(low, high)[2]
+
+    def ncp(self, low: int, high: int) -> float:
+        return min(1.0, (high - low) * self.slope + self.base)
+
+    def _ends(self, low: int, high: int) -> tuple[int | float, int | float]:
+        bottom = self.minimum + low * self.step
+        top = self.minimum + (high + 1) * self.step - (0 if self.decimals is None else self._unit)
+        top = min(top, self.maximum)
+        if self.decimals == 0:
+            return int(bottom), int(top)
+        return float(bottom), float(top)
+
+    def publish(self, low: int, high: int) -> Published:
+        bottom, top = self._ends(low, high)
+        if bottom == top:
+            return bottom
+        if low == 0 and high == self.size - 1:
+            return ROOT_LABEL
+        return {"min": bottom, "max": top}
+
+    def read(self, published: object) -> tuple[int, int] | None:
+        if published == ROOT_LABEL and self.size > 1:
+            return 0, self.size - 1
+        if isinstance(published, dict) and list(published) == ["min", "max"]:
+            bottom, top = published["min"], published["max"]
+        else:
+            bottom = top = published
+        if any(isinstance(end, bool) or not isinstance(end, int | float) for end in (bottom, top)):
+            return None
+        low = bisect_right(self._edges, bottom) - 1
+        high = bisect_right(self._edges, top) - 1
+        if self.decimals is None and high > low and self._edges[high] == top:
+            high -= 1  # a continuous interval ends where the next cell begins
+        if low < 0 or high < low or self.publish(low, high) != published:
+            return None
+        return low, high

@@ -1,0 +1,116 @@
+"""Releases: what became of a window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.microdata.batch import Rejects
+from stream_anon.microdata.domains import Published
+
+SUPPRESSED = -1
+
+
+class Suppression(StrEnum):
+    """Why an admitted record was not published."""
+
+    SHORTFALL = "shortfall"  # the whole window had too few individuals or values
+    UNPLACED = "unplaced"  # no legal class was found for it
+    OVER_LIMIT = "over-limit"  # beyond max_records_per_individual
+    GATE = "gate"  # the gate found its class at fault: a bug
+
+
+@dataclass(frozen=True, slots=True)
+class InputRange:
+    """The stretch of one partition that a window covers: offsets from `start` up to, without, `end`."""
+
+    source: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classes:
+    """The equivalence classes of a release, as columns over classes.
+
+    Parameters
+    ----------
+    low, high
+        int32[q, c], the bounds of the published nodes in codes (of the least and greatest code for a set).
+    values
+        Per quasi-identifier a sequence of c published values.
+    records, individuals
+        int64[c].
+    ncp
+        float64[q, c], unweighted NCP per quasi-identifier.
+    """
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    values: Sequence[Sequence[Published]]
+    records: NDArray[np.int64]
+    individuals: NDArray[np.int64]
+    ncp: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Release:
+    """What became of a window's records: in = released + suppressed + rejected.
+
+    Parameters
+    ----------
+    classes
+        The published equivalence classes.
+    class_of_row
+        int32[n] for the rows of `payload`; `SUPPRESSED` for rows that are not published.
+    order
+        int64[m], the released rows shuffled: the order in which they are published.
+    payload
+        The codec's objects, one for each admitted row.
+    suppressed
+        Records by reason; those over an individual's limit have no row.
+    rejects
+        The dead letters of the window's stretch of input.
+    ranges
+        The stretch of each partition, also of those without a row.
+    arrivals
+        (seconds on the service's clock, released or suppressed records) in order, for the delay.
+    achieved
+        What every class reached: `k`, and `distinct_l` by attribute where asked.
+    gcp
+        Mean NCP over records and quasi-identifiers; a suppressed record counts 1; None for no record.
+    gate_violations
+        Classes that the gate had to suppress.
+    """
+
+    classes: Classes
+    class_of_row: NDArray[np.int32]
+    order: NDArray[np.int64]
+    payload: Sequence[object]
+    suppressed: Mapping[Suppression, int]
+    rejects: Rejects
+    ranges: tuple[InputRange, ...]
+    arrivals: tuple[tuple[float, int], ...]
+    opened_at: float
+    closed_at: float
+    achieved_k: int | None
+    achieved_l: Mapping[str, int]
+    gcp: float | None
+    gate_violations: int = 0
+
+    @property
+    def released(self) -> int:
+        """Return the number of published records."""
+        return len(self.order)
+
+    @property
+    def records_in(self) -> int:
+        """Return the number of records that the window took in, rejected ones included."""
+        return self.released + sum(self.suppressed.values()) + len(self.rejects)

@@ -1,0 +1,1 @@
+"""What is safe and what it costs: pure functions on columns."""

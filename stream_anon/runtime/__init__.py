@@ -1,0 +1,1 @@
+"""Settings, wiring, the worker loop, takeover and checkpoint."""

@@ -1,0 +1,338 @@
+"""Settings: one YAML file, overridable by `STREAM_ANON__SECTION__KEY`. The only room that reads the environment.
+
+Unknown keys are errors; a message names the key, what is allowed and the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from stream_anon.adapters.files.texts import read_text
+from stream_anon.errors import InputError, SettingsError
+from stream_anon.microdata.policy import MOST_CLASS
+
+ENVIRONMENT_PREFIX = "STREAM_ANON__"
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _seconds(value: object) -> object:
+    """Return a duration such as `30s`, `500ms` or `2m` in seconds; plain numbers are seconds."""
+    if not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h)?\s*", value)
+    if match is None:
+        raise ValueError("must be a duration such as 500ms, 30s or 2m")
+    return float(match[1]) * _UNITS[match[2] or "s"]
+
+
+Duration = Annotated[float, BeforeValidator(_seconds)]
+
+
+class Section(BaseModel):
+    """A closed section: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Security(Section):
+    """How the connection to the broker is secured."""
+
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
+    username: str | None = None
+    password: SecretStr | None = None
+    password_file: Path | None = None
+    ca_file: Path | None = None
+    certificate_file: Path | None = None
+    key_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Security:
+        if self.protocol.startswith("SASL") and not (
+            self.sasl_mechanism and self.username and (self.password or self.password_file)
+        ):
+            raise ValueError("a SASL protocol needs sasl_mechanism, username and password or password_file")
+        if self.password and self.password_file:
+            raise ValueError("give password or password_file, not both")
+        return self
+
+    def secret(self) -> str | None:
+        """Return the password, read from its file if it has one."""
+        if self.password_file is not None:
+            return read_text(self.password_file).strip()
+        return self.password.get_secret_value() if self.password else None
+
+
+class KafkaSettings(Section):
+    """The two topics and what stands beside them."""
+
+    bootstrap_servers: str = Field(min_length=1)
+    group: str = Field(min_length=1)
+    input: str = Field(min_length=1)
+    output: str = Field(min_length=1)
+    certificates: str = ""
+    dead_letters: str = ""
+    ledger: str = ""
+    start: Literal["earliest", "latest"] = "earliest"
+    lost_input: Literal["stop", "skip"] = "stop"
+    delivery: Literal["exactly-once", "at-least-once"] = "exactly-once"
+    development: bool = False
+    max_record_bytes: int = Field(default=1_048_576, ge=64, le=104_857_600)
+    session_timeout: Duration = Field(default=10.0, ge=1, le=300)
+    transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)
+    security: Security = Security()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_side_topics(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and values.get("output"):
+            values = dict(values)
+            for key, suffix in (("certificates", "certificates"), ("dead_letters", "dead-letters")):
+                values[key] = values.get(key) or f"{values['output']}.{suffix}"
+            values["ledger"] = values.get("ledger") or f"{values['output']}.ledger"
+        return values
+
+    @model_validator(mode="after")
+    def _distinct_topics(self) -> KafkaSettings:
+        topics = (self.input, self.output, self.certificates, self.dead_letters, self.ledger)
+        if len(set(topics)) < len(topics):
+            raise ValueError("input, output, certificates, dead_letters and ledger must be five topics")
+        return self
+
+
+class DiversitySettings(Section):
+    """What a sensitive attribute must show in every class."""
+
+    distinct_l: int = Field(ge=2, le=MOST_CLASS)
+
+
+class PrivacySettings(Section):
+    """What must hold of every published class."""
+
+    k: int = Field(ge=2, le=MOST_CLASS)
+    individual: str = Field(min_length=1)
+    max_share: float = Field(default=0.5, gt=0, le=1)
+    sensitive: dict[str, DiversitySettings] = {}
+
+
+class WindowSettings(Section):
+    """When a window closes."""
+
+    max_records: int = Field(default=10_000, ge=2, le=10_000_000)
+    max_delay: Duration = Field(default=30.0, ge=0.05, le=86_400)
+    shortfall: Literal["suppress", "hold"] = "suppress"
+    max_records_per_individual: int = Field(default=100, ge=1, le=10_000_000)
+
+
+class EngineSettings(Section):
+    """Which partitioner forms the classes."""
+
+    name: Literal["mondrian"] = "mondrian"
+    seed: int = Field(default=0, ge=0, le=2**63 - 1)
+
+
+class NumericSettings(Section):
+    """A grid of numbers."""
+
+    min: int | float
+    max: int | float
+    step: int | float | None = None
+    decimals: int | None = Field(default=None, ge=0, le=9)
+    levels: list[int | float] = []
+    publish: Literal["nodes", "tight"] = "nodes"
+
+
+class PrefixSettings(Section):
+    """Texts of which a prefix may be published."""
+
+    length: int = Field(ge=1, le=64)
+    alphabet: str = Field(default="digits", min_length=2)
+
+
+class DateSettings(Section):
+    """Days; `format` is as in strptime."""
+
+    format: str = "%Y-%m-%d"
+    min: str
+    max: str
+
+
+class BalancedSettings(Section):
+    """An automatic hierarchy: `arity` neighbours of an ordered list under each node."""
+
+    ordered: list[str | int | bool] = Field(min_length=2)
+    arity: int = Field(default=2, ge=2, le=1000)
+
+
+class AttributeSettings(Section):
+    """A declared field. A quasi-identifier has exactly one of hierarchy, values, numeric, prefix and date."""
+
+    role: Literal["identifier", "quasi-identifier", "sensitive", "insensitive"]
+    type: Literal["string", "integer", "number", "boolean"] | None = None
+    hierarchy: str | BalancedSettings | dict[str, Any] | None = None
+    values: list[str | int | bool] | None = None
+    numeric: NumericSettings | None = None
+    prefix: PrefixSettings | None = None
+    date: DateSettings | None = None
+    publish: Literal["nodes", "values"] | None = None
+    weight: float = Field(default=1.0, gt=0, le=1000)
+    missing: Literal["leaf", "reject"] = "leaf"
+    unknown: Literal["reject", "root"] = "reject"
+    accept_linkable: bool = False
+
+
+class HttpSettings(Section):
+    """Where health, metrics and status are served; port 0 is any free port."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=9464, ge=0, le=65535)
+    admin_host: str = "127.0.0.1"
+    admin_port: int = Field(default=9465, ge=0, le=65535)
+
+
+class LogSettings(Section):
+    """How log lines look: for a terminal, for machines, or by what standard error is."""
+
+    format: Literal["auto", "console", "json"] = "auto"
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class Settings(BaseSettings):
+    """All sections. `kafka` may be absent where files are anonymized."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    kafka: KafkaSettings | None = None
+    privacy: PrivacySettings
+    window: WindowSettings = WindowSettings()
+    engine: EngineSettings = EngineSettings()
+    attributes: dict[str, AttributeSettings] = Field(min_length=1)
+    http: HttpSettings = HttpSettings()
+    logs: LogSettings = LogSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is the library's
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is the library's
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let the environment override the file."""
+        assert isinstance(env_settings, EnvSettingsSource)  # noqa: S101
+        assert isinstance(init_settings, InitSettingsSource)  # noqa: S101
+        return env_settings, init_settings
+
+
+def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
+    """Return the validated settings of a YAML file.
+
+    Parameters
+    ----------
+    path
+        The file; paths inside it are relative to its folder.
+    overrides
+        Values by section and key that win over the file (command line options).
+
+    Raises
+    ------
+    SettingsError
+        Names the first wrong key, what is allowed, and the file.
+    """
+    try:
+        document = yaml.safe_load(read_text(path))
+    except InputError as error:
+        raise SettingsError("settings", str(error)) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" in line {mark.line + 1}" if mark else ""
+        raise SettingsError("settings", f"is not valid YAML{line}", str(path)) from None
+    if not isinstance(document, dict):
+        raise SettingsError("settings", "must be a mapping of sections", str(path))
+    return parse_settings(document, overrides, str(path))
+
+
+def parse_settings(
+    document: Mapping[str, Any],
+    overrides: Mapping[str, Mapping[str, Any]] | None = None,
+    place: str | None = None,
+) -> Settings:
+    """Return the validated settings of a decoded document; see `load_settings`."""
+    _refuse_stray_variables(place)
+    merged: dict[str, Any] = dict(document)
+    for section, values in (overrides or {}).items():
+        if values:
+            merged[section] = {**(merged.get(section) or {}), **values}
+    try:
+        return Settings(**merged)
+    except ValidationError as error:
+        raise _first_error(error, place) from None
+
+
+def _refuse_stray_variables(place: str | None) -> None:
+    """Refuse a variable that names no section: a misspelt override must not be ignored in silence."""
+    sections = set(Settings.model_fields) - {"attributes"}
+    for name in os.environ:
+        if name.startswith(ENVIRONMENT_PREFIX):
+            section = name.removeprefix(ENVIRONMENT_PREFIX).partition("__")[0].lower()
+            if section not in sections:
+                allowed = ", ".join(sorted(sections))
+                raise SettingsError(name, f"names no section that can be overridden; sections: {allowed}", place)
+
+
+def _first_error(error: ValidationError, place: str | None) -> SettingsError:
+    details = error.errors(include_url=False, include_input=False)
+    # Of a union's branches report the one that got furthest: it is the one that was meant.
+    first = max(details, key=lambda detail: (detail["type"] == "extra_forbidden", len(detail["loc"])))
+    branches = {"str", "BalancedSettings", "dict[str,any]", "int", "float"}
+    key = ".".join(str(part) for part in first["loc"] if str(part) not in branches) or "settings"
+    if first["type"] == "extra_forbidden":
+        message = "unknown key" + _allowed_keys(first["loc"])
+    elif first["type"] == "missing":
+        message = "is required"
+    else:
+        text = first["msg"].removeprefix("Value error, ")
+        message = text[:1].lower() + text[1:]
+    more = len(details) - 1
+    return SettingsError(key, message + (f" (and {more} more)" if more else ""), place)
+
+
+def _allowed_keys(location: tuple[int | str, ...]) -> str:
+    """Return the keys allowed beside an unknown one, by walking the models; empty where that fails."""
+    model: Any = Settings
+    for part in location[:-1]:
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            continue
+        field = model.model_fields.get(str(part))
+        if field is None:
+            continue
+        found = re.findall(r"\b([A-Z]\w+Settings|Security)\b", str(field.annotation))
+        model = globals().get(found[0]) if found else None
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return "; allowed: " + ", ".join(model.model_fields)
+    return ""

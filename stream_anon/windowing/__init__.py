@@ -1,0 +1,1 @@
+"""When a window closes: arithmetic on counts and times."""
