@@ -1,0 +1,152 @@
+"""Close a window: partition, generalize, gate. Pure and mostly without the interpreter lock."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.engine.window import SealedWindow
+from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import SUPPRESSED, Classes, Release, Suppression
+from stream_anon.privacy.criteria import ClassCounts, Criteria
+from stream_anon.privacy.gate import violating_classes
+from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, generalize, unite_alike
+from stream_anon.privacy.loss import gcp
+
+
+class Closer:
+    """Turns sealed windows into releases; it remembers nodes of the policy's hierarchies between windows.
+
+    Parameters
+    ----------
+    policy
+        The policy of all windows it will see.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._criteria = Criteria.of(policy)
+        self._generalizers = [Generalizer(attribute) for attribute in policy.quasi_identifiers]
+
+    def release(self, window: SealedWindow, shuffle: np.random.Generator) -> Release:
+        """Return what becomes of a window.
+
+        Parameters
+        ----------
+        window
+            A sealed window; its partitioner is spent afterwards.
+        shuffle
+            Orders the released records; from the operating system's entropy wherever it matters.
+        """
+        n = window.records
+        if not self._criteria.in_reach(window.individuals, window.values):
+            return self._assemble(window, np.full(n, SUPPRESSED, np.int32), {Suppression.SHORTFALL: n}, shuffle)
+        # 1. Partition. The answer is not believed.
+        clusters = window.partitioner.close(window.columns, self._criteria)
+        unplaced = int((clusters < 0).sum())
+        return self._assemble(window, clusters, {Suppression.UNPLACED: unplaced}, shuffle)
+
+    def _assemble(
+        self,
+        window: SealedWindow,
+        clusters: NDArray[np.int32],
+        reasons: dict[Suppression, int],
+        shuffle: np.random.Generator,
+    ) -> Release:
+        # 2. Generalize; clusters that generalize alike become one class.
+        class_of_row, generalized = self._united(window.columns, clusters)
+        # 3. The gate: what fails is suppressed, and the rest is checked again.
+        class_of_row, generalized, counts, violations = self._gated(window.columns, class_of_row, generalized)
+        placed = int((clusters >= 0).sum())
+        rows = np.flatnonzero(class_of_row >= 0)
+        suppressed = {
+            **reasons,
+            Suppression.GATE: placed - len(rows),
+            Suppression.OVER_LIMIT: window.over_limit,
+        }
+        suppressed = {reason: count for reason, count in suppressed.items() if count}
+        # 4. Shuffle: the order of publication tells nothing of the order of arrival.
+        order = shuffle.permutation(rows).astype(np.int64)
+        classes = Classes(
+            generalized.low,
+            generalized.high,
+            generalized.values,
+            counts.records,
+            counts.individuals,
+            generalized.ncp,
+        )
+        return Release(
+            classes=classes,
+            class_of_row=class_of_row,
+            order=order,
+            payload=window.payload,
+            suppressed=suppressed,
+            rejects=window.rejects,
+            ranges=window.ranges,
+            arrivals=window.arrivals,
+            opened_at=window.opened_at,
+            closed_at=window.closed_at,
+            achieved_k=int(counts.individuals.min()) if len(classes) else None,
+            achieved_l={
+                attribute.name: int(counts.values[s].min())
+                for s, attribute in enumerate(self._policy.diverse)
+                if len(classes)
+            },
+            gcp=gcp(generalized.ncp, counts.records, sum(suppressed.values())),
+            gate_violations=violations,
+        )
+
+    def _united(self, rows: Columns, clusters: NDArray[np.int32]) -> tuple[NDArray[np.int32], GeneralizedClasses]:
+        count = int(clusters.max(initial=-1)) + 1
+        if not count:
+            return clusters, _no_classes(len(self._generalizers))
+        generalized = generalize(self._generalizers, self._policy.quasi_identifiers, rows.codes, clusters, count)
+        first, class_of_cluster = unite_alike(generalized.labels)
+        if len(first) == count:
+            return clusters, generalized
+        renamed = np.where(clusters >= 0, class_of_cluster[clusters], SUPPRESSED).astype(np.int32)
+        # Bounds and values of a union are those of its parts where intervals are published, and sets are equal.
+        return renamed, _chosen(generalized, first)
+
+    def _gated(
+        self, rows: Columns, class_of_row: NDArray[np.int32], generalized: GeneralizedClasses
+    ) -> tuple[NDArray[np.int32], GeneralizedClasses, ClassCounts, int]:
+        violations = 0
+        while True:
+            placed = np.flatnonzero(class_of_row >= 0)
+            part = rows if len(placed) == len(rows) else rows.take(placed)
+            failing, counts = violating_classes(
+                part, class_of_row[placed].astype(np.int64), generalized, self._criteria
+            )
+            if not failing.any():
+                return class_of_row, generalized, counts, violations
+            violations += int(failing.sum())
+            kept = np.flatnonzero(~failing)
+            rank = np.full(len(failing) + 1, SUPPRESSED, np.int32)  # the last entry serves suppressed rows
+            rank[kept] = np.arange(len(kept))
+            class_of_row = rank[class_of_row]
+            generalized = _chosen(generalized, kept)
+
+
+def _chosen(generalized: GeneralizedClasses, kept: NDArray[np.int64]) -> GeneralizedClasses:
+    places = kept.tolist()
+    return GeneralizedClasses(
+        generalized.low[:, kept],
+        generalized.high[:, kept],
+        [[values[i] for i in places] for values in generalized.values],
+        generalized.labels[:, kept],
+        generalized.ncp[:, kept],
+        [None if sets is None else [sets[i] for i in places] for sets in generalized.members],
+    )
+
+
+def _no_classes(attributes: int) -> GeneralizedClasses:
+    return GeneralizedClasses(
+        np.empty((attributes, 0), np.int32),
+        np.empty((attributes, 0), np.int32),
+        [[] for _ in range(attributes)],
+        np.empty((attributes, 0), np.int64),
+        np.empty((attributes, 0)),
+        [None] * attributes,
+    )

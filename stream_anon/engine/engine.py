@@ -1,0 +1,213 @@
+"""The one state machine: coded batches and time in, sealed windows out.
+
+It reads no clock, does no I/O and knows nothing of Kafka: a source is a small integer, an offset a position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from stream_anon.clustering.protocol import Partitioner
+from stream_anon.engine.partitioners import new_partitioner
+from stream_anon.engine.window import SealedWindow, Window
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.privacy.criteria import Criteria
+from stream_anon.windowing.limits import WindowTimer
+
+LEAST_REJECTS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWindow:
+    """What may be known of an open window: its count and its age, nothing else.
+
+    Its loss or its forest would tell whether a planted tuple found company.
+    """
+
+    records: int
+    opened_at: float | None
+
+
+class Engine:
+    """Fills windows with the records of open sources and seals them when they are full or due.
+
+    Parameters
+    ----------
+    policy
+        What rows look like and when windows close.
+    draws
+        For the age limits; nothing else is random here.
+    partitioner
+        Makes the partitioner of each window; by default the policy's engine.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        draws: np.random.Generator,
+        partitioner: Callable[[Policy], Partitioner] = new_partitioner,
+    ) -> None:
+        self._policy = policy
+        self._draws = draws
+        self._partitioner = partitioner
+        self._criteria = Criteria.of(policy)
+        self._positions: dict[int, int] = {}
+        self._starts: dict[int, int] = {}
+        self._now = -np.inf
+        self._window = self._new_window()
+
+    def _new_window(self) -> Window:
+        timer = WindowTimer.draw(self._policy.window, self._draws)
+        return Window(self._policy, self._partitioner(self._policy), timer)
+
+    # -- sources -------------------------------------------------------------------------------------------
+
+    def open(self, source: int, offset: int) -> None:
+        """Take records of `source` from `offset` on; rows of it that are already held stay.
+
+        Raises
+        ------
+        ValueError
+            If the source is open already.
+        """
+        if source in self._positions:
+            raise ValueError("the source is open already")
+        self._positions[source] = offset
+        self._starts[source] = offset
+
+    def revoke(self, sources: Collection[int]) -> int:
+        """Close sources and let their rows leave the open window; return how many records left."""
+        for source in sources:
+            self._positions.pop(source, None)
+            self._starts.pop(source, None)
+        return self._window.drop(set(sources))
+
+    def position(self, source: int) -> int:
+        """Return the next offset to take of an open source; KeyError if it is not open."""
+        return self._positions[source]
+
+    def started_at(self, source: int) -> int:
+        """Return where the open window began on an open source; KeyError if it is not open."""
+        return self._starts[source]
+
+    @property
+    def sources(self) -> frozenset[int]:
+        """Return the open sources."""
+        return frozenset(self._positions)
+
+    # -- records -------------------------------------------------------------------------------------------
+
+    def add(self, batch: CodedBatch, now: float) -> list[SealedWindow]:
+        """Take a batch; return the windows it filled, in order.
+
+        Records of closed sources and below a source's next offset are dropped: polls return records that were
+        fetched before a takeover.
+
+        Parameters
+        ----------
+        batch
+            Offsets ascend within each source.
+        now
+            Clock reading of the arrival; time never runs backwards here.
+        """
+        self._advance(now)
+        sealed: list[SealedWindow] = []
+        for source in np.union1d(batch.sources, batch.rejects.sources).tolist():
+            if source in self._positions:
+                sealed += self._add_of(source, self._of_source(batch, source))
+        return sealed
+
+    def _of_source(self, batch: CodedBatch, source: int) -> CodedBatch:
+        """Return what is new of one source."""
+        position = self._positions[source]
+        fresh = (batch.sources == source) & (batch.offsets >= position)
+        rejects = batch.rejects
+        fresh_rejects = (rejects.sources == source) & (rejects.offsets >= position)
+        chosen = batch if fresh.all() else batch.take(np.flatnonzero(fresh))
+        return CodedBatch(
+            chosen.codes,
+            chosen.sensitive,
+            chosen.individuals,
+            chosen.sources,
+            chosen.offsets,
+            chosen.payload,
+            rejects.take(fresh_rejects),
+        )
+
+    def _add_of(self, source: int, batch: CodedBatch) -> list[SealedWindow]:
+        sealed: list[SealedWindow] = []
+        row, rejects = 0, batch.rejects
+        while True:
+            row = self._window.take(batch, source, row, self._now)
+            if row < len(batch):
+                end = int(batch.offsets[row - 1]) + 1 if row else self._positions[source]
+            else:
+                end = max(
+                    (int(part.max()) + 1 for part in (batch.offsets, rejects.offsets) if len(part)), default=0
+                )
+            before = rejects.offsets < end
+            if before.any():
+                self._window.reject(rejects.take(before), source, self._now)
+                rejects = rejects.take(~before)
+            self._positions[source] = max(self._positions[source], end)
+            if not self._window.timer.room(self._window.admitted):
+                sealed.append(self._seal())
+            if row >= len(batch):
+                return sealed
+
+    # -- closing -------------------------------------------------------------------------------------------
+
+    @property
+    def deadline(self) -> float | None:
+        """Return the clock reading at which `tick` must be called; None while nothing waits or all is held."""
+        oldest = self._window.oldest
+        return None if oldest is None or self._held() else self._window.timer.due_at(oldest)
+
+    @property
+    def room(self) -> bool:
+        """Return False while so many dead letters wait that no more input may be taken."""
+        return self._window.rejected < max(LEAST_REJECTS, 4 * self._policy.window.max_records)
+
+    @property
+    def open_window(self) -> OpenWindow:
+        """Return count and age of the open window."""
+        return OpenWindow(self._window.admitted, self._window.oldest)
+
+    def tick(self, now: float) -> SealedWindow | None:
+        """Seal the window if it is due; with `shortfall: hold` not before it can hold a class."""
+        self._advance(now)
+        oldest = self._window.oldest
+        if oldest is None or not self._window.timer.is_due(oldest, self._now) or self._held():
+            return None
+        return self._seal()
+
+    def seal(self, now: float) -> SealedWindow | None:
+        """Seal the window whatever its age; None if nothing came in since the last one."""
+        self._advance(now)
+        return self._seal() if self._window.oldest is not None else None
+
+    def _held(self) -> bool:
+        if self._policy.window.shortfall is not Shortfall.HOLD or not self._window.admitted:
+            return False
+        return not self._criteria.in_reach(self._window.individuals, self._window.values)
+
+    def _seal(self) -> SealedWindow:
+        sealed = self._window.seal(self._starts, self._positions, self._now)
+        self._starts = dict(self._positions)
+        self._window = self._new_window()
+        return sealed
+
+    def _advance(self, now: float) -> None:
+        self._now = max(self._now, now)
+
+    def check_invariants(self) -> None:
+        """Raise AssertionError if the engine is broken."""
+        # Every open source has a start, and the window never reaches back behind it.
+        assert self._starts.keys() == self._positions.keys()  # noqa: S101
+        assert all(self._starts[s] <= p for s, p in self._positions.items())  # noqa: S101
+        self._window.check_invariants()

@@ -1,0 +1,102 @@
+"""Dense numbers for keys: individuals and sensitive values as small integers, for one window only."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.compiled import kernel
+
+_FIRST_CAPACITY = 1024
+
+
+@kernel
+def number_keys(
+    keys: NDArray[np.int64],
+    table: NDArray[np.int32],
+    known: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    used: int,
+    limit: int,
+    answer: NDArray[np.int32],
+) -> int:
+    """Give keys numbers in the order of their first appearance; return how many are known afterwards.
+
+    Parameters
+    ----------
+    keys
+        int64[n].
+    table
+        int32[capacity], a power of two at least twice the keys known afterwards; -1 where free.
+    known, counts
+        int64[at least used + n]: the key behind each number, and how often it was admitted.
+    used
+        Keys known before.
+    limit
+        Times a key is admitted.
+    answer
+        int32[n], written: the number of each key, -1 where it is over its limit.
+    """
+    mask = len(table) - 1
+    for i in range(len(keys)):
+        key = keys[i]
+        # Keys are hashes already where they come from a person; the multiplication spreads running numbers.
+        place = ((key * 0x5851F42D4C957F2D) >> 20) & mask
+        while table[place] >= 0 and known[table[place]] != key:
+            place = (place + 1) & mask
+        number = table[place]
+        if number < 0:
+            number = used
+            table[place] = used
+            known[used] = key
+            counts[used] = 0
+            used += 1
+        if counts[number] < limit:
+            counts[number] += 1
+            answer[i] = number
+        else:
+            answer[i] = -1
+    return used
+
+
+class Numbering:
+    """Gives keys dense numbers and counts how often each was admitted.
+
+    Parameters
+    ----------
+    limit
+        Times a key is admitted; further ones get -1.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._used = 0
+        self._table = np.full(_FIRST_CAPACITY, -1, np.int32)
+        self._known = np.empty(_FIRST_CAPACITY, np.int64)
+        self._counts = np.zeros(_FIRST_CAPACITY, np.int64)
+
+    def __len__(self) -> int:
+        return self._used
+
+    def number(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the number of each key, -1 where it is over its limit; int32[n], amortized O(n)."""
+        self._make_room(self._used + len(keys))
+        answer = np.empty(len(keys), np.int32)
+        self._used = number_keys(
+            np.ascontiguousarray(keys), self._table, self._known, self._counts, self._used, self._limit, answer
+        )
+        return answer
+
+    def _make_room(self, wanted: int) -> None:
+        if 2 * wanted <= len(self._table):
+            return
+        known, counts, used = self._known[: self._used], self._counts[: self._used], self._used
+        capacity = len(self._table)
+        while capacity < 2 * wanted:
+            capacity *= 2
+        self._table = np.full(capacity, -1, np.int32)
+        self._known = np.empty(capacity, np.int64)
+        self._counts = np.zeros(capacity, np.int64)
+        answer = np.empty(used, np.int32)
+        number_keys(known, self._table, self._known, self._counts, 0, 1, answer)
+        self._counts[:used] = counts

@@ -1,0 +1,220 @@
+"""The open window: the rows, people and rejects of a stretch of input.
+
+::
+
+    partition 0   ──┤ start ······ rows, rejects, over-limit ······ position ├──▶
+    partition 1   ────┤ start ··· position ├──▶
+                       └──────── one window of one worker ────────┘
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.clustering.protocol import Partitioner
+from stream_anon.engine.people import Numbering
+from stream_anon.microdata.batch import CodedBatch, Rejects
+from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import InputRange
+from stream_anon.windowing.limits import WindowTimer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """The part of a batch that one window took: admitted rows of one source that arrived together."""
+
+    source: int
+    arrived: float
+    columns: Columns
+    individuals: NDArray[np.int64]
+    sensitive: NDArray[np.int64]
+    payload: list[object]
+    rejects: Rejects
+    over_limit: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SealedWindow:
+    """A window that takes no more rows and waits to be released."""
+
+    policy: Policy
+    partitioner: Partitioner
+    columns: Columns
+    payload: list[object]
+    rejects: Rejects
+    over_limit: int
+    ranges: tuple[InputRange, ...]
+    arrivals: tuple[tuple[float, int], ...]
+    individuals: int
+    values: NDArray[np.int64]
+    opened_at: float
+    closed_at: float
+
+    @property
+    def records(self) -> int:
+        """Return the number of admitted rows."""
+        return len(self.payload)
+
+
+class Window:
+    """The rows taken since `starts`, one position per open source.
+
+    Parameters
+    ----------
+    policy
+        What rows look like.
+    partitioner
+        Forms the classes; sees each row once, as it arrives.
+    timer
+        When the window is due.
+    """
+
+    def __init__(self, policy: Policy, partitioner: Partitioner, timer: WindowTimer) -> None:
+        self._policy = policy
+        self._partitioner = partitioner
+        self.timer = timer
+        self._chunks: list[Chunk] = []
+        self.admitted = 0
+        self.rejected = 0
+        self._start_numbering()
+
+    def _start_numbering(self) -> None:
+        self._people = Numbering(self._policy.window.max_records_per_individual)
+        self._values = [Numbering(2**62) for _ in self._policy.diverse]
+
+    @property
+    def oldest(self) -> float | None:
+        """Return when the oldest record in the window arrived; None while it is empty."""
+        return self._chunks[0].arrived if self._chunks else None
+
+    @property
+    def individuals(self) -> int:
+        """Return the number of distinct individuals."""
+        return len(self._people)
+
+    @property
+    def values(self) -> NDArray[np.int64]:
+        """Return the number of distinct values of each sensitive attribute with a criterion."""
+        return np.array([len(values) for values in self._values], np.int64)
+
+    def take(self, batch: CodedBatch, source: int, first: int, now: float) -> int:
+        """Take rows of `batch` from `first` on until the window is full; return the first row left.
+
+        Rows over their individual's limit are counted but need no room: one flooding id must not close windows.
+        """
+        while first < len(batch) and (room := self.timer.room(self.admitted)):
+            stop = min(len(batch), first + room)
+            numbers = self._people.number(batch.individuals[first:stop])
+            kept = np.flatnonzero(numbers >= 0)
+            over = stop - first - len(kept)
+            chosen = slice(first, stop) if not over else kept + first
+            payload = batch.payload[first:stop] if not over else [batch.payload[i] for i in (kept + first).tolist()]
+            sensitive = batch.sensitive[:, chosen]
+            columns = Columns(
+                batch.codes[:, chosen],
+                numbers[kept] if over else numbers,
+                np.array(
+                    [own.number(row) for own, row in zip(self._values, sensitive, strict=True)], np.int32
+                ).reshape(len(self._values), len(payload)),
+            )
+            self._partitioner.add(columns)
+            self._chunks.append(
+                Chunk(
+                    source, now, columns, batch.individuals[chosen], sensitive, list(payload), Rejects.of([]), over
+                )
+            )
+            self.admitted += len(payload)
+            first = stop
+        return first
+
+    def reject(self, rejects: Rejects, source: int, now: float) -> None:
+        """Take dead letters."""
+        empty = Columns.empty(len(self._policy.quasi_identifiers), len(self._policy.diverse))
+        self._chunks.append(
+            Chunk(source, now, empty, np.empty(0, np.int64), np.empty((0, 0), np.int64), [], rejects, 0)
+        )
+        self.rejected += len(rejects)
+
+    def drop(self, sources: Collection[int]) -> int:
+        """Let all that came from `sources` leave; return how many records that were.
+
+        People and values are numbered anew: nobody may count who is not there any more.
+        """
+        marks = [np.full(len(chunk.payload), chunk.source not in sources, np.bool_) for chunk in self._chunks]
+        if not marks:
+            return 0
+        kept = [chunk for chunk in self._chunks if chunk.source not in sources]
+        gone = [chunk for chunk in self._chunks if chunk.source in sources]
+        if not gone:
+            return 0
+        self._partitioner.keep(np.concatenate(marks))
+        self._start_numbering()
+        self._chunks = [self._renumbered(chunk) for chunk in kept]
+        self.admitted = sum(len(chunk.payload) for chunk in self._chunks)
+        self.rejected = sum(len(chunk.rejects) for chunk in self._chunks)
+        return sum(len(chunk.payload) + len(chunk.rejects) + chunk.over_limit for chunk in gone)
+
+    def _renumbered(self, chunk: Chunk) -> Chunk:
+        if not chunk.payload:
+            return chunk
+        columns = Columns(
+            chunk.columns.codes,
+            self._people.number(chunk.individuals),
+            np.array(
+                [own.number(row) for own, row in zip(self._values, chunk.sensitive, strict=True)], np.int32
+            ).reshape(len(self._values), len(chunk.payload)),
+        )
+        return Chunk(
+            chunk.source,
+            chunk.arrived,
+            columns,
+            chunk.individuals,
+            chunk.sensitive,
+            chunk.payload,
+            chunk.rejects,
+            chunk.over_limit,
+        )
+
+    def seal(self, starts: Mapping[int, int], positions: Mapping[int, int], now: float) -> SealedWindow:
+        """Return all that was taken; the window must not be used again."""
+        empty = Columns.empty(len(self._policy.quasi_identifiers), len(self._policy.diverse))
+        return SealedWindow(
+            policy=self._policy,
+            partitioner=self._partitioner,
+            columns=Columns.concatenate([empty, *(chunk.columns for chunk in self._chunks)]),
+            payload=[payload for chunk in self._chunks for payload in chunk.payload],
+            rejects=Rejects.concatenate([chunk.rejects for chunk in self._chunks]),
+            over_limit=sum(chunk.over_limit for chunk in self._chunks),
+            ranges=tuple(
+                InputRange(source, starts[source], end)
+                for source, end in sorted(positions.items())
+                if end > starts[source]
+            ),
+            arrivals=tuple((chunk.arrived, len(chunk.payload)) for chunk in self._chunks if chunk.payload),
+            individuals=self.individuals,
+            values=self.values,
+            opened_at=now if self.oldest is None else self.oldest,
+            closed_at=now,
+        )
+
+    def check_invariants(self) -> None:
+        """Raise AssertionError if the window is broken."""
+        # Every admitted row is in exactly one chunk, with a payload.
+        assert self.admitted == sum(len(chunk.columns) for chunk in self._chunks)  # noqa: S101
+        assert all(len(chunk.columns) == len(chunk.payload) for chunk in self._chunks)  # noqa: S101
+        # Every known individual has a row, within its limit.
+        rows = [chunk.columns.individuals for chunk in self._chunks]
+        counts = np.bincount(np.concatenate(rows)) if self.admitted else np.empty(0, np.int64)
+        assert len(counts) == self.individuals  # noqa: S101
+        assert (counts >= 1).all()  # noqa: S101
+        assert (counts <= self._policy.window.max_records_per_individual).all()  # noqa: S101
+        # The window is never fuller than allowed, and chunks stand in the order of their arrival.
+        assert self.admitted <= self._policy.window.max_records  # noqa: S101
+        times = [chunk.arrived for chunk in self._chunks]
+        assert times == sorted(times)  # noqa: S101
+        self._partitioner.check_invariants()

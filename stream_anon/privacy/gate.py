@@ -1,0 +1,89 @@
+"""The gate: count every class again before it is published.
+
+It shares no code with the partitioners and believes nothing they say. It groups rows by what would be
+published, recounts each group, and looks whether each row lies under the values published for it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.microdata.columns import Columns
+from stream_anon.privacy.criteria import ClassCounts, Criteria
+from stream_anon.privacy.generalization import GeneralizedClasses
+
+
+def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns) -> ClassCounts:
+    """Count records, individuals, the largest individual and distinct values of each group; O(n log n).
+
+    Parameters
+    ----------
+    group_of_row
+        int64[n], 0..groups-1.
+    rows
+        The same n rows.
+    """
+    records = np.bincount(group_of_row, minlength=groups).astype(np.int64)
+    people = int(rows.individuals.max(initial=0)) + 1
+    pairs, repeats = np.unique(group_of_row * people + rows.individuals, return_counts=True)
+    owners = pairs // people
+    individuals = np.bincount(owners, minlength=groups).astype(np.int64)
+    largest = np.zeros(groups, np.int64)
+    np.maximum.at(largest, owners, repeats)
+    values = np.zeros((len(rows.sensitive), groups), np.int64)
+    for s, column in enumerate(rows.sensitive):
+        span = int(column.max(initial=0)) + 1
+        seen = np.unique(group_of_row * span + column)
+        values[s] = np.bincount(seen // span, minlength=groups)
+    return ClassCounts(records, individuals, largest, values)
+
+
+def misplaced_classes(
+    rows: Columns, class_of_row: NDArray[np.int64], generalized: GeneralizedClasses
+) -> NDArray[np.int64]:
+    """Return the classes that hold a row outside of what is published for it; int64[m], sorted."""
+    wrong = np.zeros(len(rows), np.bool_)
+    for j, codes in enumerate(rows.codes):
+        wrong |= (codes < generalized.low[j][class_of_row]) | (codes > generalized.high[j][class_of_row])
+        members = generalized.members[j]
+        if members is not None:
+            listed = [(c << 32) | code for c, codes_of in enumerate(members) for code in codes_of]
+            packed = (class_of_row.astype(np.int64) << 32) | codes
+            wrong |= ~np.isin(packed, np.array(listed, np.int64))
+    return np.unique(class_of_row[wrong]).astype(np.int64)
+
+
+def violating_classes(
+    rows: Columns, class_of_row: NDArray[np.int64], generalized: GeneralizedClasses, criteria: Criteria
+) -> tuple[NDArray[np.bool_], ClassCounts]:
+    """Return for each class whether it must not be published, and what was counted of each.
+
+    Parameters
+    ----------
+    rows
+        The n rows about to be published.
+    class_of_row
+        int64[n].
+    generalized
+        What would be published for each of the c classes.
+
+    Notes
+    -----
+    Classes with one published tuple are one group: all of them fail or none.
+    """
+    classes = generalized.labels.shape[1]
+    _, group_of_class = np.unique(generalized.labels, axis=1, return_inverse=True)
+    group_of_class = group_of_class.ravel().astype(np.int64)
+    groups = int(group_of_class.max(initial=-1)) + 1
+    counts = recount(group_of_class[class_of_row], groups, rows)
+    failing = ~criteria.permit(counts)
+    failing[group_of_class[misplaced_classes(rows, class_of_row, generalized)]] = True
+    of_class = ClassCounts(
+        counts.records[group_of_class],
+        counts.individuals[group_of_class],
+        counts.largest[group_of_class],
+        counts.values[:, group_of_class],
+    )
+    assert len(group_of_class) == classes  # noqa: S101
+    return failing[group_of_class], of_class

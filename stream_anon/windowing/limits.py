@@ -1,0 +1,61 @@
+"""When a window closes: arithmetic on counts and times.
+
+::
+
+    oldest record                    0.9 d      1.0 d
+    |----------------------------------|==========|
+    opened                             due somewhere here, drawn anew for each window
+
+A fixed age would tell when a lone record arrived: publication minus max_delay. So the limit is drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stream_anon.microdata.policy import WindowLimits
+
+LEAST_AGE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class WindowTimer:
+    """Counts and times of one window.
+
+    Parameters
+    ----------
+    limits
+        The policy's limits.
+    age_limit
+        Seconds after the arrival of its oldest record at which the window is due.
+    """
+
+    limits: WindowLimits
+    age_limit: float
+
+    @classmethod
+    def draw(cls, limits: WindowLimits, draws: np.random.Generator) -> WindowTimer:
+        """Return the timer of a new window, its age limit between 0.9 and 1 times max_delay."""
+        return cls(limits, limits.max_delay * draws.uniform(LEAST_AGE, 1.0))
+
+    def room(self, admitted: int) -> int:
+        """Return how many more records the window admits."""
+        return max(0, self.limits.max_records - admitted)
+
+    def due_at(self, oldest: float) -> float:
+        """Return the clock reading at which a window is due whose oldest record arrived at `oldest`."""
+        return oldest + self.age_limit
+
+    def is_due(self, oldest: float, now: float) -> bool:
+        """Return whether the window is due."""
+        return now >= self.due_at(oldest)
+
+
+def is_mature(oldest: float, now: float, limits: WindowLimits) -> bool:
+    """Return whether a window is worth closing at shutdown: past half of its longest age.
+
+    A younger one is abandoned and read again by the next owner, so that restarts cannot starve the output.
+    """
+    return now - oldest >= limits.max_delay / 2
