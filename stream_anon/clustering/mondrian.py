@@ -1,6 +1,6 @@
 """Strict Mondrian: top-down median cuts (LeFevre, DeWitt, Ramakrishnan, ICDE 2006).
 
-A set of rows is cut at the median of the attribute with the widest normalized range, all equal values on one
+A set of rows is cut at the median of the attribute whose published value costs most, all equal values on one
 side, as long as both sides meet the criteria; if the widest attribute gives no legal cut the next is tried.
 """
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stream_anon.clustering.protocol import UNPLACED
 from stream_anon.compiled import kernel
 from stream_anon.microdata.columns import Columns
+from stream_anon.privacy.cost import CostModel, interval_cost
 from stream_anon.privacy.criteria import Criteria
 
 
@@ -108,7 +109,7 @@ def _split(rows: NDArray[np.int32], spare: NDArray[np.int32], codes: NDArray[np.
 @kernel
 def mondrian_classes(
     codes: NDArray[np.int32],
-    scale: NDArray[np.float64],
+    model: CostModel,
     rows: NDArray[np.int32],
     individuals: NDArray[np.int32],
     sensitive: NDArray[np.int32],
@@ -124,8 +125,8 @@ def mondrian_classes(
     ----------
     codes
         int32[q, n].
-    scale
-        float64[q], weight / (codes of the attribute - 1).
+    model
+        The cost tables.
     rows
         int32[m], the rows to place; they meet the criteria as one class. Reordered in place.
     individuals, sensitive
@@ -160,10 +161,10 @@ def mondrian_classes(
                     most = max(most, code)
                 low[j] = least
                 high[j] = most
-                width[j] = (most - least) * scale[j]
+                width[j] = interval_cost(model, j, least, most) if least < most else -1.0
             for _ in range(q):
-                j = np.argmax(width)
-                if width[j] <= 0:
+                j = int(np.argmax(width))
+                if width[j] < 0:
                     break
                 width[j] = -1.0
                 cut = _median_cut(codes[j], part, low[j], high[j])
@@ -211,16 +212,14 @@ class Mondrian:
 
     Parameters
     ----------
-    sizes
-        Number of codes of each quasi-identifier.
-    weights
-        Weight of each quasi-identifier; a wider weight is cut first.
+    model
+        The cost tables of the quasi-identifiers.
     """
 
     arrival_matters = False
 
-    def __init__(self, sizes: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
-        self._scale = weights / np.maximum(sizes - 1, 1)
+    def __init__(self, model: CostModel) -> None:
+        self._model = model
         self._count = 0
 
     def add(self, rows: Columns) -> None:
@@ -243,7 +242,7 @@ class Mondrian:
             return np.full(len(rows), UNPLACED, np.int32)
         return mondrian_classes(
             rows.codes,
-            self._scale,
+            self._model,
             chosen,
             rows.individuals,
             rows.sensitive,

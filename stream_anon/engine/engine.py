@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stream_anon.clustering.protocol import Partitioner
-from stream_anon.engine.partitioners import new_partitioner
+from stream_anon.engine.partitioners import Partitioners
 from stream_anon.engine.window import SealedWindow, Window
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy, Shortfall
@@ -50,11 +50,11 @@ class Engine:
         policy: Policy,
         *,
         draws: np.random.Generator,
-        partitioner: Callable[[Policy], Partitioner] = new_partitioner,
+        partitioner: Callable[[], Partitioner] | None = None,
     ) -> None:
         self._policy = policy
         self._draws = draws
-        self._partitioner = partitioner
+        self._partitioner = partitioner or Partitioners(policy)
         self._criteria = Criteria.of(policy)
         self._positions: dict[int, int] = {}
         self._starts: dict[int, int] = {}
@@ -63,7 +63,7 @@ class Engine:
 
     def _new_window(self) -> Window:
         timer = WindowTimer.draw(self._policy.window, self._draws)
-        return Window(self._policy, self._partitioner(self._policy), timer)
+        return Window(self._policy, self._partitioner(), timer)
 
     # -- sources -------------------------------------------------------------------------------------------
 

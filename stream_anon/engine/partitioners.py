@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.microdata.policy import Policy
+from stream_anon.privacy.cost import CostModel, cost_model
 
 
-def new_partitioner(policy: Policy) -> Partitioner:
-    """Return an empty partitioner of the policy's engine."""
-    attributes = policy.quasi_identifiers
-    sizes = np.array([attribute.size for attribute in attributes], np.int64)
-    weights = np.array([attribute.weight for attribute in attributes], np.float64)
-    return Mondrian(sizes, weights)
+class Partitioners:
+    """Makes an empty partitioner of the policy's engine for each window; the cost tables are built once."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._model: CostModel = cost_model(policy.quasi_identifiers)
+
+    def __call__(self) -> Partitioner:
+        """Return an empty partitioner."""
+        return Mondrian(self._model)

@@ -1,0 +1,186 @@
+"""The cost table: what it costs to publish codes `low`..`high` of an attribute, for kernels.
+
+It measures what is published: the NCP of the node over the interval, times the attribute's weight. Up to
+1,026 codes it is one look-up; larger domains walk up their levels. A set (`publish: values`) is costed as the
+interval that spans it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.compiled import kernel
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.dates import DateDomain
+from stream_anon.microdata.domains import WHOLE_TABLE, CategoricalDomain, PrefixDomain
+from stream_anon.microdata.numbers import NumericDomain
+
+TABLE = 0  # cost[low, high] in `table`
+LINEAR = 1  # slope x (high - low) + base: tight numbers
+HALVING = 2  # linear cost of the halving above
+WIDTHS = 3  # linear cost of the cell above, cells of equal width per level
+PREFIX = 4  # level / height, cells of equal width per level
+FIRSTS = 5  # leaves under the node / leaves, nodes given by their first code per level
+
+
+class CostModel(NamedTuple):
+    """The cost tables of q attributes as flat arrays.
+
+    Parameters
+    ----------
+    kind
+        int8[q], one of the constants above.
+    domain
+        int64[q], codes of the domain; the codes for missing and unknown values follow.
+    levels
+        int64[q], number of levels stored in `steps`.
+    start
+        int64[q], where the attribute's entries begin, in `table` for TABLE and in `steps` else.
+    slope, base, weight
+        float64[q].
+    table
+        float32, row-major (domain + 2) squared per attribute, weighted.
+    steps
+        int32: widths of the levels, or for FIRSTS domain entries a level.
+    """
+
+    kind: NDArray[np.int8]
+    domain: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    start: NDArray[np.int64]
+    slope: NDArray[np.float64]
+    base: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    table: NDArray[np.float32]
+    steps: NDArray[np.int32]
+
+
+def cost_model(attributes: Sequence[QuasiIdentifier]) -> CostModel:
+    """Return the cost tables of `attributes`, in their order."""
+    q = len(attributes)
+    kind = np.zeros(q, np.int8)
+    levels, start = np.zeros(q, np.int64), np.zeros(q, np.int64)
+    slope, base = np.zeros(q), np.zeros(q)
+    tables: list[NDArray[np.float32]] = [np.empty(0, np.float32)]
+    steps: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+    for j, attribute in enumerate(attributes):
+        if attribute.domain.size <= WHOLE_TABLE:
+            start[j] = sum(len(part) for part in tables)
+            tables.append(_table(attribute))
+            continue
+        kind[j], slope[j], base[j], own = _walked(attribute)
+        start[j] = sum(len(part) for part in steps)
+        levels[j] = len(own) // (attribute.domain.size if kind[j] == FIRSTS else 1)
+        steps.append(own)
+    return CostModel(
+        kind,
+        np.array([attribute.domain.size for attribute in attributes], np.int64),
+        levels,
+        start,
+        slope,
+        base,
+        np.array([attribute.weight for attribute in attributes]),
+        np.concatenate(tables),
+        np.concatenate(steps),
+    )
+
+
+def _table(attribute: QuasiIdentifier) -> NDArray[np.float32]:
+    """Return cost[low, high] for low <= high, mirrored; O(size^2)."""
+    size = attribute.size
+    table = np.zeros((size, size), np.float32)
+    for low in range(size):
+        for high in range(low, size):
+            table[low, high] = table[high, low] = attribute.ncp(*attribute.node(low, high)) * attribute.weight
+    return table.ravel()
+
+
+def _walked(attribute: QuasiIdentifier) -> tuple[int, float, float, NDArray[np.int32]]:
+    domain = attribute.domain
+    if isinstance(domain, NumericDomain):
+        widths = np.array(domain.widths, np.int32)
+        kind = LINEAR if domain.tight else WIDTHS if len(widths) else HALVING
+        return kind, domain.slope, domain.base, widths
+    if isinstance(domain, PrefixDomain):
+        powers = [len(domain.alphabet) ** cut for cut in range(1, domain.keep + 1)]
+        return PREFIX, 1 / domain.length, (domain.length - domain.keep) / domain.length, np.array(powers, np.int32)
+    if isinstance(domain, DateDomain):
+        return FIRSTS, 1 / domain.size, 1 / domain.size, domain.firsts[1:].ravel()
+    assert isinstance(domain, CategoricalDomain)  # noqa: S101 - there are no more
+    return FIRSTS, 1 / domain.size, 1 / domain.size, _firsts(domain)
+
+
+def _firsts(domain: CategoricalDomain) -> NDArray[np.int32]:
+    """Return for each level above the leaves, without the root, the first code of each code's node."""
+    tree = domain.hierarchy
+    rows = []
+    node = tree.leaves.copy()
+    for level in range(1, tree.height):
+        above = tree.parents[node]
+        # A node at depth d lies at level height - d; short branches wait at their leaf.
+        node = np.where(tree.height - tree.depths[node] < level, above, node)
+        rows.append(tree.first[node])
+    return np.concatenate(rows).astype(np.int32) if rows else np.empty(0, np.int32)
+
+
+@kernel
+def interval_cost(model: CostModel, j: int, low: int, high: int) -> float:
+    """Return the weighted cost of publishing codes `low` to `high` of attribute `j`; O(1) or O(levels)."""
+    kind = model.kind[j]
+    n = model.domain[j]
+    start = model.start[j]
+    if kind == TABLE:
+        return float(model.table[start + low * (n + 2) + high])
+    if high >= n:
+        return 0.0 if low == high == n else model.weight[j]
+    first = low
+    last = high
+    cut = 0
+    if kind == HALVING and low < high:
+        first = 0
+        last = n - 1
+        while first < last:
+            middle = first + (last - first + 1) // 2 - 1
+            if high <= middle:
+                last = middle
+            elif low > middle:
+                first = middle + 1
+            else:
+                break
+    elif kind in (WIDTHS, PREFIX) and low < high:
+        first = 0
+        last = n - 1
+        for level in range(model.levels[j]):
+            width = model.steps[start + level]
+            cut += 1
+            if low // width == high // width:
+                first = low // width * width
+                last = min(first + width, n) - 1
+                break
+    elif kind == FIRSTS:
+        if low == high:
+            return 0.0
+        first = 0
+        last = n - 1
+        for level in range(model.levels[j]):
+            begin = start + level * n
+            if model.steps[begin + low] == model.steps[begin + high]:
+                first = model.steps[begin + low]
+                # The node's last code: walk in doubling steps, then halve.
+                inside = high
+                outside = n
+                while outside - inside > 1:
+                    probe = (inside + outside) // 2
+                    if model.steps[begin + probe] == first:
+                        inside = probe
+                    else:
+                        outside = probe
+                last = inside
+                break
+    if kind == PREFIX:
+        return float(min(1.0, cut * model.slope[j] + model.base[j]) * model.weight[j])
+    return float(min(1.0, (last - first) * model.slope[j] + model.base[j]) * model.weight[j])
