@@ -1,0 +1,327 @@
+"""What happens to a worker, as values. Metrics, logs and the status page are reactions to these.
+
+No event carries a person's value: only counts, places (topic, partition, offset), times and names of steps. Times
+named `at` and in `arrivals` are seconds on the service's monotonic clock (`Clock.monotonic`), times named `wall`
+are seconds since the epoch. Listeners are called in the worker's event loop, in order; they must be quick and must
+not raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Place = tuple[str, int]
+"""A topic and a partition."""
+
+
+class Outcome(StrEnum):
+    """How a transaction ended."""
+
+    COMMITTED = "committed"
+    REPEATED = "repeated"  # it broke off, nothing had become visible, the same bytes were committed again
+    FOUND_COMMITTED = "found-committed"  # it broke off, and the stable offsets say that it had been committed
+    FENCED = "fenced"  # another worker owns the partitions: nothing became visible
+    LOST = "lost"  # it broke off, and the stable offsets fit neither end: a takeover follows
+
+
+class Away(StrEnum):
+    """What the worker was doing when the broker could not be reached."""
+
+    STARTING = "starting"
+    CONSUMING = "consuming"
+    TAKING_OVER = "taking-over"
+    PUBLISHING = "publishing"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStarted:
+    """The worker begins; it is not ready yet.
+
+    Parameters
+    ----------
+    max_delay
+        Seconds, as the policy says.
+    """
+
+    software: str
+    policy: str
+    group: str
+    topic: str
+    output: str
+    delivery: str
+    engine: str
+    k: int
+    max_delay: float
+    max_records: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadinessChanged:
+    """The worker became ready (member of the group, no broker away, no takeover pending), or ceased to be."""
+
+    ready: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerAway:
+    """The broker cannot be reached or does not answer; it will be tried again. Sent once until `BrokerBack`."""
+
+    doing: Away
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerBack:
+    """The broker answers again.
+
+    Parameters
+    ----------
+    seconds
+        How long it was away.
+    attempts
+        How often it was tried.
+    """
+
+    doing: Away
+    seconds: float
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsRevoked:
+    """The group took partitions away.
+
+    Parameters
+    ----------
+    dropped
+        Rows of the open window that left it; their next owner reads them again.
+    owned
+        Partitions this worker still has.
+    """
+
+    places: tuple[Place, ...]
+    dropped: int
+    owned: int
+
+
+@dataclass(frozen=True, slots=True)
+class TakeoverStarted:
+    """The group gave partitions; records of them are not taken before `TakeoverDone`."""
+
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TakeoverDone:
+    """Partitions are open.
+
+    Parameters
+    ----------
+    starts
+        (topic, partition, first offset that will be taken).
+    kept
+        Partitions whose rows of the open window stayed.
+    dropped
+        Rows of the open window that left it.
+    skipped
+        Partitions whose committed offset lies beyond the ledger: somebody chose to skip.
+    from_ledger
+        Partitions whose committed offset was missing and that go on from the ledger.
+    owned
+        Partitions this worker has now.
+    """
+
+    starts: tuple[tuple[str, int, int], ...]
+    generation: int
+    kept: int
+    dropped: int
+    read_again: int
+    skipped: tuple[Place, ...]
+    from_ledger: tuple[Place, ...]
+    owned: int
+    attempts: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionStopped:
+    """A partition is owned but not read: its offsets contradict the ledger, or its input is lost."""
+
+    place: Place
+    reason: str  # "rewound" | "lost-input"
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputSkipped:
+    """Records were deleted before they were read, and the settings say to go on (`lost_input: skip`)."""
+
+    place: Place
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsConsumed:
+    """A poll brought records, rejected ones included."""
+
+    records: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class WindowProgress:
+    """The state of the open window, after each poll and at least once a second.
+
+    Parameters
+    ----------
+    opened
+        When its oldest record arrived; None while it is empty.
+    closing
+        Whether a window is being closed and published meanwhile.
+    paused
+        Whether polling waits for that window.
+    lag
+        Records of the owned partitions that are not yet read; None where it is not known.
+    """
+
+    records: int
+    opened: float | None
+    at: float
+    closing: bool
+    paused: bool
+    lag: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """Seconds that the stages of one closing took."""
+
+    release: float  # partition, generalization and gate
+    encode: float
+    publish: float  # begin to commit, repeated attempts included
+    commit: float  # offsets, fence and commit of the last attempt
+    gate: float = 0.0  # part of `release`, where the engine tells it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowPublished:
+    """A window is out: its transaction is committed.
+
+    Parameters
+    ----------
+    batch
+        The random id that the header of its records names.
+    ranges
+        (topic, partition, start, end).
+    suppressed, rejected
+        Records by reason.
+    class_sizes
+        int64[c], records of each published class.
+    achieved_k
+        Least number of individuals in a class; None if there is no class.
+    arrivals
+        (seconds on the service's clock, records) for the delay: `at` minus each.
+    broker_times
+        float64[n], seconds since the epoch at which the input topic got each record: `wall` minus each is the
+        end-to-end delay.
+    outcome
+        How the transaction ended; `Outcome.FOUND_COMMITTED` included.
+    """
+
+    batch: str
+    ranges: tuple[tuple[str, int, int, int], ...]
+    records_in: int
+    released: int
+    suppressed: Mapping[str, int]
+    rejected: Mapping[str, int]
+    class_sizes: NDArray[np.int64]
+    achieved_k: int | None
+    achieved_l: Mapping[str, int]
+    gcp: float | None
+    gate_violations: int
+    arrivals: tuple[tuple[float, int], ...]
+    broker_times: NDArray[np.float64] = field(repr=False)
+    opened_at: float
+    closed_at: float
+    at: float
+    wall: float
+    durations: Durations
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class WindowAbandoned:
+    """A window is dropped unpublished; the next owner of its partitions reads its records again."""
+
+    records: int
+    reason: str  # "stopping" | "fenced" | "lost" | "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionBroken:
+    """A transaction broke off; the producer is thrown away and the stable offsets decide.
+
+    Parameters
+    ----------
+    step
+        Name of the step of `runtime/checkpoint.py`.
+    error
+        Name of the error's type, nothing else.
+    """
+
+    step: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionEnded:
+    """The outcome of a transaction is known."""
+
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStopping:
+    """SIGTERM or SIGINT arrived, or a fault that a restart must cure."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStopped:
+    """The worker has left the group and closed its connections."""
+
+    seconds: float
+
+
+Event = (
+    WorkerStarted
+    | ReadinessChanged
+    | BrokerAway
+    | BrokerBack
+    | PartitionsRevoked
+    | TakeoverStarted
+    | TakeoverDone
+    | PartitionStopped
+    | InputSkipped
+    | RecordsConsumed
+    | WindowProgress
+    | WindowPublished
+    | WindowAbandoned
+    | TransactionBroken
+    | TransactionEnded
+    | WorkerStopping
+    | WorkerStopped
+)
+Listener = Callable[[Event], None]
+
+
+def ignore(event: Event) -> None:
+    """Listen to nothing."""
