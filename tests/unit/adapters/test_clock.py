@@ -6,7 +6,9 @@ from stream_anon.adapters.clock import Clock
 
 
 @pytest.mark.parametrize(("reading", "source"), [("monotonic", "monotonic"), ("wall", "time")])
-def test_a_clock_set_back_makes_time_run_backwards(reading: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_set_back_makes_time_run_backwards(
+    reading: str, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = getattr(time, source)() + 1000
     readings = iter([now, now - 500, now + 1])
     clock = Clock()
