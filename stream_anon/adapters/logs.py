@@ -1,0 +1,216 @@
+"""Log lines: structured, one a window, names and places only.
+
+Nothing that a library says is passed on, for its text may hold a person's value: of its messages only level,
+logger and number are written, a few lines a minute. An exception of another's making is written as its type
+and the line of this package where it passed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TextIO, cast
+
+import structlog
+from structlog.typing import EventDict, FilteringBoundLogger, Processor
+
+from stream_anon.errors import StreamAnonError
+
+Log = FilteringBoundLogger
+
+LIBRARY_INTERVAL = 10.0  # seconds in which one logger's messages of one level become one line
+LIBRARY_LINES = 5  # lines a second at most, whatever the number of loggers
+MOST_LIBRARY_LOGGERS = 64  # beyond these, messages are counted under one name
+_PACKAGE = str(Path(__file__).resolve().parent.parent)
+
+
+class Event(StrEnum):
+    """What a log line can say; each with its meaning."""
+
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str) -> Self:  # noqa: D102 - makes a member with its meaning
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.meaning = meaning
+        return member
+
+    STARTED = "started", "The worker has read its settings and begins to connect."
+    SERVING = "serving", "Health, metrics and status are served at these addresses."
+    STOPPING = "stopping", "The worker was asked to stop; the window is closed or abandoned."
+    STOPPED = "stopped", "The worker has left the group; nothing is held any more."
+    FAILED = "failed", "The worker stops because of an error that waiting does not mend."
+    AT_LEAST_ONCE = "at-least-once", "Records can be published twice: the settings ask for delivery at least once."
+    BROKER_AWAY = "broker-away", "The broker cannot be reached; it is tried again with growing pauses."
+    BROKER_BACK = "broker-back", "The broker answers again."
+    REBALANCED = "rebalanced", "The group has given this worker other partitions."
+    TAKEN_OVER = "taken-over", "Partitions are open: their records are taken from these offsets on."
+    OFFSET_SKIPPED = "offset-skipped", "The committed offset lies above the ledger: somebody chose to skip records."
+    REWOUND = "rewound", "The committed offset lies below the ledger: the partition stops, nothing is repeated."
+    INPUT_LOST = "input-lost", "The broker no longer holds records that were not read yet."
+    WINDOW_PUBLISHED = "window-published", "A window was published and its offsets committed."
+    WINDOW_ABANDONED = "window-abandoned", "A window's records were dropped unpublished and will be read again."
+    GATE_VIOLATION = "gate-violation", "The gate suppressed classes that fell short: a bug, please report it."
+    COMMIT_UNCERTAIN = "commit-uncertain", "A transaction broke off; the stable offsets decide how it ended."
+    COMMIT_FENCED = "commit-fenced", "Another worker owns the partitions now: the transaction was refused."
+    LIBRARY = "library", "A library logged messages; their text is withheld, for it may hold values."
+
+
+def open_log(
+    wall: Callable[[], float], style: str = "auto", level: str = "info", stream: TextIO | None = None
+) -> Log:
+    """Return the log that writes to `stream`, standard error unless given.
+
+    Parameters
+    ----------
+    wall
+        Returns seconds since 1970, as `Clock.wall`.
+    style
+        `json`, `console`, or `auto`: console on a terminal, JSON elsewhere.
+    level
+        Name of the lowest level that is written.
+    """
+    stream = sys.stderr if stream is None else stream
+    console = style == "console" or (style == "auto" and stream.isatty())
+    render: Processor = (
+        structlog.dev.ConsoleRenderer(colors=stream.isatty(), pad_event_to=0, sort_keys=False)
+        if console
+        else structlog.processors.JSONRenderer()
+    )
+    return cast(
+        "Log",
+        structlog.wrap_logger(
+            structlog.WriteLogger(stream),
+            processors=[structlog.processors.add_log_level, _without_foreign_text, _dated(wall), render],
+            wrapper_class=structlog.make_filtering_bound_logger(level),
+            cache_logger_on_first_use=False,
+        ),
+    )
+
+
+def _dated(wall: Callable[[], float]) -> Processor:
+    def add(_logger: Any, _method: str, event: EventDict) -> EventDict:
+        moment = dt.datetime.fromtimestamp(wall(), dt.UTC)
+        return {"timestamp": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"), **event}
+
+    return add
+
+
+def _without_foreign_text(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """Reduce exceptions to what may be written; a traceback's lines may quote values, so it goes."""
+    given = event.pop("exc_info", None)
+    event.pop("stack_info", None)
+    if given is True:
+        given = sys.exc_info()[1]
+    elif isinstance(given, tuple):
+        given = given[1]
+    if isinstance(given, BaseException):
+        event.setdefault("error", given)
+    for name, value in event.items():
+        if isinstance(value, BaseException):
+            event[name] = describe(value)
+    return event
+
+
+def describe(error: BaseException) -> str:
+    """Return what may be written of an exception: our own messages, of any other its type and our line."""
+    if isinstance(error, StreamAnonError):
+        return f"{type(error).__name__}: {error}"
+    place = _place(error.__traceback__)
+    return f"{type(error).__name__} in {place}" if place else type(error).__name__
+
+
+def _place(trace: TracebackType | None) -> str:
+    """Return the innermost line of this package that a traceback passes through; empty for none."""
+    place = ""
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file.startswith(_PACKAGE):
+            place = f"stream_anon{file.removeprefix(_PACKAGE)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+class LibraryEcho(logging.Handler):
+    """Write how often libraries logged, never what.
+
+    The first message of a logger and level is written at once, later ones together once an interval; whatever
+    the number of loggers no more than `LIBRARY_LINES` lines a second are written, the rest stays counted.
+
+    Parameters
+    ----------
+    log
+        Where the lines go.
+    monotonic
+        Returns seconds, as `Clock.monotonic`.
+    """
+
+    def __init__(self, log: Log, monotonic: Callable[[], float]) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+        self._monotonic = monotonic
+        self._counts: Counter[tuple[str, int]] = Counter()
+        self._due: dict[tuple[str, int], float] = {}
+        self._second = -1
+        self._lines = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Count a message, and write what is due of its logger."""
+        level = record.levelno // 10 * 10
+        key = (record.name, level)
+        if key not in self._due and len(self._due) >= MOST_LIBRARY_LOGGERS:
+            key = ("other", level)
+        self._counts[key] += 1
+        now = self._monotonic()
+        if now >= self._due.get(key, now) and self._may_write(now):
+            self._due[key] = now + LIBRARY_INTERVAL
+            self._write(key)
+        else:
+            self._due.setdefault(key, now)
+
+    def _may_write(self, now: float) -> bool:
+        if int(now) != self._second:
+            self._second, self._lines = int(now), 0
+        self._lines += 1
+        return self._lines <= LIBRARY_LINES
+
+    def _write(self, key: tuple[str, int]) -> None:
+        name, level = key
+        count = self._counts.pop(key)
+        write = self._log.error if level >= logging.ERROR else self._log.warning
+        write(Event.LIBRARY, logger=name, messages=count)
+
+    def finish(self) -> None:
+        """Write what is still counted, in one line."""
+        if self._counts:
+            self._log.warning(Event.LIBRARY, logger="all", messages=self._counts.total())
+            self._counts.clear()
+
+
+@contextmanager
+def quiet_libraries(log: Log, monotonic: Callable[[], float]) -> Iterator[LibraryEcho]:
+    """Let no library write to the terminal while the service runs; restore what was set before.
+
+    Their loggers hang below the root, so its handlers are replaced by one that counts. Python's warnings, and
+    what asyncio says of tasks that failed, take the same way.
+    """
+    root = logging.getLogger()
+    echo = LibraryEcho(log, monotonic)
+    handlers, level = root.handlers[:], root.level
+    root.handlers[:] = [echo]
+    root.setLevel(logging.WARNING)
+    logging.captureWarnings(True)
+    try:
+        yield echo
+    finally:
+        logging.captureWarnings(False)
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        echo.finish()

@@ -1,0 +1,271 @@
+"""All metrics of the service in one place.
+
+Names start with `stream_anon_`, units are base units, labels come from the closed sets below and never from a
+record. Alerts should rest on counters: a gauge misses the windows between two scrapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from numpy.typing import ArrayLike
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from stream_anon.adapters.prometheus.columns import ColumnHistogram
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.release import Suppression
+
+PREFIX = "stream_anon"
+OTHER = "other"  # a label outside its set: a bug, but no reason to grow without bound
+
+SUPPRESSIONS = tuple(reason.value for reason in Suppression)
+REJECTIONS = tuple(reason.label for reason in Reason)
+OUTCOMES = ("committed", "repeated", "found-committed", "fenced", "lost")
+ABANDONMENTS = ("stopping", "fenced", "lost", "failed")
+STOPS = ("rewound", "lost-input")
+ACTIVITIES = ("starting", "consuming", "taking-over", "publishing")
+CHANGES = ("assigned", "revoked")
+
+_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 25, 30, 35, 45, 60, 90, 120, 300, 600, 1800, 3600)
+_WORK_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_CLASS_SIZES = (2, 3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500, 1000, 10_000)
+_WINDOW_SIZES = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000)
+_RATIOS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+class _Family:
+    """A counter with one label of a closed set, of which every value is written from the start."""
+
+    def __init__(self, counter: Counter, labels: Iterable[str]) -> None:
+        self._children = {label: counter.labels(label) for label in (*labels, OTHER)}
+
+    def add(self, label: str, amount: float = 1) -> None:
+        self._children.get(label, self._children[OTHER]).inc(amount)
+
+
+class Metrics:
+    """Declare every metric in `registry` and turn what happened into numbers."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+        self._declare_records()
+        self._declare_windows()
+        self._declare_times()
+        self._declare_kafka()
+        self._declare_service()
+
+    def _counter(self, name: str, documentation: str) -> Counter:
+        return Counter(f"{PREFIX}_{name}", documentation, registry=self._registry)
+
+    def _family(self, name: str, documentation: str, label: str, values: Iterable[str]) -> _Family:
+        return _Family(Counter(f"{PREFIX}_{name}", documentation, [label], registry=self._registry), values)
+
+    def _gauge(self, name: str, documentation: str, labels: tuple[str, ...] = ()) -> Gauge:
+        return Gauge(f"{PREFIX}_{name}", documentation, labels, registry=self._registry)
+
+    def _histogram(self, name: str, documentation: str, bounds: tuple[float, ...]) -> ColumnHistogram:
+        return ColumnHistogram(f"{PREFIX}_{name}", documentation, bounds, self._registry)
+
+    def _declare_records(self) -> None:
+        self._consumed = self._counter("records_consumed", "Records read from the input topic.")
+        self._bytes = self._counter("input_bytes", "Bytes of the values read from the input topic.")
+        self._released = self._counter("records_released", "Records published k-anonymous.")
+        self._suppressed = self._family(
+            "records_suppressed", "Records kept back, by reason.", "reason", SUPPRESSIONS
+        )
+        self._rejected = self._family(
+            "dead_letters", "Records that do not fit the policy, by reason.", "reason", REJECTIONS
+        )
+
+    def _declare_windows(self) -> None:
+        self._open_records = self._gauge("window_records", "Records admitted to the open window.")
+        self._open_age = self._gauge("window_oldest_age_seconds", "How long the open window's oldest record waits.")
+        self._closing = self._gauge("window_closing", "1 while a window is being closed and published.")
+        self._paused = self._gauge("consumer_paused", "1 while reading waits for the window being closed.")
+        self._windows = self._counter("windows_published", "Windows published and committed.")
+        self._overdue = self._counter("windows_overdue", "Windows that closed later than max_delay allows.")
+        self._abandoned = self._family(
+            "windows_abandoned", "Windows dropped unpublished, to be read again.", "reason", ABANDONMENTS
+        )
+        self._window_size = self._histogram(
+            "window_size_records", "Records of each published window, rejected ones included.", _WINDOW_SIZES
+        )
+        self._class_size = self._histogram(
+            "class_size_records", "Records of each published equivalence class.", _CLASS_SIZES
+        )
+        self._k = self._gauge("achieved_k", "Least number of individuals in a class of the last window.")
+        self._below_k = self._counter("windows_below_k", "Published windows whose achieved k is below k: a bug.")
+        self._loss = self._gauge("information_loss_ratio", "Information loss (GCP) of the last window.")
+        self._losses = self._histogram(
+            "window_information_loss_ratio", "Information loss (GCP) of each published window.", _RATIOS
+        )
+        self._violations = self._counter("gate_violations", "Classes that the gate had to suppress: a bug.")
+
+    def _declare_times(self) -> None:
+        self._delay = self._histogram(
+            "delay_seconds", "From a record's arrival at the worker to its publication.", _SECONDS
+        )
+        self._end_to_end = self._histogram(
+            "end_to_end_delay_seconds", "From a record's broker timestamp to its publication.", _SECONDS
+        )
+        self._stages = {
+            stage: self._histogram(f"{stage}_duration_seconds", text, _WORK_SECONDS)
+            for stage, text in (
+                ("close", "Partitioning, generalizing and checking a window."),
+                ("gate", "The gate's part of closing a window."),
+                ("encode", "Writing a window's records, certificate and dead letters."),
+                ("publish", "A window's transaction, repeated attempts included."),
+                ("commit", "Offsets, fence and commit of a transaction."),
+                ("takeover", "From an assignment of partitions until their records are taken."),
+            )
+        }
+        self._last = self._gauge("last_release_timestamp_seconds", "When the last window was published.")
+
+    def _declare_kafka(self) -> None:
+        self._transactions = self._family("transactions", "Transactions by outcome.", "outcome", OUTCOMES)
+        self._broken = self._counter("transactions_broken", "Transactions that broke off on their way.")
+        self._rebalances = self._family("rebalances", "Changes of the partitions owned.", "change", CHANGES)
+        self._owned = self._gauge("partitions_owned", "Input partitions that this worker owns.")
+        self._stopped = self._family(
+            "partitions_stopped", "Partitions that stopped and need an operator.", "reason", STOPS
+        )
+        self._dropped = self._counter(
+            "takeover_dropped_records", "Records that left the open window because its partition moved."
+        )
+        self._again = self._counter("takeover_reread_records", "Records read again after a takeover.")
+        self._skipped = self._counter("partitions_skipped", "Takeovers that began above the ledger.")
+        self._lost = self._counter("input_lost_records", "Records that the broker deleted before they were read.")
+        self._lag = self._gauge("consumer_lag_records", "Records of the owned partitions that are not read yet.")
+        self._outages = self._family("broker_outages", "Times the broker was away.", "activity", ACTIVITIES)
+        self._away = self._counter("broker_away_seconds", "Time the broker was away, counted when it is back.")
+        self._reachable = self._gauge("broker_reachable", "0 while the broker is away.")
+
+    def _declare_service(self) -> None:
+        self._ready = self._gauge("ready", "1 while the worker owns partitions or stands by for them.")
+        self._build = self._gauge("build_info", "The running software.", ("version",))
+        self._policy = self._gauge("policy_info", "The policy in force.", ("policy", "engine", "delivery"))
+        self._k_asked = self._gauge("policy_k", "Least number of individuals that the policy asks of a class.")
+        self._max_delay = self._gauge("policy_max_delay_seconds", "Age at which the policy closes a window.")
+        self._max_records = self._gauge("policy_max_records", "Records at which the policy closes a window.")
+        self._limits = (0, 0.0)
+
+    def started(self, version: str, policy: str, engine: str, delivery: str) -> None:
+        """Name what runs."""
+        self._build.labels(version).set(1)
+        self._policy.labels(policy, engine, delivery).set(1)
+
+    def limits(self, k: int, max_delay: float, max_records: int) -> None:
+        """Name what the policy asks, so that an alert can compare with it."""
+        self._limits = (k, max_delay)
+        self._k_asked.set(k)
+        self._max_delay.set(max_delay)
+        self._max_records.set(max_records)
+
+    def readiness(self, ready: bool) -> None:
+        """Say whether the worker can work."""
+        self._ready.set(ready)
+
+    def broker_away(self, activity: str) -> None:
+        """Count an outage."""
+        self._outages.add(activity)
+        self._reachable.set(0)
+
+    def broker_back(self, seconds: float) -> None:
+        """End an outage."""
+        self._away.inc(max(0.0, seconds))
+        self._reachable.set(1)
+
+    def assigned(self) -> None:
+        """Count a rebalance that brings partitions."""
+        self._rebalances.add("assigned")
+
+    def revoked(self, dropped: int, owned: int) -> None:
+        """Count a rebalance that takes partitions, and the rows that left the open window."""
+        self._rebalances.add("revoked")
+        self._dropped.inc(dropped)
+        self._owned.set(owned)
+
+    def taken_over(self, dropped: int, read_again: int, skipped: int, owned: int, seconds: float) -> None:
+        """Count what a takeover dropped, will read again and skipped."""
+        self._reachable.set(1)
+        self._dropped.inc(dropped)
+        self._again.inc(read_again)
+        self._skipped.inc(skipped)
+        self._owned.set(owned)
+        self._stages["takeover"].observe(seconds)
+
+    def partition_stopped(self, reason: str) -> None:
+        """Count a partition that waits for an operator."""
+        self._stopped.add(reason)
+
+    def input_lost(self, records: int) -> None:
+        """Count records that were deleted unread."""
+        self._lost.inc(max(0, records))
+
+    def consumed(self, records: int, size: int) -> None:
+        """Count what a poll brought; `size` in bytes."""
+        self._consumed.inc(records)
+        self._bytes.inc(size)
+
+    def window_progress(self, records: int, age: float, lag: int | None, closing: bool, paused: bool) -> None:
+        """Show the open window: its count and age, nothing else of it."""
+        self._open_records.set(records)
+        self._open_age.set(max(0.0, age))
+        self._closing.set(closing)
+        self._paused.set(paused)
+        if lag is not None:
+            self._lag.set(lag)
+
+    def window_published(self, age: float, wall: float) -> None:
+        """Count a window that closed at `age` seconds and was committed at `wall`, seconds since 1970."""
+        self._windows.inc()
+        self._last.set(wall)
+        # A tick may come late by some milliseconds; what is counted here was held or could not be closed.
+        if age > self._limits[1] * 1.05 + 0.05:
+            self._overdue.inc()
+
+    def records_settled(
+        self, records_in: int, released: int, suppressed: Mapping[str, int], rejected: Mapping[str, int]
+    ) -> None:
+        """Count what became of a window's records."""
+        self._window_size.observe(records_in)
+        self._released.inc(released)
+        for reason, count in suppressed.items():
+            self._suppressed.add(reason, count)
+        for reason, count in rejected.items():
+            self._rejected.add(reason, count)
+
+    def classes_published(
+        self, sizes: ArrayLike, achieved_k: int | None, information_loss: float | None, gate_violations: int
+    ) -> None:
+        """Count a window's classes and show what they reached; None where a window published none."""
+        self._class_size.observe(sizes)
+        self._violations.inc(gate_violations)
+        if achieved_k is not None:
+            self._k.set(achieved_k)
+            self._below_k.inc(achieved_k < self._limits[0])
+        if information_loss is not None:
+            self._loss.set(information_loss)
+            self._losses.observe(information_loss)
+
+    def delays(self, waits: ArrayLike, records: ArrayLike, end_to_end: ArrayLike) -> None:
+        """Count delays: seconds waited and how many records waited so, and seconds since the broker's time."""
+        self._delay.observe(waits, records)
+        self._end_to_end.observe(end_to_end)
+
+    def durations(self, seconds: Mapping[str, float]) -> None:
+        """Count how long the stages close, gate, encode, publish and commit took."""
+        for stage, value in seconds.items():
+            self._stages[stage].observe(value)
+
+    def window_abandoned(self, reason: str) -> None:
+        """Count a window that was dropped unpublished."""
+        self._abandoned.add(reason)
+
+    def transaction_broken(self) -> None:
+        """Count a transaction whose outcome is not known yet."""
+        self._broken.inc()
+
+    def transaction_ended(self, outcome: str) -> None:
+        """Count a transaction by its outcome."""
+        self._transactions.add(outcome)

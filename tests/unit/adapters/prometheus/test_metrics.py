@@ -1,0 +1,230 @@
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Histogram
+
+from stream_anon.adapters.prometheus.columns import ColumnHistogram
+from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
+from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.release import Suppression
+from tests.unit.adapters.prometheus.lint import problems
+
+
+@pytest.fixture
+def registry() -> CollectorRegistry:
+    return CollectorRegistry()
+
+
+@pytest.fixture
+def metrics(registry: CollectorRegistry) -> Metrics:
+    metrics = Metrics(registry)
+    metrics.started('1.2.3"\\', "sha256:ab", "mondrian", "exactly-once")
+    metrics.limits(10, 30.0, 10_000)
+    return metrics
+
+
+def value(registry: CollectorRegistry, name: str, **labels: str) -> float:
+    found = registry.get_sample_value(f"stream_anon_{name}", labels)
+    assert found is not None, f"no series {name} {labels}"
+    return found
+
+
+def feed(metrics: Metrics) -> None:
+    metrics.readiness(True)
+    metrics.assigned()
+    metrics.taken_over(dropped=1, read_again=2, skipped=1, owned=3, seconds=0.2)
+    metrics.consumed(100, 27_000)
+    metrics.window_progress(90, 1.5, 12, closing=False, paused=True)
+    metrics.records_settled(100, 80, {"unplaced": 10}, {"missing": 10})
+    metrics.classes_published(np.array([20, 20, 40]), 12, 0.25, 0)
+    metrics.delays([1.0, 2.0], [50, 40], np.array([3.0, 4.0]))
+    metrics.durations({"close": 0.01, "gate": 0.001, "encode": 0.005, "publish": 0.03, "commit": 0.02})
+    metrics.window_published(29.0, 1_700_000_000.0)
+    metrics.transaction_ended("committed")
+
+
+def test_the_exposition_breaks_a_rule_of_promtool(registry: CollectorRegistry, metrics: Metrics) -> None:
+    feed(metrics)
+    watch_process(registry)
+
+    assert problems(exposition(registry).decode()) == []
+
+
+def test_promtool_itself_objects(registry: CollectorRegistry, metrics: Metrics) -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed (Debian: prometheus)")
+    feed(metrics)
+    run = subprocess.run(
+        [promtool, "check", "metrics"], input=exposition(registry), capture_output=True, timeout=30, check=False
+    )
+
+    assert run.returncode == 0, run.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# HELP a_total A.\n# TYPE a_total gauge\na_total 1.0\n",
+        "# HELP a A.\n# TYPE a counter\na 1.0\n",
+        "# TYPE a_ratio gauge\na_ratio 1.0\n",
+        "# HELP a_ms A.\n# TYPE a_ms gauge\na_ms 1.0\n",
+        "# HELP a A.\n# TYPE a gauge\na 1.0\na 2.0\n",
+        "# HELP a A.\n# TYPE a gauge\nb 1.0\n",
+        '# HELP a A.\n# TYPE a gauge\na{x="1",x="2"} 1.0\n',
+        "# HELP a A.\n# TYPE a gauge\na one\n",
+        "# HELP a A.\n# TYPE a gauge\na 1.0",
+    ],
+)
+def test_the_lint_lets_a_bad_text_pass(text: str) -> None:
+    assert problems(text) != []
+
+
+def test_a_metric_lacks_the_prefix_or_created_series_appear(registry: CollectorRegistry, metrics: Metrics) -> None:
+    names = re.findall(r"^# TYPE (\S+)", exposition(registry).decode(), re.MULTILINE)
+
+    assert len(names) > 35
+    assert all(name.startswith("stream_anon_") for name in names)
+    assert not any(name.endswith("_created") for name in names)
+    assert "version=0.0.4" in CONTENT_TYPE
+
+
+def test_a_reason_has_no_series_before_it_first_happens(registry: CollectorRegistry, metrics: Metrics) -> None:
+    for suppression in Suppression:
+        assert value(registry, "records_suppressed_total", reason=suppression.value) == 0
+    for rejection in Reason:
+        assert value(registry, "dead_letters_total", reason=rejection.label) == 0
+
+
+def test_a_label_outside_its_set_makes_a_new_series(registry: CollectorRegistry, metrics: Metrics) -> None:
+    before = exposition(registry).decode().count("\n")
+    metrics.records_settled(1, 0, {"jane-doe": 1}, {})
+
+    assert value(registry, "records_suppressed_total", reason="other") == 1
+    assert exposition(registry).decode().count("\n") == before
+
+
+def test_two_containers_share_the_process_wide_registry() -> None:
+    first, second = CollectorRegistry(), CollectorRegistry()
+    Metrics(first).consumed(5, 50)
+    Metrics(second)
+
+    assert value(first, "records_consumed_total") == 5
+    assert value(second, "records_consumed_total") == 0
+
+
+def test_one_registry_takes_two_containers(registry: CollectorRegistry) -> None:
+    Metrics(registry)
+    with pytest.raises(ValueError, match="Duplicated timeseries"):
+        Metrics(registry)
+
+
+def test_a_windows_numbers_land_elsewhere(registry: CollectorRegistry, metrics: Metrics) -> None:
+    feed(metrics)
+    expected = {
+        "records_consumed_total": 100,
+        "input_bytes_total": 27_000,
+        "records_released_total": 80,
+        "window_records": 90,
+        "window_oldest_age_seconds": 1.5,
+        "consumer_lag_records": 12,
+        "window_closing": 0,
+        "consumer_paused": 1,
+        "windows_published_total": 1,
+        "window_size_records_sum": 100,
+        "class_size_records_count": 3,
+        "class_size_records_sum": 80,
+        "achieved_k": 12,
+        "information_loss_ratio": 0.25,
+        "window_information_loss_ratio_count": 1,
+        "delay_seconds_count": 90,
+        "delay_seconds_sum": 130,
+        "end_to_end_delay_seconds_sum": 7,
+        "close_duration_seconds_sum": 0.01,
+        "commit_duration_seconds_count": 1,
+        "takeover_duration_seconds_sum": 0.2,
+        "takeover_dropped_records_total": 1,
+        "takeover_reread_records_total": 2,
+        "partitions_skipped_total": 1,
+        "partitions_owned": 3,
+        "last_release_timestamp_seconds": 1_700_000_000,
+        "ready": 1,
+        "policy_k": 10,
+    }
+    assert {name: value(registry, name) for name in expected} == pytest.approx(expected)
+    assert value(registry, "records_suppressed_total", reason="unplaced") == 10
+    assert value(registry, "dead_letters_total", reason="missing") == 10
+    assert value(registry, "transactions_total", outcome="committed") == 1
+    assert value(registry, "rebalances_total", change="assigned") == 1
+
+
+def test_a_window_without_classes_resets_what_the_last_one_reached(
+    registry: CollectorRegistry, metrics: Metrics
+) -> None:
+    feed(metrics)
+    metrics.classes_published(np.empty(0, np.int64), None, None, 0)
+
+    assert value(registry, "achieved_k") == 12
+    assert value(registry, "window_information_loss_ratio_count") == 1
+    assert value(registry, "windows_below_k_total") == 0
+
+
+def test_a_window_below_k_is_seen_by_the_gauge_only(registry: CollectorRegistry, metrics: Metrics) -> None:
+    metrics.classes_published([9, 12], 9, 0.5, 2)
+    metrics.classes_published([12], 12, 0.5, 0)
+
+    assert value(registry, "windows_below_k_total") == 1
+    assert value(registry, "gate_violations_total") == 2
+
+
+@pytest.mark.parametrize(("age", "overdue"), [(29.9, 0), (30.3, 0), (45.0, 1)])
+def test_a_held_window_passes_for_a_punctual_one(
+    age: float, overdue: int, registry: CollectorRegistry, metrics: Metrics
+) -> None:
+    metrics.window_published(age, 0.0)
+
+    assert value(registry, "windows_overdue_total") == overdue
+
+
+def test_an_outage_leaves_the_broker_reachable(registry: CollectorRegistry, metrics: Metrics) -> None:
+    metrics.broker_away("publishing")
+    assert value(registry, "broker_reachable") == 0
+
+    metrics.broker_back(3.5)
+    assert value(registry, "broker_reachable") == 1
+    assert value(registry, "broker_away_seconds_total") == 3.5
+    assert value(registry, "broker_outages_total", activity="publishing") == 1
+
+
+BOUNDS = (0.5, 1.0, 2.0, 10.0)
+
+
+@given(st.lists(st.tuples(st.floats(0, 20), st.integers(0, 5)), max_size=30))
+def test_a_column_is_counted_otherwise_than_value_by_value(rows: list[tuple[float, int]]) -> None:
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    columns = ColumnHistogram("x_seconds", "X.", BOUNDS, ours)
+    single = Histogram("x_seconds", "X.", buckets=BOUNDS, registry=theirs)
+    columns.observe([v for v, _ in rows], [n for _, n in rows])
+    for number, times in rows:
+        for _ in range(times):
+            single.observe(number)
+
+    for bound in ("0.5", "1.0", "2.0", "10.0", "+Inf"):
+        own = ours.get_sample_value("x_seconds_bucket", {"le": bound.removesuffix(".0")})
+        assert own == theirs.get_sample_value("x_seconds_bucket", {"le": bound})
+    assert ours.get_sample_value("x_seconds_sum") == pytest.approx(theirs.get_sample_value("x_seconds_sum"))
+    assert ours.get_sample_value("x_seconds_count") == theirs.get_sample_value("x_seconds_count")
+
+
+def test_clocks_that_differ_make_a_sum_shrink(registry: CollectorRegistry) -> None:
+    columns = ColumnHistogram("x_seconds", "X.", BOUNDS, registry)
+    columns.observe(-4.0)
+
+    assert registry.get_sample_value("x_seconds_sum") == 0
+    assert registry.get_sample_value("x_seconds_count") == 1

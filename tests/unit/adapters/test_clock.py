@@ -1,0 +1,30 @@
+import time
+
+import pytest
+
+from stream_anon.adapters.clock import Clock
+
+
+@pytest.mark.parametrize(("reading", "source"), [("monotonic", "monotonic"), ("wall", "time")])
+def test_a_clock_set_back_makes_time_run_backwards(
+    reading: str, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = getattr(time, source)() + 1000
+    readings = iter([now, now - 500, now + 1])
+    clock = Clock()
+    monkeypatch.setattr(time, source, lambda: next(readings))
+
+    assert [getattr(clock, reading)() for _ in range(3)] == [now, now, now + 1]
+
+
+def test_a_frozen_clock_passes_for_a_running_one() -> None:
+    clock = Clock()
+    before, wall = clock.monotonic(), clock.wall()
+    time.sleep(0.002)
+
+    assert clock.monotonic() > before
+    assert clock.wall() > wall
+
+
+def test_the_wall_clock_is_not_seconds_since_1970() -> None:
+    assert abs(Clock().wall() - time.time()) < 5

@@ -1,0 +1,252 @@
+import asyncio
+import io
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from stream_anon.adapters.logs import (
+    LIBRARY_LINES,
+    MOST_LIBRARY_LOGGERS,
+    Event,
+    LibraryEcho,
+    Log,
+    describe,
+    open_log,
+    quiet_libraries,
+)
+from stream_anon.errors import BrokerError, SettingsError
+
+MOMENT = 1_700_000_000.25
+PERSON = "jane-doe-1971"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def lines(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+@pytest.fixture
+def stream() -> io.StringIO:
+    return io.StringIO()
+
+
+@pytest.fixture
+def log(stream: io.StringIO) -> Log:
+    return open_log(lambda: MOMENT, "json", "info", stream)
+
+
+def test_a_line_lacks_its_time_level_or_fields(log: Log, stream: io.StringIO) -> None:
+    log.info(Event.WINDOW_PUBLISHED, released=12, batch="ab")
+
+    assert lines(stream) == [
+        {
+            "timestamp": "2023-11-14T22:13:20.250Z",
+            "level": "info",
+            "event": "window-published",
+            "released": 12,
+            "batch": "ab",
+        }
+    ]
+
+
+def test_a_line_below_the_level_is_written() -> None:
+    stream = io.StringIO()
+    log = open_log(lambda: MOMENT, "json", "warning", stream)
+    log.info(Event.STARTED)
+    log.warning(Event.BROKER_AWAY)
+
+    assert [line["event"] for line in lines(stream)] == ["broker-away"]
+
+
+def test_a_field_with_a_line_break_becomes_two_lines(log: Log, stream: io.StringIO) -> None:
+    log.info(Event.STARTED, topic="a\nb")
+
+    assert len(stream.getvalue().splitlines()) == 1
+
+
+def test_auto_writes_json_to_a_terminal_or_colours_to_a_file() -> None:
+    terminal, file = Terminal(), io.StringIO()
+    for stream in (terminal, file):
+        open_log(lambda: MOMENT, "auto", "info", stream).info(Event.STARTED, group="g")
+
+    assert "started" in terminal.getvalue()
+    assert not terminal.getvalue().startswith("{")
+    assert lines(file)[0]["group"] == "g"
+
+
+def test_console_in_a_file_holds_colour_codes() -> None:
+    file = io.StringIO()
+    open_log(lambda: MOMENT, "console", "info", file).info(Event.STARTED, group="g")
+
+    assert "started" in file.getvalue()
+    assert "\x1b" not in file.getvalue()
+
+
+@pytest.mark.parametrize("style", ["json", "console"])
+def test_an_exception_of_a_library_shows_its_text_or_its_frames(style: str) -> None:
+    stream = io.StringIO()
+    log = open_log(lambda: MOMENT, style, "info", stream)
+    try:
+        int(PERSON)
+    except ValueError as error:
+        log.exception(Event.FAILED)
+        log.exception(Event.FAILED, exc_info=error)
+        log.exception(Event.FAILED, exc_info=(type(error), error, error.__traceback__), stack_info=True)
+        log.warning(Event.BROKER_AWAY, error=error)
+
+    written = stream.getvalue()
+    assert PERSON not in written
+    assert written.count("ValueError") == 4
+    assert len(written.splitlines()) == 4
+
+
+def test_our_own_message_is_withheld_too(log: Log, stream: io.StringIO) -> None:
+    log.error(Event.FAILED, error=BrokerError("people-3 at offset 7: refused"))
+
+    assert lines(stream)[0]["error"] == "BrokerError: people-3 at offset 7: refused"
+
+
+def test_a_foreign_exception_does_not_say_where_it_passed_our_code() -> None:
+    with pytest.raises(KeyError) as caught:
+        open_log(lambda: MOMENT, "json", "no-such-level", io.StringIO())
+
+    assert describe(caught.value).startswith("KeyError in stream_anon/adapters/logs.py:")
+
+
+def test_own_errors_are_described_without_their_place() -> None:
+    assert describe(SettingsError("privacy.k", "must be at least 2")) == (
+        "SettingsError: privacy.k: must be at least 2"
+    )
+
+
+class Ticks:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def ticks() -> Ticks:
+    return Ticks()
+
+
+@pytest.fixture
+def echo(log: Log, ticks: Ticks) -> LibraryEcho:
+    return LibraryEcho(log, ticks)
+
+
+def say(echo: LibraryEcho, name: str = "aiokafka.conn", level: int = logging.ERROR) -> None:
+    record = logging.LogRecord(name, level, __file__, 1, "Unable to parse %s", (PERSON,), None)
+    echo.handle(record)
+
+
+def test_a_librarys_text_is_passed_on(echo: LibraryEcho, stream: io.StringIO) -> None:
+    say(echo)
+
+    assert PERSON not in stream.getvalue()
+    assert "parse" not in stream.getvalue()
+    (line,) = lines(stream)
+    assert (line["event"], line["level"], line["logger"], line["messages"]) == (
+        "library",
+        "error",
+        "aiokafka.conn",
+        1,
+    )
+
+
+def test_a_broker_that_is_away_floods_the_log(echo: LibraryEcho, ticks: Ticks, stream: io.StringIO) -> None:
+    for i in range(3000):  # thirty seconds of a hundred messages a second
+        ticks.now = 100.0 + i / 100
+        say(echo)
+    echo.finish()
+
+    counts = [line["messages"] for line in lines(stream)]
+    assert sum(counts) == 3000
+    assert len(counts) == 4
+
+
+def test_many_loggers_at_once_break_the_limit_a_second(
+    echo: LibraryEcho, ticks: Ticks, stream: io.StringIO
+) -> None:
+    for i in range(40):
+        say(echo, f"aiokafka.part{i}")
+    assert len(lines(stream)) == LIBRARY_LINES
+
+    ticks.now += 1
+    say(echo, "aiokafka.part39")
+    assert lines(stream)[-1]["messages"] == 2
+
+
+def test_ever_new_loggers_grow_without_bound(echo: LibraryEcho, ticks: Ticks, stream: io.StringIO) -> None:
+    for i in range(10 * MOST_LIBRARY_LOGGERS):
+        ticks.now += 0.5
+        say(echo, f"client-{i}")
+    echo.finish()
+
+    assert sum(line["messages"] for line in lines(stream)) == 10 * MOST_LIBRARY_LOGGERS
+    assert len({line["logger"] for line in lines(stream)}) <= MOST_LIBRARY_LOGGERS + 2
+
+
+def test_a_finished_echo_counts_again(echo: LibraryEcho, stream: io.StringIO) -> None:
+    say(echo)
+    say(echo)
+    echo.finish()
+    echo.finish()
+
+    assert [line["messages"] for line in lines(stream)] == [1, 1]
+
+
+@pytest.fixture
+def root() -> Iterator[logging.Logger]:
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    yield root
+    root.handlers[:], root.level = before
+
+
+def test_libraries_still_write_for_themselves(
+    log: Log, stream: io.StringIO, root: logging.Logger, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with quiet_libraries(log, lambda: 0.0), warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.getLogger("aiokafka.consumer").warning("lost %s", PERSON)
+        logging.getLogger("aiohttp.server").error("request of %s", PERSON)
+        logging.getLogger("aiokafka").info("chatter")
+        warnings.warn(PERSON, stacklevel=1)
+
+    written = capfd.readouterr()
+    assert PERSON not in stream.getvalue() + written.out + written.err
+    assert [line["logger"] for line in lines(stream)] == ["aiokafka.consumer", "aiohttp.server", "py.warnings"]
+
+
+async def test_a_failed_task_shows_its_value(log: Log, stream: io.StringIO, root: logging.Logger) -> None:
+    with quiet_libraries(log, lambda: 0.0):
+        asyncio.get_running_loop().call_exception_handler({"message": f"failed on {PERSON}"})
+
+    assert [line["logger"] for line in lines(stream)] == ["asyncio"]
+    assert PERSON not in stream.getvalue()
+
+
+def test_the_loggers_stay_changed_after_the_service(log: Log, root: logging.Logger) -> None:
+    before = root.handlers[:], root.level
+    with quiet_libraries(log, lambda: 0.0):
+        assert root.handlers[:] != before[0]
+
+    assert (root.handlers[:], root.level) == before
+
+
+def test_an_event_has_no_meaning_or_a_name_with_blanks() -> None:
+    for event in Event:
+        assert event.meaning.endswith(".")
+        assert event == event.lower().replace(" ", "-").replace("_", "-")
+    assert len({event.meaning for event in Event}) == len(Event)
