@@ -6,6 +6,7 @@
     ├── SettingsError        a setting or a policy is wrong; names the key and what is allowed
     │   └── HierarchyError   a generalization hierarchy is not a tree over its leaves
     ├── InputError           a file or a stream cannot be read; names the place
+    │   └── CertificateError a certificate is not one, or its parts do not fit together
     ├── Unfit                a value does not fit its attribute; names the reason, never the value
     └── BrokerError          Kafka is away, refuses, or holds what must not be there
         ├── TopicError       a topic is missing or not set up as it must be
@@ -49,6 +50,10 @@ class HierarchyError(SettingsError):
 
 class InputError(StreamAnonError):
     """A file or stream cannot be read."""
+
+
+class CertificateError(InputError):
+    """A certificate has not the shape of one, or its parts do not fit together."""
 
 
 class Unfit(StreamAnonError):  # noqa: N818 - it is an answer about a value more than an error

@@ -1,0 +1,286 @@
+"""Certificates: what a window promises about its release, for the data's controller.
+
+A certificate is JSON in one or more parts of one shape. Every part repeats the head and holds a stretch of the
+input ranges and of the classes, in order; `part` counts from 1 to `parts`. It names places and generalized
+values, never a person's value of a field that passes, and never an individual.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from stream_anon.errors import CertificateError
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.domains import Published
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import Release
+
+SCHEMA_VERSION: Final = 1
+PART_BYTES = 512 * 1024  # a part is smaller; brokers refuse 1 MiB by default, and copies need room for headers
+
+BATCH_PATTERN = r"^[0-9a-f]{1,64}$"
+TIME_PATTERN = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(Z|\+00:00)$"
+DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}$"
+
+Delivery: TypeAlias = Literal["exactly-once", "at-least-once", "file"]
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class CertifiedRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The stretch of one partition that a window covers: offsets from `start` up to, without, `end`."""
+
+    topic: str
+    partition: Count
+    start: Count
+    end: Count
+
+
+class CertifiedClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One equivalence class: its size, its published values by attribute name, its mean NCP."""
+
+    records: Count
+    individuals: Count
+    values: dict[str, Any]
+    ncp: Share
+
+
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the policy asks of every class."""
+
+    k: Annotated[int, msgspec.Meta(ge=2)]
+    max_share: Annotated[float, msgspec.Meta(gt=0, le=1)]
+    distinct_l: dict[str, Annotated[int, msgspec.Meta(ge=2)]]
+
+
+class Achieved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What every class reached; k is null where there is no class."""
+
+    k: Count | None
+    distinct_l: dict[str, Count]
+
+
+class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One window's certificate, or one part of it with a stretch of its `inputs` and `classes`.
+
+    The fields are the keys of the JSON; `records_in` is written as `in`.
+    """
+
+    schema: Literal[1]
+    batch: Annotated[str, msgspec.Meta(pattern=BATCH_PATTERN)]
+    part: Annotated[int, msgspec.Meta(ge=1)]
+    parts: Annotated[int, msgspec.Meta(ge=1)]
+    opened: Annotated[str, msgspec.Meta(pattern=TIME_PATTERN)]
+    closed: Annotated[str, msgspec.Meta(pattern=TIME_PATTERN)]
+    records_in: Count = msgspec.field(name="in")
+    released: Count
+    suppressed: Count
+    rejected: Count
+    suppressed_by_reason: dict[str, Count]
+    rejected_by_reason: dict[str, Count]
+    asked: Asked
+    achieved: Achieved
+    gcp: Share | None
+    engine: str
+    policy: str
+    software: str
+    delivery: Delivery
+    previous: Annotated[str, msgspec.Meta(pattern=DIGEST_PATTERN)] | None
+    inputs: list[CertifiedRange]
+    classes: list[CertifiedClass]
+
+
+@dataclass(frozen=True)
+class CertificateFrame:
+    """What a release does not know of itself.
+
+    Parameters
+    ----------
+    batch
+        The window's random id in hexadecimal, as in the header of its records.
+    opened, closed
+        UTC, whole seconds, ISO 8601.
+    inputs
+        (topic, partition, start, end) of every partition the window covers.
+    delivery
+        How the release was published.
+    software
+        Name and version of what made it.
+    previous
+        Digest of the certificate this worker wrote before; None for its first.
+    """
+
+    batch: str
+    opened: str
+    closed: str
+    inputs: tuple[tuple[str, int, int, int], ...]
+    delivery: str
+    software: str
+    previous: str | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(BATCH_PATTERN, self.batch):
+            raise ValueError("batch must be 1 to 64 hexadecimal digits in lower case")
+        if not all(re.fullmatch(TIME_PATTERN, time) for time in (self.opened, self.closed)):
+            raise ValueError("opened and closed must look like 2024-05-13T08:30:00Z")
+        if self.delivery not in ("exactly-once", "at-least-once", "file"):
+            raise ValueError("delivery must be exactly-once, at-least-once or file")
+        if self.previous is not None and not re.fullmatch(DIGEST_PATTERN, self.previous):
+            raise ValueError("previous must be a digest that certificate_digest gave, or None")
+
+
+def certificate_parts(release: Release, policy: Policy, frame: CertificateFrame) -> list[bytes]:
+    """Return the certificate of a release as compact JSON, each part below 512 KiB; O(classes x attributes).
+
+    Only a single class whose values alone fill a part can exceed that: it cannot be cut.
+    """
+    head = _head(release, policy, frame)
+    room = PART_BYTES - len(msgspec.json.encode(head)) - 32  # 32: the digits of part and parts
+    items: list[_Item] = [*(CertifiedRange(*place) for place in frame.inputs), *_classes(release, policy)]
+    stretches = list(_stretches(items, room)) or [[]]
+    return [
+        msgspec.json.encode(
+            msgspec.structs.replace(
+                head,
+                part=number,
+                parts=len(stretches),
+                inputs=[item for item in stretch if isinstance(item, CertifiedRange)],
+                classes=[item for item in stretch if isinstance(item, CertifiedClass)],
+            )
+        )
+        for number, stretch in enumerate(stretches, start=1)
+    ]
+
+
+def certificate_digest(parts: Sequence[bytes]) -> str:
+    """Return the SHA-256 of the parts in order, each ended by a newline, as they stand in a file."""
+    return "sha256:" + hashlib.sha256(b"".join(part + b"\n" for part in parts)).hexdigest()
+
+
+def read_part(part: bytes) -> Certificate:
+    """Return one part of a certificate.
+
+    Raises
+    ------
+    CertificateError
+        If it is not JSON of the right shape. The message holds nothing of its content.
+    """
+    try:
+        read = _DECODER.decode(part)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        raise CertificateError("a part is not a certificate of schema version 1") from None
+    if read.part > read.parts:
+        raise CertificateError("a part's number exceeds the number of parts")
+    return read
+
+
+def join_parts(parts: Sequence[Certificate]) -> Certificate:
+    """Return the certificate whose parts these are, in any order.
+
+    Raises
+    ------
+    CertificateError
+        If a part is absent or stands twice, or if two parts disagree on what they share.
+    """
+    if not parts:
+        raise CertificateError("a certificate has at least one part")
+    ordered = sorted(parts, key=lambda part: part.part)
+    if [part.part for part in ordered] != list(range(1, ordered[0].parts + 1)):
+        raise CertificateError("the parts of a certificate are not all there once")
+    whole = msgspec.structs.replace(ordered[0], part=1, parts=1, inputs=[], classes=[])
+    if any(msgspec.structs.replace(part, part=1, parts=1, inputs=[], classes=[]) != whole for part in ordered):
+        raise CertificateError("the parts of a certificate disagree")
+    return msgspec.structs.replace(
+        whole,
+        parts=len(ordered),
+        inputs=[place for part in ordered for place in part.inputs],
+        classes=[one for part in ordered for one in part.classes],
+    )
+
+
+def read_certificate(parts: Sequence[bytes]) -> Certificate:
+    """Return the certificate that `certificate_parts` wrote; `CertificateError` if it could not have."""
+    return join_parts([read_part(part) for part in parts])
+
+
+_Item: TypeAlias = CertifiedRange | CertifiedClass
+
+_DECODER = msgspec.json.Decoder(Certificate, strict=True)
+
+
+def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certificate:
+    rejected: dict[str, int] = {}
+    for number in release.rejects.reasons.tolist():
+        label = Reason(number).label
+        rejected[label] = rejected.get(label, 0) + 1
+    suppressed = {str(reason): int(count) for reason, count in release.suppressed.items() if count}
+    return Certificate(
+        schema=SCHEMA_VERSION,
+        batch=frame.batch,
+        part=1,
+        parts=1,
+        opened=frame.opened,
+        closed=frame.closed,
+        records_in=release.records_in,
+        released=release.released,
+        suppressed=sum(suppressed.values()),
+        rejected=len(release.rejects),
+        suppressed_by_reason=suppressed,
+        rejected_by_reason=rejected,
+        asked=Asked(policy.k, policy.max_share, _levels({n: d.distinct_l for n, d in policy.diversity.items()})),
+        achieved=Achieved(
+            None if release.achieved_k is None else int(release.achieved_k), _levels(release.achieved_l)
+        ),
+        gcp=None if release.gcp is None else float(release.gcp),
+        engine=policy.engine.name,
+        policy=policy.digest,
+        software=frame.software,
+        delivery=frame.delivery,  # type: ignore[arg-type] # the frame has checked it
+        previous=frame.previous,
+        inputs=[],
+        classes=[],
+    )
+
+
+def _levels(levels: Mapping[str, int]) -> dict[str, int]:
+    return {name: int(level) for name, level in levels.items()}
+
+
+def _classes(release: Release, policy: Policy) -> list[CertifiedClass]:
+    classes = release.classes
+    if not len(classes):
+        return []
+    names = [attribute.name for attribute in policy.quasi_identifiers]
+    tuples: Iterator[tuple[Published, ...]] = zip(*classes.values, strict=True)
+    return [
+        # A mean of values between 0 and 1 may leave that range by a rounding.
+        CertifiedClass(records, individuals, dict(zip(names, values, strict=True)), min(1.0, ncp))
+        for records, individuals, values, ncp in zip(
+            classes.records.tolist(),
+            classes.individuals.tolist(),
+            tuples,
+            classes.ncp.mean(axis=0).tolist(),
+            strict=True,
+        )
+    ]
+
+
+def _stretches(items: Sequence[_Item], room: int) -> Iterator[list[_Item]]:
+    """Yield stretches of `items` whose JSON, commas included, fits into `room` bytes."""
+    stretch: list[_Item] = []
+    used = 0
+    for item in items:
+        size = len(msgspec.json.encode(item)) + 1
+        if stretch and used + size > room:
+            yield stretch
+            stretch, used = [], 0
+        stretch.append(item)
+        used += size
+    if stretch:
+        yield stretch
