@@ -76,7 +76,7 @@ class ColumnDecoder:
         """Return the columns of all records that fit beyond doubt."""
         rows, left = self._parse(values)
         places = np.flatnonzero(~left)
-        self._look_inside(values, places, left)
+        _look_inside(values, places, left)
         codes = np.empty((len(self._sizes), len(rows)), np.int64)
         try:
             self._packer.codes(rows, codes)
@@ -118,22 +118,6 @@ class ColumnDecoder:
             else:
                 return rows, left
 
-    def _look_inside(
-        self, values: Sequence[bytes | None], places: NDArray[np.intp], left: NDArray[np.bool_]
-    ) -> None:
-        """Mark records that hold, in fields nobody declared, bytes that are no text or too deep a nesting."""
-        parsed: list[bytes] = list(values) if len(places) == len(values) else [values[i] for i in places.tolist()]  # type: ignore[arg-type,misc]
-        joint = b"\n".join(parsed)
-        if not joint.isascii():
-            for i, value in zip(places.tolist(), parsed, strict=True):
-                if not value.isascii():
-                    left[i] = not _is_text(value)
-        # Each record opens one object at least, so none opens more than what goes beyond that.
-        if joint.count(b"{") + joint.count(b"[") >= len(parsed) + MOST_LEVELS:
-            for i, value in zip(places.tolist(), parsed, strict=True):
-                if too_deep(value):
-                    left[i] = True
-
     def _individuals(self, rows: Rows, doubt: NDArray[np.bool_]) -> NDArray[np.int64]:
         if self._individual is None:
             return np.zeros(len(rows), np.int64)
@@ -164,6 +148,24 @@ def _keys(attribute: PassThrough, column: list[Any]) -> list[int]:
         return list(map(hash, column))
     keys = {value: sensitive_key(value) for value in set(column)}
     return list(map(keys.__getitem__, column))
+
+
+def _look_inside(values: Sequence[bytes | None], places: NDArray[np.intp], left: NDArray[np.bool_]) -> None:
+    """Mark records that hold, where nobody declared a field, bytes that are no text or too deep a nesting."""
+    parsed = [values[i] or b"" for i in places.tolist()]
+    joint = b"\n".join(parsed)
+    if not joint.isascii():
+        for i, value in zip(places.tolist(), parsed, strict=True):
+            if not value.isascii():
+                left[i] = not _is_text(value)
+    openings = (np.frombuffer(joint, np.uint8) & 0xDF) == ord("[")  # "[" and "{" differ in that one bit
+    # Each record opens one object at least, so none opens more than what goes beyond that.
+    if np.count_nonzero(openings) < len(parsed) + MOST_LEVELS:
+        return
+    ends = np.cumsum(np.fromiter(map(len, parsed), np.int64, len(parsed)) + 1)
+    counts = np.diff(np.searchsorted(np.flatnonzero(openings), ends), prepend=0)
+    for n in np.flatnonzero(counts > MOST_LEVELS).tolist():
+        left[places[n]] |= too_deep(parsed[n])
 
 
 def _is_text(value: bytes) -> bool:
