@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stream_anon.clustering.protocol import UNPLACED
 from stream_anon.compiled import kernel
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.cost import CostModel, interval_cost
+from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 from stream_anon.privacy.criteria import Criteria
 
 
@@ -161,7 +161,11 @@ def mondrian_classes(
                     most = max(most, code)
                 low[j] = least
                 high[j] = most
-                width[j] = interval_cost(model, j, least, most) if least < most else -1.0
+                width[j] = -1.0
+                if least < most:
+                    width[j] = table_cost(model, j, least, most)
+                    if width[j] < 0:
+                        width[j] = walked_cost(model, j, least, most)
             for _ in range(q):
                 j = int(np.argmax(width))
                 if width[j] < 0:

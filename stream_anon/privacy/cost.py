@@ -128,13 +128,23 @@ def _firsts(domain: CategoricalDomain) -> NDArray[np.int32]:
 
 
 @kernel
-def interval_cost(model: CostModel, j: int, low: int, high: int) -> float:
-    """Return the weighted cost of publishing codes `low` to `high` of attribute `j`; O(1) or O(levels)."""
+def table_cost(model: CostModel, j: int, low: int, high: int) -> float:
+    """Return the weighted cost of codes `low` to `high` of attribute `j` if it has a table, else -1.
+
+    Kernels ask this first and `walked_cost` where the answer is negative: a function so small costs two
+    nanoseconds, one call for both, with its loops and branches, costs eighty.
+    """
+    if model.kind[j] == TABLE:
+        return float(model.table[model.start[j] + low * (model.domain[j] + 2) + high])
+    return -1.0
+
+
+@kernel
+def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
+    """Return the weighted cost of codes `low` to `high` of attribute `j`, which has no table; O(levels)."""
     kind = model.kind[j]
     n = model.domain[j]
     start = model.start[j]
-    if kind == TABLE:
-        return float(model.table[start + low * (n + 2) + high])
     if high >= n:
         return 0.0 if low == high == n else model.weight[j]
     first = low
@@ -184,3 +194,10 @@ def interval_cost(model: CostModel, j: int, low: int, high: int) -> float:
     if kind == PREFIX:
         return float(min(1.0, cut * model.slope[j] + model.base[j]) * model.weight[j])
     return float(min(1.0, (last - first) * model.slope[j] + model.base[j]) * model.weight[j])
+
+
+@kernel
+def interval_cost(model: CostModel, j: int, low: int, high: int) -> float:
+    """Return the weighted cost of publishing codes `low` to `high` of attribute `j`; O(1) or O(levels)."""
+    cost = table_cost(model, j, low, high)
+    return cost if cost >= 0 else walked_cost(model, j, low, high)

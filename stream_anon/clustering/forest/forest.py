@@ -1,0 +1,117 @@
+"""The partitioner: ORDER, POINTS, FOREST, LAYOUT, CUT and REFINE over a window."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.clustering.forest.agglomerate import CANDIDATES, grow_forest
+from stream_anon.clustering.forest.classes import by_key, join_illegal
+from stream_anon.clustering.forest.cut import cut_line
+from stream_anon.clustering.forest.layout import lay_out
+from stream_anon.clustering.forest.order import KeyTable, line_order
+from stream_anon.clustering.forest.points import points_of
+from stream_anon.clustering.forest.refine import refine_pass
+from stream_anon.clustering.legality import Ledger, ledger_of
+from stream_anon.clustering.protocol import UNPLACED
+from stream_anon.microdata.columns import Columns
+from stream_anon.privacy.cost import CostModel
+from stream_anon.privacy.criteria import Criteria
+
+_LONGEST = 64  # times k: rows beyond which no class is tried, however few individuals they belong to
+
+
+def following_of(individuals: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return for each place the next place of the same individual, n if there is none; O(n log n)."""
+    n = len(individuals)
+    order = np.argsort(individuals, kind="stable")
+    following = np.full(n, n, np.int64)
+    same = individuals[order[1:]] == individuals[order[:-1]]
+    following[order[:-1][same]] = order[1:][same]
+    return following
+
+
+def lay_line(
+    codes: NDArray[np.int32], order: NDArray[np.int64], model: CostModel
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return the rows along the forest's line, the points, and the point of each place on the line."""
+    points, starts = points_of(codes, order)
+    weights = np.diff(starts)
+    merges = np.empty((max(len(points) - 1, 0), 2), np.int32)
+    grow_forest(points, weights, model, CANDIDATES, merges)
+    along = lay_out(points, model, merges)
+    point_of = np.repeat(along, weights[along])
+    # The rows of each point stand together in `order`; their runs are put in the new order.
+    firsts = np.cumsum(weights[along]) - weights[along]
+    places = (
+        np.arange(len(order)) - np.repeat(firsts, weights[along]) + np.repeat(starts[:-1][along], weights[along])
+    )
+    return order[places], points, point_of
+
+
+class Forest:
+    """The cluster forest of one window.
+
+    Parameters
+    ----------
+    model
+        Cost tables.
+    table
+        The learned order.
+    """
+
+    arrival_matters = False
+
+    def __init__(self, model: CostModel, table: KeyTable) -> None:
+        self._model = model
+        self._table = table
+        self._count = 0
+
+    def add(self, rows: Columns) -> None:
+        """Take rows into the open window."""
+        self._count += len(rows)
+
+    def keep(self, rows: NDArray[np.bool_]) -> None:
+        """Drop all rows but those marked."""
+        self._count = int(rows.sum())
+
+    def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
+        """Return the class of each row; which rows share a class does not depend on the order of arrival."""
+        if len(rows) != self._count:
+            raise ValueError("close() must see the rows that were added and kept")
+        n = len(rows)
+        answer = np.full(n, UNPLACED, np.int32)
+        if n == 0:
+            return answer
+        ledger = ledger_of(rows, criteria)
+        order = line_order(rows.codes, self._table)
+        line, points, point_of = lay_line(rows.codes, order, self._model)
+        longest = 2 * criteria.k - 1 if ledger.each_once else _LONGEST * criteria.k
+        ends = cut_line(points, point_of, following_of(rows.individuals[line]), self._model, criteria.k, longest)
+        if not len(ends):
+            ends = np.array([n], np.int64)
+        return self._refined(rows, order, line, ends, ledger, answer)
+
+    def _refined(
+        self,
+        rows: Columns,
+        order: NDArray[np.int64],
+        line: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        ledger: Ledger,
+        answer: NDArray[np.int32],
+    ) -> NDArray[np.int32]:
+        codes = np.ascontiguousarray(rows.codes.T)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        if not ledger.each_once:
+            ends = ends[: join_illegal(codes, line, ends, self._model, ledger)]
+        placed, ends = by_key(line, ends, rank)
+        refine_pass(codes, placed, ends, self._model, ledger)
+        sizes = np.diff(ends, prepend=0)
+        answer[placed] = np.repeat(np.arange(len(ends)), sizes)
+        return answer
+
+    def check_invariants(self) -> None:
+        """Raise AssertionError if the structure is broken."""
+        assert self._count >= 0  # noqa: S101 - the only state is a count

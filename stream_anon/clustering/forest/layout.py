@@ -1,0 +1,80 @@
+"""LAYOUT: the forest as a line. Each tree is a chain; each join links the closest two of the four ends."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.compiled import kernel
+from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
+
+
+@kernel
+def pair_cost(points: NDArray[np.int32], model: CostModel, one: int, two: int) -> float:
+    """Return the NCP of the box around two points of int32[p, q]."""
+    total = 0.0
+    for j in range(points.shape[1]):
+        low = min(points[one, j], points[two, j])
+        high = max(points[one, j], points[two, j])
+        cost = table_cost(model, j, low, high)
+        if cost < 0:
+            cost = walked_cost(model, j, low, high)
+        total += cost
+    return total
+
+
+@kernel
+def lay_out(points: NDArray[np.int32], model: CostModel, merges: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return all points along the new line; O(p q).
+
+    Parameters
+    ----------
+    points
+        int32[p, q].
+    merges
+        int32[p - 1, 2], joins of trees named by their first point, the first of each stays.
+    """
+    p = len(points)
+    ends = np.empty((p, 2), np.int32)
+    links = np.full((p, 2), -1, np.int32)
+    for i in range(p):
+        ends[i, 0] = i
+        ends[i, 1] = i
+    for m in range(len(merges)):
+        one = merges[m, 0]
+        two = merges[m, 1]
+        least = np.inf
+        near = 0
+        far = 0
+        for a in range(2):
+            if a == 1 and ends[one, 0] == ends[one, 1]:
+                continue
+            for b in range(2):
+                if b == 1 and ends[two, 0] == ends[two, 1]:
+                    continue
+                cost = pair_cost(points, model, ends[one, a], ends[two, b])
+                if cost < least:
+                    least = cost
+                    near = a
+                    far = b
+        x = ends[one, near]
+        y = ends[two, far]
+        links[x, 0 if links[x, 0] < 0 else 1] = y
+        links[y, 0 if links[y, 0] < 0 else 1] = x
+        ends[one, 0] = ends[one, 1 - near]
+        ends[one, 1] = ends[two, 1 - far]
+    answer = np.empty(p, np.int64)
+    if p == 0:
+        return answer
+    last = -1
+    here = ends[merges[len(merges) - 1, 0], 0] if len(merges) else 0
+    for place in range(p):
+        answer[place] = here
+        ahead = links[here, 0]
+        if ahead == last or ahead < 0:
+            ahead = links[here, 1]
+        if ahead == last:
+            ahead = -1
+        last = here
+        here = ahead
+    return answer
