@@ -108,9 +108,27 @@ _numbers = (
     | st.sampled_from([0.7, 2.5, 2.4999999999999996, 0.6999999999999999, 1e308, -0.0, 12.0, 1e22])
 )
 _scalars = st.none() | st.booleans() | _numbers | _texts
-anything = st.recursive(_scalars, lambda v: st.lists(v, max_size=3) | st.dictionaries(_texts, v, max_size=3), max_leaves=6)
+anything = st.recursive(
+    _scalars, lambda v: st.lists(v, max_size=3) | st.dictionaries(_texts, v, max_size=3), max_leaves=6
+)
 
-_RAW = [b"1e999", b"-1e400", b"NaN", b"Infinity", b"1" * 4300, b"-" + b"1" * 4300, b"1" * 4301, b"1" * 5000, b'"\xff"', b'"\\ud800"', b"01", b"{", b"]", b'"', b"\xed\xa0\x80"]
+_RAW = [
+    b"1e999",
+    b"-1e400",
+    b"NaN",
+    b"Infinity",
+    b"1" * 4300,
+    b"-" + b"1" * 4300,
+    b"1" * 4301,
+    b"1" * 5000,
+    b'"\xff"',
+    b'"\\ud800"',
+    b"01",
+    b"{",
+    b"]",
+    b'"',
+    b"\xed\xa0\x80",
+]
 
 
 @st.composite
@@ -148,12 +166,16 @@ def values(draw: st.DrawFn, names: list[str]) -> bytes | None:
     """Draw the value of a Kafka record."""
     fate = draw(st.integers(0, 29))
     if fate == 0:
-        return draw(st.sampled_from([None, b"", b" ", b"null", b"[]", b"[1", b"{}", b"{", b"\xef\xbb\xbf{}", b"1" * 400]))
+        return draw(
+            st.sampled_from([None, b"", b" ", b"null", b"[]", b"[1", b"{}", b"{", b"\xef\xbb\xbf{}", b"1" * 400])
+        )
     record = draw(objects(names))
     text = json.dumps(record).encode() if draw(st.booleans()) else text_of(record)
     if fate == 1:
         depth = draw(st.sampled_from([60, 62, 63, 64, 65, 100, 5000]))
-        deep = draw(st.sampled_from([b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth, b"[[]," * depth]))
+        deep = draw(
+            st.sampled_from([b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth, b"[[]," * depth])
+        )
         return text[:-1] + b',"z":' + deep + b"}"
     if fate == 2:
         name = draw(st.sampled_from([*names, "z"])).split(".")[0]

@@ -92,7 +92,9 @@ class ColumnDecoder:
         columns = [self._pass(attribute, pick(rows), doubt) for attribute, pick in self._passed]
         sensitive = np.array([_keys(*columns[i]) for i in self._diverse], np.int64)
         sensitive = sensitive.reshape(len(self._diverse), len(rows))
-        passed = list(zip(*(values for _, values in columns), strict=True)) if columns else [()] * len(rows)
+        passed: list[Passed] = [()] * len(rows)
+        if columns:
+            passed = list(zip(*(values for _, values in columns), strict=True))
         if not doubt.any():
             return Columns(codes, sensitive, individuals, passed, places, left)
         left[places[doubt]] = True

@@ -61,7 +61,7 @@ def table_of(attribute: QuasiIdentifier) -> Table | None:
     known = attribute.domain.values()
     if known is None:
         return None
-    codes: dict[object, int] = dict(known)
+    codes: dict[object, int] = {**known}
     exhaustive = isinstance(attribute.domain, CategoricalDomain)
     if isinstance(attribute.domain, CategoricalDomain):
         whole = _whole_labels(attribute.domain)
@@ -81,11 +81,10 @@ def column_coder(attribute: QuasiIdentifier) -> CodeColumn:
     domain = attribute.domain
     if isinstance(domain, PrefixDomain):
         return _PrefixColumn(attribute, domain)
-    if isinstance(domain, NumericDomain) and domain.size <= _MOST_EDGES:
+    if isinstance(domain, NumericDomain) and domain.decimals is None and domain.size <= _MOST_EDGES:
         edges = [domain.minimum + i * domain.step for i in range(domain.size)]
         if all(abs(edge) <= MOST_EXACT and Decimal(str(float(edge))) == edge for edge in edges):
-            if domain.decimals is None:
-                return _NumberColumn(attribute, domain, np.array([float(edge) for edge in edges]))
+            return _NumberColumn(attribute, domain, np.array([float(edge) for edge in edges]))
     return lambda column: _distinct(attribute, column)
 
 
