@@ -61,7 +61,7 @@ def table_of(attribute: QuasiIdentifier) -> Table | None:
     known = attribute.domain.values()
     if known is None:
         return None
-    codes: dict[object, int] = {**known}
+    codes: dict[object, int] = {value: code for value, code in known.items()}  # noqa: C416 - widens the keys
     exhaustive = isinstance(attribute.domain, CategoricalDomain)
     if isinstance(attribute.domain, CategoricalDomain):
         whole = _whole_labels(attribute.domain)
