@@ -89,7 +89,9 @@ def _model(
             entries += (size + 2) ** 2
         else:
             steps.append(own)
-    levels = [len(own) // (size if kind == FIRSTS else 1) for size, (kind, _, _, own) in zip(sizes, walked, strict=True)]
+    levels = [
+        len(own) // (size if kind == FIRSTS else 1) for size, (kind, _, _, own) in zip(sizes, walked, strict=True)
+    ]
     return CostModel(
         np.array(kinds, np.int8),
         np.array(sizes, np.int64),

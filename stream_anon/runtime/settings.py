@@ -322,7 +322,9 @@ def parse_settings(
     except ValidationError as error:
         raise _first_error(error, place) from None
     except VariableError:  # its message may hold a secret
-        raise SettingsError(f"{ENVIRONMENT_PREFIX}*", "a variable is not the JSON that its key needs", place) from None
+        raise SettingsError(
+            f"{ENVIRONMENT_PREFIX}*", "a variable is not the JSON that its key needs", place
+        ) from None
 
 
 def _refuse_stray_variables(place: str | None) -> None:

@@ -55,11 +55,20 @@ def test_missing_and_unknown_leaves_are_published_otherwise(
 
 def test_all_that_is_published_as_the_star_has_several_bounds() -> None:
     star = (0, OPEN.unknown_code)
-    pairs = [(0, 3), (0, OPEN.missing_code), (OPEN.unknown_code, OPEN.unknown_code), (OPEN.missing_code, OPEN.unknown_code)]
+    pairs = [
+        (0, 3),
+        (0, OPEN.missing_code),
+        (OPEN.unknown_code, OPEN.unknown_code),
+        (OPEN.missing_code, OPEN.unknown_code),
+    ]
     assert {OPEN.node(*pair) for pair in pairs} == {star}
     for domain in (PrefixDomain(3, "012", 3), NumericDomain(Decimal(0), Decimal(9), Decimal(1), 0)):
         attribute = QuasiIdentifier("x", domain)
-        assert attribute.node(0, domain.size - 1) == attribute.node(0, attribute.missing_code) == (0, attribute.unknown_code)
+        assert (
+            attribute.node(0, domain.size - 1)
+            == attribute.node(0, attribute.missing_code)
+            == (0, attribute.unknown_code)
+        )
         assert attribute.ncp(0, attribute.unknown_code) == 1
 
 

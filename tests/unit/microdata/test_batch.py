@@ -41,7 +41,11 @@ def test_rejects_mix_up_their_columns() -> None:
 
 
 def test_columns_lose_rows() -> None:
-    columns = Columns(np.arange(6, dtype=np.int32).reshape(2, 3), np.arange(3, dtype=np.int32), np.zeros((1, 3), np.int32))
-    whole = Columns.concatenate([Columns.empty(2, 1), columns.take(slice(0, 1)), columns.take(np.array([False, True, True]))])
+    columns = Columns(
+        np.arange(6, dtype=np.int32).reshape(2, 3), np.arange(3, dtype=np.int32), np.zeros((1, 3), np.int32)
+    )
+    whole = Columns.concatenate(
+        [Columns.empty(2, 1), columns.take(slice(0, 1)), columns.take(np.array([False, True, True]))]
+    )
     assert whole.codes.tolist() == columns.codes.tolist()
     assert len(whole) == 3

@@ -90,7 +90,9 @@ def test_the_listed_days_differ_from_the_read_ones() -> None:
         ("%y-%m-%d", dt.date(1900, 1, 2), dt.date(2024, 5, 2), "date.format"),
     ],
 )
-def test_a_format_that_loses_the_day_rejects_every_record(form: str, first: dt.date, last: dt.date, key: str) -> None:
+def test_a_format_that_loses_the_day_rejects_every_record(
+    form: str, first: dt.date, last: dt.date, key: str
+) -> None:
     with pytest.raises(SettingsError) as caught:
         DateDomain(form, first, last)
     assert caught.value.key == key

@@ -8,7 +8,9 @@ from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 
 ZIP = PrefixDomain(5, "0123456789", 5)
-PLACES = CategoricalDomain(Hierarchy.from_tree({"north": ["Kiel", "Rostock"], "south": ["Ulm"], "7": None, "true": None}))
+PLACES = CategoricalDomain(
+    Hierarchy.from_tree({"north": ["Kiel", "Rostock"], "south": ["Ulm"], "7": None, "true": None})
+)
 
 
 def _reason(domain: CategoricalDomain | PrefixDomain, value: object) -> Reason:

@@ -19,7 +19,9 @@ RAGGED = [
     ("rows", "complaint"),
     [
         pytest.param([["a", "*"], ["a", "*"]], "row 2: the leaf 'a' stands twice", id="leaf twice"),
-        pytest.param([["a", "x", "*"], ["b", "y", "*"], ["c", "x", "y", "*"]], "under two parents", id="two parents"),
+        pytest.param(
+            [["a", "x", "*"], ["b", "y", "*"], ["c", "x", "y", "*"]], "under two parents", id="two parents"
+        ),
         pytest.param([["a", "x", "*"], ["b", "x", "y", "*"]], "'x' lies under two parents", id="two heights"),
         pytest.param([["a", "x", "y", "x", "*"]], "a cycle", id="cycle in a row"),
         pytest.param([["a", "x", "y", "*"], ["b", "y", "x", "*"]], "two parents", id="cycle over rows"),
@@ -93,7 +95,9 @@ def _rows(draw: st.DrawFn) -> list[list[str]]:
 
 
 @given(_rows(), st.data())
-def test_an_ancestor_by_interval_differs_from_the_one_found_by_walking(rows: list[list[str]], data: st.DataObject) -> None:
+def test_an_ancestor_by_interval_differs_from_the_one_found_by_walking(
+    rows: list[list[str]], data: st.DataObject
+) -> None:
     tree = Hierarchy.from_rows(rows)
     above = {row[0]: row for row in rows}
     assert sorted(tree.code_of.values()) == list(range(len(rows)))

@@ -122,7 +122,9 @@ def test_level_cost_of_halvings_differs_from_the_vectors(low: int, high: int, co
         ((5, 10), 6, [6, {"min": 6, "max": 7}, {"min": 5, "max": 7}, "*"]),
     ],
 )
-def test_ranges_around_a_number_differ_from_the_vectors(ends: tuple[int, int], value: int, ranges: list[Any]) -> None:
+def test_ranges_around_a_number_differ_from_the_vectors(
+    ends: tuple[int, int], value: int, ranges: list[Any]
+) -> None:
     """Vector 6: all nodes above one value, from the widest down."""
     grid = _grid(*ends)
     nodes = {grid.node(*sorted((grid.code(value), other))) for other in range(grid.size)}
@@ -181,9 +183,7 @@ def test_a_grid_that_makes_no_sense_is_taken(given: dict[str, Any], key: str) ->
 
 
 _GRIDS = st.builds(
-    lambda low, cells, step, decimals, tight: NumericDomain(
-        low, low + cells * step, step, decimals, tight=tight
-    ),
+    lambda low, cells, step, decimals, tight: NumericDomain(low, low + cells * step, step, decimals, tight=tight),
     st.integers(-50, 50).map(Decimal),
     st.integers(1, 40),
     st.sampled_from([1, 2, 5]).map(Decimal),

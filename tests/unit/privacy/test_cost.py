@@ -32,13 +32,18 @@ def _ragged(leaves: int) -> CategoricalDomain:
     return CategoricalDomain(Hierarchy.from_rows(kept))
 
 
-def _number(low: str, high: str, step: str, decimals: int | None = 0, levels: str = "", tight: bool = False) -> Domain:
+def _number(
+    low: str, high: str, step: str, decimals: int | None = 0, levels: str = "", tight: bool = False
+) -> Domain:
     widths = tuple(Decimal(width) for width in levels.split())
     return NumericDomain(Decimal(low), Decimal(high), Decimal(step), decimals, widths, tight)
 
 
 KINDS: dict[str, tuple[int, Domain]] = {
-    "table-ragged": (TABLE, CategoricalDomain(Hierarchy.from_rows([["a", "g", "h", "*"], ["b", "g", "h", "*"], ["c", "*"]]))),
+    "table-ragged": (
+        TABLE,
+        CategoricalDomain(Hierarchy.from_rows([["a", "g", "h", "*"], ["b", "g", "h", "*"], ["c", "*"]])),
+    ),
     "table-one-leaf": (TABLE, CategoricalDomain(Hierarchy.flat(["only"]))),
     "table-one-branch": (TABLE, CategoricalDomain(Hierarchy.from_rows([["a", "all", "*"], ["b", "all", "*"]]))),
     "table-halving": (TABLE, _number("1", "9", "1")),
@@ -73,7 +78,9 @@ def test_the_kernel_prices_another_thing_than_what_is_published(name: str, data:
     model = cost_model([before, attribute]) if domain.size > 1024 else _small_model(name, weight)
     assert model.kind[1] == kind
     # Near to each other as often as anywhere: neighbours under one small node are rare among all pairs.
-    low = data.draw(st.integers(0, attribute.size - 1) | st.sampled_from([0, domain.size - 1, attribute.missing_code]))
+    low = data.draw(
+        st.integers(0, attribute.size - 1) | st.sampled_from([0, domain.size - 1, attribute.missing_code])
+    )
     reach = data.draw(st.sampled_from([0, 3, 30, attribute.size]))
     high = data.draw(st.integers(low, min(low + reach, attribute.size - 1)))
     expected = attribute.ncp(*attribute.node(low, high)) * weight

@@ -46,7 +46,9 @@ def test_side_topics_or_defaults_go_missing(tmp_path: Path) -> None:
     assert settings.http.host == settings.http.admin_host == "127.0.0.1"
 
 
-@pytest.mark.parametrize(("given", "seconds"), [("500ms", 0.5), ("30s", 30), ("2m", 120), ("1.5h", 5400), (7, 7), ("9", 9)])
+@pytest.mark.parametrize(
+    ("given", "seconds"), [("500ms", 0.5), ("30s", 30), ("2m", 120), ("1.5h", 5400), (7, 7), ("9", 9)]
+)
 def test_durations_are_off_by_their_unit(document: dict[str, Any], given: object, seconds: float) -> None:
     document["window"] = {"max_delay": given}
     assert parse_settings(document).window.max_delay == pytest.approx(seconds)
@@ -72,7 +74,10 @@ def test_durations_are_off_by_their_unit(document: dict[str, Any], given: object
         pytest.param({"attributes": {"a": {}}}, "attributes.a.role", "required", id="no role"),
         pytest.param({"attributes": {"a": {"role": "boss"}}}, "attributes.a.role", "'identifier'", id="role"),
         pytest.param(
-            {"attributes": {"a": {"role": "sensitive", "secret": 1}}}, "attributes.a.secret", "role, type", id="stray"
+            {"attributes": {"a": {"role": "sensitive", "secret": 1}}},
+            "attributes.a.secret",
+            "role, type",
+            id="stray",
         ),
         pytest.param(
             {"attributes": {"a": {"role": "quasi-identifier", "numeric": {"min": 1, "mx": 2}}}},
@@ -121,7 +126,9 @@ def test_a_secret_file_is_not_read(document: dict[str, Any], tmp_path: Path) -> 
     assert settings.kafka.security.secret() == "hunter2"
 
 
-def test_the_environment_does_not_win_over_the_file(document: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_does_not_win_over_the_file(
+    document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     document["window"] = {"max_records": 50, "max_delay": 5}
     monkeypatch.setenv("STREAM_ANON__WINDOW__MAX_RECORDS", "77")
     monkeypatch.setenv("STREAM_ANON__LOGS__LEVEL", "debug")
