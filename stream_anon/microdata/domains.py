@@ -21,6 +21,7 @@ from stream_anon.microdata.hierarchy import ROOT_LABEL, Hierarchy
 Scalar: TypeAlias = str | int | float | bool
 Published: TypeAlias = Scalar | dict[str, int | float] | list[Scalar] | None
 
+_MOST_WHOLE = 10**64  # no label is such a number, and Python refuses to write one of thousands of digits
 WHOLE_TABLE = 1024  # leaves up to which an enumerable domain may list its values
 
 
@@ -73,6 +74,8 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
+        if abs(value) >= _MOST_WHOLE:
+            raise Unfit(Reason.UNKNOWN_VALUE)
         return str(value)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))

@@ -15,6 +15,7 @@ from stream_anon.microdata.domains import WHOLE_TABLE, Published, Scalar
 from stream_anon.microdata.hierarchy import ROOT_LABEL
 
 MOST_CELLS = 2**30
+MOST_NUMBER = 10**15  # beyond, neighbouring decimals are one float and would be published alike
 
 
 @dataclass(frozen=True)
@@ -51,19 +52,22 @@ class NumericDomain:
 
     def __post_init__(self) -> None:
         key = self.key
+        named = {"min": self.minimum, "max": self.maximum, "step": self.step}
+        for name, number in [*named.items(), *(("levels", width) for width in self.levels)]:
+            if not number.is_finite() or abs(number) > MOST_NUMBER:
+                raise SettingsError(f"{key}.{name}", "must be a number between -1e15 and 1e15")
         if not self.minimum < self.maximum:
             raise SettingsError(f"{key}.min", "must be less than max")
         if not 0 < self.step <= self.maximum - self.minimum:
             raise SettingsError(f"{key}.step", "must be above 0 and at most max - min")
         if self.size > MOST_CELLS:
-            raise SettingsError(f"{key}.step", f"gives {self.size} cells; at most {MOST_CELLS} are possible")
+            raise SettingsError(f"{key}.step", f"gives more than {MOST_CELLS} cells")
         if self.decimals is not None:
             if not 0 <= self.decimals <= 9:
                 raise SettingsError(f"{key}.decimals", "must lie between 0 and 9")
-            for name in ("minimum", "maximum", "step"):
-                if getattr(self, name) % self._unit:
-                    short = {"minimum": "min", "maximum": "max"}.get(name, name)
-                    raise SettingsError(f"{key}.{short}", f"has more than {self.decimals} decimals")
+            for name, number in named.items():
+                if number % self._unit:
+                    raise SettingsError(f"{key}.{name}", f"has more than {self.decimals} decimals")
         narrower = self.step
         for width in self.levels:
             if width % narrower or width < narrower:
@@ -109,7 +113,7 @@ class NumericDomain:
     def code(self, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise Unfit(Reason.WRONG_TYPE)
-        if not math.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):  # an integer may be too large to ask
             raise Unfit(Reason.WRONG_TYPE)
         if not self.minimum <= value <= self.maximum:
             raise Unfit(Reason.OUT_OF_RANGE)
@@ -160,7 +164,10 @@ class NumericDomain:
         return self.height if self.widths else self.height - self._halve(low, high)[2]
 
     def ncp(self, low: int, high: int) -> float:
-        return min(1.0, (high - low) * self.slope + self.base)
+        width = (high - low) * self.slope + self.base
+        if high == self.size - 1:  # the top cell ends at the maximum, wherever its grid would
+            width = max(0.0, min(width, 1.0 - low * self.slope))
+        return min(1.0, width)
 
     def _ends(self, low: int, high: int) -> tuple[int | float, int | float]:
         bottom = self.minimum + low * self.step
