@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.refine import box_cost
 from stream_anon.clustering.legality import Ledger, is_legal
 from stream_anon.compiled import kernel
-from stream_anon.privacy.cost import CostModel
+from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 
 def by_key(
@@ -31,6 +30,24 @@ def by_key(
     place = np.empty(len(ends), np.int64)
     place[order] = np.arange(len(ends))
     return rows[np.argsort(place[owner], kind="stable")], np.cumsum(sizes[order])
+
+
+@kernel
+def box_cost(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel) -> float:
+    """Return the NCP of the box around rows of codes int32[n, q], summed over attributes."""
+    total = 0.0
+    for j in range(codes.shape[1]):
+        low = codes[rows[0], j]
+        high = low
+        for i in range(1, len(rows)):
+            code = codes[rows[i], j]
+            low = min(low, code)
+            high = max(high, code)
+        cost = table_cost(model, j, low, high)
+        if cost < 0:
+            cost = walked_cost(model, j, low, high)
+        total += cost
+    return total
 
 
 @kernel

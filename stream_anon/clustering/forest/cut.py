@@ -17,6 +17,7 @@ def cut_line(
     model: CostModel,
     k: int,
     longest: int,
+    best: NDArray[np.float64],
 ) -> NDArray[np.int64]:
     """Return where the classes end along the line, the last entry n; empty if no cut is legal.
 
@@ -32,6 +33,8 @@ def cut_line(
         Least number of distinct individuals in a class.
     longest
         Rows beyond which a class is not tried.
+    best
+        float64[n + 1], written: the least loss of the first rows, records x NCP; inf where no cut is legal.
 
     Notes
     -----
@@ -40,7 +43,7 @@ def cut_line(
     """
     n = len(point_of)
     q = points.shape[1]
-    best = np.full(n + 1, np.inf)
+    best[:] = np.inf
     back = np.full(n + 1, -1, np.int64)
     best[0] = 0.0
     low = np.empty(q, np.int32)

@@ -11,7 +11,7 @@ from stream_anon.clustering.forest.cut import cut_line
 from stream_anon.clustering.forest.layout import lay_out
 from stream_anon.clustering.forest.order import KeyTable, line_order
 from stream_anon.clustering.forest.points import points_of
-from stream_anon.clustering.forest.refine import refine_pass
+from stream_anon.clustering.forest.refine import resplit_pass, swap_pass
 from stream_anon.clustering.legality import Ledger, ledger_of
 from stream_anon.clustering.protocol import UNPLACED
 from stream_anon.microdata.columns import Columns
@@ -87,7 +87,7 @@ class Forest:
         order = line_order(rows.codes, self._table)
         line, points, point_of = lay_line(rows.codes, order, self._model)
         longest = 2 * criteria.k - 1 if ledger.each_once else _LONGEST * criteria.k
-        ends = cut_line(points, point_of, following_of(rows.individuals[line]), self._model, criteria.k, longest)
+        ends = cut_line(points, point_of, following_of(rows.individuals[line]), self._model, criteria.k, longest, np.empty(n + 1))
         if not len(ends):
             ends = np.array([n], np.int64)
         return self._refined(rows, order, line, ends, ledger, answer)
@@ -107,7 +107,8 @@ class Forest:
         if not ledger.each_once:
             ends = ends[: join_illegal(codes, line, ends, self._model, ledger)]
         placed, ends = by_key(line, ends, rank)
-        refine_pass(codes, placed, ends, self._model, ledger)
+        resplit_pass(codes, placed, ends, self._model, ledger)
+        swap_pass(codes, placed, ends, self._model, ledger)
         sizes = np.diff(ends, prepend=0)
         answer[placed] = np.repeat(np.arange(len(ends)), sizes)
         return answer

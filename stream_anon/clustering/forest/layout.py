@@ -10,20 +10,6 @@ from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 
 @kernel
-def pair_cost(points: NDArray[np.int32], model: CostModel, one: int, two: int) -> float:
-    """Return the NCP of the box around two points of int32[p, q]."""
-    total = 0.0
-    for j in range(points.shape[1]):
-        low = min(points[one, j], points[two, j])
-        high = max(points[one, j], points[two, j])
-        cost = table_cost(model, j, low, high)
-        if cost < 0:
-            cost = walked_cost(model, j, low, high)
-        total += cost
-    return total
-
-
-@kernel
 def lay_out(points: NDArray[np.int32], model: CostModel, merges: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return all points along the new line; O(p q).
 
@@ -34,7 +20,7 @@ def lay_out(points: NDArray[np.int32], model: CostModel, merges: NDArray[np.int3
     merges
         int32[p - 1, 2], joins of trees named by their first point, the first of each stays.
     """
-    p = len(points)
+    p, q = points.shape
     ends = np.empty((p, 2), np.int32)
     links = np.full((p, 2), -1, np.int32)
     for i in range(p):
@@ -52,9 +38,18 @@ def lay_out(points: NDArray[np.int32], model: CostModel, merges: NDArray[np.int3
             for b in range(2):
                 if b == 1 and ends[two, 0] == ends[two, 1]:
                     continue
-                cost = pair_cost(points, model, ends[one, a], ends[two, b])
-                if cost < least:
-                    least = cost
+                total = 0.0
+                for j in range(q):
+                    low = min(points[ends[one, a], j], points[ends[two, b], j])
+                    high = max(points[ends[one, a], j], points[ends[two, b], j])
+                    cost = table_cost(model, j, low, high)
+                    if cost < 0:
+                        cost = walked_cost(model, j, low, high)
+                    total += cost
+                    if total >= least:
+                        break
+                if total < least:
+                    least = total
                     near = a
                     far = b
         x = ends[one, near]
