@@ -72,8 +72,10 @@ def test_fields_leave_their_order_or_their_path() -> None:
     records = JsonCodec(policy).encode(release_of(values, [0, SUPPRESSED, 1], [2, 0], payload))
     assert [record.decode() for record in records] == [
         '{"note":"ü%d","patient":{"age":"*","home":{"floor":null},"ward":"w"},"result":{"name":"q\\""},"color":null}',
-        '{"note":"a","patient":{"age":{"min":20,"max":29},"home":{"floor":1},"ward":null},"result":{"name":"x"}'
-         ',"color":["red","blue"]}',
+        (
+            '{"note":"a","patient":{"age":{"min":20,"max":29},"home":{"floor":1},"ward":null},"result":{"name":"x"}'
+            ',"color":["red","blue"]}'
+        ),
     ]
 
 
