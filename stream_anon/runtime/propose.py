@@ -85,12 +85,12 @@ def _individual(sample: Sample, identifiers: list[str]) -> str:
 
 
 def _people(sample: Sample, identifiers: list[str], individual: str) -> People:
-    """Return who stands in each row, by all identifiers that most records have."""
+    """Return who stands in each row, by all identifiers that most records have; `1` and `"1"` are one person."""
     identities = []
     for name in identifiers:
         column = sample.columns[name]
         if name == individual or len(column.values) >= 0.5 * sample.records:
-            identities.append(dict(zip(column.rows, column.values, strict=True)))
+            identities.append(dict(zip(column.rows, map(label, column.values), strict=True)))
     return People(identities)
 
 

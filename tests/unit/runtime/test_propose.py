@@ -329,6 +329,16 @@ def test_a_table_without_names_shows_its_first_person(tmp_path: Path) -> None:
         assert "Jane" not in str(caught.value)
 
 
+def test_blanks_around_cells_or_a_repeated_header_make_new_values(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    rows = "Oslo ;30\n Oslo; 31\nBonn;32\n" * 20
+    path.write_text("town; age\n" + rows + "town;age\n" + rows + "Bonn;30;extra\n\n")
+    text = propose(path)
+
+    assert yaml.safe_load(text)["attributes"]["town"]["values"] == ["Bonn", "Oslo"]
+    assert "# 2 lines were no records" in text
+
+
 def test_lines_that_are_no_records_end_the_command(tmp_path: Path) -> None:
     path = write_json(tmp_path / "s.jsonl", people())
     path.write_text("{\n[1]\nnull\n\n" + path.read_text() + '{"a": NaN}\n')
@@ -347,7 +357,7 @@ def test_lines_that_are_no_records_end_the_command(tmp_path: Path) -> None:
         ("s.jsonl", b'{"town": "x"}\n' * 9, "fewer than 10 individuals"),
         ("s.jsonl", b'{"id": 1, "town": "x"}\n' * 30, "fewer than 10 individuals"),
         ("s.jsonl", b'{"tags": [1]}\n' * 30, "quasi-identifier"),
-        ("s.csv", b'town,b\n"x,1\n', "is not valid CSV"),
+        ("s.csv", b'town,b\n"' + b"x" * 200_000, "holds no record"),
     ],
 )
 def test_a_useless_file_is_answered_by_a_traceback(
