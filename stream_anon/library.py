@@ -113,7 +113,10 @@ class Anonymizer:
                 yield from map(self._opened, self._anonymization.add(batch))
 
     def _decoded(self, records: Sequence[Any]) -> CodedBatch:
-        return self._codec.decode(records, SOURCE, np.arange(self._count, self._count + len(records)))
+        batch = self._codec.decode(records, SOURCE, np.arange(self._count, self._count + len(records)))
+        if self._every_record:
+            batch.individuals[:] = batch.offsets
+        return batch
 
     def _coded(self, records: Sequence[Any]) -> CodedBatch:
         builder = BatchBuilder(self._policy, SOURCE)
