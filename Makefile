@@ -3,38 +3,48 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo test check lint lock schemas bench clean
+.PHONY: demo test check lint format lock schemas bench clean
 .DEFAULT_GOAL := test
 
-# pip from the environment itself; every file is checked against its hash.
-$(STAMP): requirements/dev.txt pyproject.toml
+# Every package is checked against its hash. The demo needs less than the tests.
+$(VENV)/.runtime: requirements/runtime.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@touch $(STAMP)
+	@echo "Installing into $(VENV) ..."
+	@$(PIP) --require-hashes -r requirements/runtime.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
 
-demo: $(STAMP) ## stream made-up clinic visits through the service and audit what came out
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
+	@echo "Installing what the tests need ..."
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+demo: $(VENV)/.runtime ## stream made-up clinic visits through the service and audit what came out
 	@$(BIN)/stream-anon demo
 
-test: $(STAMP) ## all tests; those that need Java and Maven skip with a reason where these are absent
+test: $(VENV)/.dev ## all tests; those that need Java and Maven skip with a reason where these are absent
 	$(BIN)/python -m pytest
 
-check: $(STAMP) ## the fast part: no broker, no slow tests
+check: $(VENV)/.dev ## the fast part: no broker, no slow tests
 	$(BIN)/python -m pytest -m "not kafka and not tansu and not slow"
 
-lint: $(STAMP)
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo -o requirements/runtime.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra dev -o requirements/dev.txt
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
-bench: $(STAMP)
+lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build -o requirements/runtime.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra dev -o requirements/dev.txt
+
+bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/path.py
 
 clean:

@@ -1,1 +1,30 @@
-"""k-anonymity where the data flows: Kafka in, k-anonymous Kafka out."""
+"""k-anonymity where the data flows: Kafka in, k-anonymous Kafka out.
+
+The engine is also a library::
+
+    from stream_anon import Anonymizer, Policy
+
+    anonymizer = Anonymizer(Policy.load("policy.yaml"))
+    for release in anonymizer.add(records):
+        ...
+    for release in anonymizer.close():
+        ...
+"""
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+__version__ = version("stream-anon")
+__all__ = ["Anonymizer", "Policy", "__version__"]
+
+if TYPE_CHECKING:
+    from stream_anon.library import Anonymizer, Policy
+
+
+def __getattr__(name: str) -> Any:
+    # The library pulls in the kernels; `stream-anon --help` need not wait for them.
+    if name in ("Anonymizer", "Policy"):
+        from stream_anon import library
+
+        return getattr(library, name)
+    raise AttributeError(name)

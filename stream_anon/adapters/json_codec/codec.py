@@ -1,0 +1,107 @@
+"""The codec of JSON records: bytes to coded batches, releases to bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.json_codec.decoding import ColumnDecoder, Columns
+from stream_anon.adapters.json_codec.encoding import ReleaseEncoder
+from stream_anon.adapters.json_codec.single import SingleReader
+from stream_anon.microdata.batch import CodedBatch, Rejects
+from stream_anon.microdata.coding import BatchBuilder
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.release import Release
+
+MOST_RECORD_BYTES = 1_048_576
+
+
+class JsonCodec:
+    """Decode records and encode releases of one policy.
+
+    Parameters
+    ----------
+    policy
+        What goes in and what may come out.
+    max_record_bytes
+        Larger records are rejected unread.
+    """
+
+    def __init__(self, policy: Policy, *, max_record_bytes: int = MOST_RECORD_BYTES) -> None:
+        self._policy = policy
+        self._columns = ColumnDecoder(policy, max_record_bytes)
+        self._single = SingleReader(policy, max_record_bytes)
+        self._encoder = ReleaseEncoder(policy)
+        self._numbers = 0 if policy.individual == EVERY_RECORD else None
+
+    def decode(self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]) -> CodedBatch:
+        """Return the coded records of one partition, each value by itself.
+
+        Parameters
+        ----------
+        values
+            One JSON text each; None for a record without a value.
+        source
+            The worker's number of the partition.
+        offsets
+            int64[n], ascending.
+
+        Returns
+        -------
+        CodedBatch
+            Rows in the order of `values`; what does not fit is among its rejects, whatever the bytes.
+        """
+        columns = self._columns.decode(values)
+        batch = self._batch(columns, source, offsets)
+        left = np.flatnonzero(columns.left)
+        if len(left):
+            singles = BatchBuilder(self._policy, source)
+            for place in left.tolist():
+                singles.add(self._single.read(values[place]), int(offsets[place]))
+            batch = _merge(batch, singles.build())
+        if self._numbers is not None:
+            batch.individuals[:] = np.arange(self._numbers, self._numbers + len(batch))
+            self._numbers += len(batch)
+        return batch
+
+    def _batch(self, columns: Columns, source: int, offsets: NDArray[np.int64]) -> CodedBatch:
+        return CodedBatch(
+            columns.codes.astype(np.int32),
+            columns.sensitive,
+            columns.individuals,
+            np.full(len(columns.places), source, np.int32),
+            offsets[columns.places].astype(np.int64),
+            columns.passed,
+            Rejects.of([]),
+        )
+
+    def encode(self, release: Release) -> list[bytes]:
+        """Return one JSON object for each released record, in the release's order."""
+        return self._encoder.encode(release)
+
+
+def _merge(first: CodedBatch, second: CodedBatch) -> CodedBatch:
+    """Return the rows of both by offset; rejects are the second's."""
+    if not len(second):
+        return CodedBatch(
+            first.codes,
+            first.sensitive,
+            first.individuals,
+            first.sources,
+            first.offsets,
+            first.payload,
+            second.rejects,
+        )
+    order = np.argsort(np.concatenate([first.offsets, second.offsets]), kind="stable")
+    payload = [*first.payload, *second.payload]
+    return CodedBatch(
+        np.concatenate([first.codes, second.codes], axis=1)[:, order],
+        np.concatenate([first.sensitive, second.sensitive], axis=1)[:, order],
+        np.concatenate([first.individuals, second.individuals])[order],
+        np.concatenate([first.sources, second.sources])[order],
+        np.concatenate([first.offsets, second.offsets])[order],
+        [payload[i] for i in order.tolist()],
+        second.rejects,
+    )

@@ -1,0 +1,176 @@
+"""Decode many records at once into columns; what does not fit the columns is left to single reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.json_codec.packing import Packer, Pick, Rows, picker
+from stream_anon.adapters.json_codec.shape import record_shape
+from stream_anon.adapters.json_codec.single import MOST_LEVELS, too_deep
+from stream_anon.adapters.json_codec.tables import CodeColumn, column_coder, table_of
+from stream_anon.microdata.attributes import PassThrough, ScalarType
+from stream_anon.microdata.coding import Passed, sensitive_key
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+
+_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError)
+_WHOLE = {int, type(None)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The records that fit, as columns in the order of `places`, and the places of all others.
+
+    Parameters
+    ----------
+    codes
+        int64[q, n].
+    sensitive
+        int64[s, n].
+    individuals
+        int64[n], zeros if every record is an individual.
+    passed
+        n tuples.
+    places
+        intp[n], ascending places in the decoded sequence.
+    left
+        bool[all], records that only a single look tells.
+    """
+
+    codes: NDArray[np.int64]
+    sensitive: NDArray[np.int64]
+    individuals: NDArray[np.int64]
+    passed: list[Passed]
+    places: NDArray[np.intp]
+    left: NDArray[np.bool_]
+
+
+class ColumnDecoder:
+    """Decode a policy's records, about a microsecond each."""
+
+    def __init__(self, policy: Policy, max_record_bytes: int) -> None:
+        self._most = max_record_bytes
+        self._shape = record_shape(policy)
+        self._decode: Callable[[Any], msgspec.Struct] = msgspec.json.Decoder(self._shape.type).decode
+        place = self._shape.place
+        tabled, self._routed = [], list[tuple[int, Pick, CodeColumn]]()
+        for row, attribute in enumerate(policy.quasi_identifiers):
+            table = table_of(attribute)
+            if table is None:
+                self._routed.append((row, picker(place[attribute.name]), column_coder(attribute)))
+            else:
+                tabled.append((row, attribute, table, place[attribute.name]))
+        self._packer = Packer(tabled)
+        self._sizes = np.array([[a.size] for a in policy.quasi_identifiers], np.int64)
+        every = policy.individual == EVERY_RECORD
+        self._individual = None if every else picker(place[policy.individual])
+        self._passed = [(attribute, picker(place[attribute.name])) for attribute in policy.passed]
+        self._diverse = [policy.passed.index(attribute) for attribute in policy.diverse]
+
+    def decode(self, values: Sequence[bytes | None]) -> Columns:
+        """Return the columns of all records that fit beyond doubt."""
+        rows, left = self._parse(values)
+        places = np.flatnonzero(~left)
+        _look_inside(values, places, left)
+        codes = np.empty((len(self._sizes), len(rows)), np.int64)
+        try:
+            self._packer.codes(rows, codes)
+        except AttributeError:
+            self._shape.repair(rows)
+            self._packer.codes(rows, codes)
+        if self._shape.parents:
+            self._shape.repair(rows)
+        for row, pick, code in self._routed:
+            codes[row] = code(pick(rows))
+        doubt = left[places] | (codes == self._sizes).any(axis=0)
+        individuals = self._individuals(rows, doubt)
+        columns = [self._pass(attribute, pick(rows), doubt) for attribute, pick in self._passed]
+        sensitive = np.array([_keys(*columns[i]) for i in self._diverse], np.int64)
+        sensitive = sensitive.reshape(len(self._diverse), len(rows))
+        passed = list(zip(*(values for _, values in columns), strict=True)) if columns else [()] * len(rows)
+        if not doubt.any():
+            return Columns(codes, sensitive, individuals, passed, places, left)
+        left[places[doubt]] = True
+        sure = np.flatnonzero(~doubt)
+        kept = [passed[i] for i in sure.tolist()]
+        return Columns(codes[:, sure], sensitive[:, sure], individuals[sure], kept, places[sure], left)
+
+    def _parse(self, values: Sequence[bytes | None]) -> tuple[list[msgspec.Struct], NDArray[np.bool_]]:
+        """Parse each value by itself; a joint text would let a hostile record swallow its neighbour."""
+        left = np.zeros(len(values), np.bool_)
+        if max(map(len, filter(None, values)), default=0) > self._most:
+            values = [value if value is not None and len(value) <= self._most else None for value in values]
+        rows: list[msgspec.Struct] = []
+        failed = 0
+        parsed = map(self._decode, values)
+        while True:
+            try:
+                rows.extend(parsed)
+            except _ERRORS:
+                # `extend` keeps what came before the error, and the map goes on after it.
+                left[len(rows) + failed] = True
+                failed += 1
+            else:
+                return rows, left
+
+    def _individuals(self, rows: Rows, doubt: NDArray[np.bool_]) -> NDArray[np.int64]:
+        if self._individual is None:
+            return np.zeros(len(rows), np.int64)
+        ids = self._individual(rows)
+        types = set(map(type, ids))
+        if types == {int}:
+            ids = list(map(str, ids))
+        elif types - {str}:
+            ids = [str(i) if type(i) is int else i if type(i) is str else "" for i in ids]
+        keys = np.array(list(map(hash, ids)), np.int64)
+        doubt |= keys == hash("")  # no id, or a float: a single look tells
+        return keys
+
+    def _pass(self, attribute: PassThrough, column: list[Any], doubt: NDArray[np.bool_]) -> tuple[PassThrough, list[Any]]:
+        """Return a field's values; whole numbers written as floats become integers."""
+        if attribute.type is ScalarType.INTEGER and not set(map(type, column)) <= _WHOLE:
+            for i, value in enumerate(column):
+                if type(value) is float:
+                    if value.is_integer():
+                        column[i] = int(value)
+                    else:
+                        doubt[i] = True
+        return attribute, column
+
+
+def _keys(attribute: PassThrough, column: list[Any]) -> list[int]:
+    if attribute.type is ScalarType.STRING:
+        return list(map(hash, column))
+    keys = {value: sensitive_key(value) for value in set(column)}
+    return list(map(keys.__getitem__, column))
+
+
+def _look_inside(values: Sequence[bytes | None], places: NDArray[np.intp], left: NDArray[np.bool_]) -> None:
+    """Mark records that hold, where nobody declared a field, bytes that are no text or too deep a nesting."""
+    parsed = [values[i] or b"" for i in places.tolist()]
+    joint = b"\n".join(parsed)
+    if not joint.isascii():
+        for i, value in zip(places.tolist(), parsed, strict=True):
+            if not value.isascii():
+                left[i] = not _is_text(value)
+    openings = (np.frombuffer(joint, np.uint8) & 0xDF) == ord("[")  # "[" and "{" differ in that one bit
+    # Each record opens one object at least, so none opens more than what goes beyond that.
+    if np.count_nonzero(openings) < len(parsed) + MOST_LEVELS:
+        return
+    ends = np.cumsum(np.fromiter(map(len, parsed), np.int64, len(parsed)) + 1)
+    counts = np.diff(np.searchsorted(np.flatnonzero(openings), ends), prepend=0)
+    for n in np.flatnonzero(counts > MOST_LEVELS).tolist():
+        left[places[n]] |= too_deep(parsed[n])
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

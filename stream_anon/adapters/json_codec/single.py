@@ -1,0 +1,98 @@
+"""Read one record at a time: slow, and the measure of what the columns do."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import numpy as np
+
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.coding import UNREADABLE, CodedRecord, Misfit, RecordCoder
+from stream_anon.microdata.policy import Policy
+
+MOST_LEVELS = 64
+
+# Every match runs to the end of its string or of the text, so that no input makes this quadratic.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
+_STEPS = np.zeros(256, np.int8)
+_STEPS[list(b"[{")] = 1
+_STEPS[list(b"]}")] = -1
+
+_check = msgspec.json.Decoder(msgspec.Raw).decode
+_split = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_value = msgspec.json.Decoder().decode
+_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+Tree = dict[str, "Tree | int"]
+
+
+def too_deep(value: bytes) -> bool:
+    """Tell whether arrays and objects lie more than `MOST_LEVELS` deep in a JSON text."""
+    if value.count(b"[") + value.count(b"{") <= MOST_LEVELS:
+        return False
+    steps = _STEPS[np.frombuffer(_STRING.sub(b"", value), np.uint8)]
+    return int(np.cumsum(steps, dtype=np.int64).max(initial=0)) > MOST_LEVELS
+
+
+class SingleReader:
+    """Decode and code single records.
+
+    Parameters
+    ----------
+    policy
+        What a record must look like. Only declared fields are decoded.
+    max_record_bytes
+        Larger records are rejected unread.
+    """
+
+    def __init__(self, policy: Policy, max_record_bytes: int) -> None:
+        self._coder = RecordCoder(policy)
+        self._most = max_record_bytes
+        self._count = len(policy.attributes)
+        self._tree: Tree = {}
+        for i, attribute in enumerate(policy.attributes):
+            branch: Tree = self._tree
+            for key in attribute.path[:-1]:
+                branch = branch.setdefault(key, {})  # type: ignore[assignment]
+            branch[attribute.path[-1]] = i
+
+    def read(self, value: bytes | None) -> CodedRecord | Misfit:
+        """Return the coded record, or why it does not fit; never raises, whatever the bytes."""
+        if not value:
+            return Misfit(Reason.EMPTY)
+        if len(value) > self._most:
+            return Misfit(Reason.TOO_LARGE)
+        try:
+            value.decode()
+        except UnicodeDecodeError:
+            return Misfit(Reason.NOT_UTF8)
+        if too_deep(value):
+            return Misfit(Reason.TOO_DEEP)
+        try:
+            _check(value)
+            fields = _split(value)
+        except msgspec.ValidationError:
+            return Misfit(Reason.NOT_AN_OBJECT)
+        except _ERRORS:
+            return Misfit(Reason.MALFORMED)
+        values: list[object] = [None] * self._count
+        self._fill(values, fields, self._tree)
+        return self._coder.code(values)
+
+    def _fill(self, values: list[object], fields: dict[str, msgspec.Raw], tree: Tree) -> None:
+        for key, below in tree.items():
+            if key not in fields:
+                continue
+            try:
+                if isinstance(below, int):
+                    values[below] = _value(fields[key])
+                elif bytes(fields[key]) != b"null":
+                    self._fill(values, _split(fields[key]), below)
+            except _ERRORS:  # out of a float's or an integer's range, or no object where one is declared
+                for i in _leaves(below):
+                    values[i] = UNREADABLE
+
+
+def _leaves(tree: Tree | int) -> list[int]:
+    return [tree] if isinstance(tree, int) else [i for below in tree.values() for i in _leaves(below)]
