@@ -1,1 +1,1 @@
-"""Health, metrics and status over HTTP."""
+"""Health, metrics and status over HTTP: read only, bounded, and silent about what was asked."""

@@ -1,0 +1,73 @@
+"""What is answered to which path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import msgspec
+from aiohttp import web
+
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json; charset=utf-8"
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Server": "stream-anon",  # the library would name itself, Python and both versions
+}
+
+
+class Service(Protocol):
+    """What the pages ask of the service."""
+
+    def readiness(self) -> tuple[bool, str]:
+        """Return whether the worker owns partitions or stands by for them, and if not, why, in a few words."""
+        ...
+
+    def status(self) -> Mapping[str, object]:
+        """Return the status page as JSON values."""
+        ...
+
+
+Page = Callable[[], web.Response]
+
+
+def answer(body: bytes, kind: str = TEXT, status: int = 200) -> web.Response:
+    """Return a response that no cache keeps."""
+    return web.Response(body=body, status=status, headers={**_HEADERS, "Content-Type": kind})
+
+
+def public_pages(service: Service, metrics: Callable[[], bytes], metrics_type: str) -> dict[str, Page]:
+    """Return the pages for probes and for Prometheus."""
+
+    def ready() -> web.Response:
+        fine, reason = service.readiness()
+        return answer(b"ready\n") if fine else answer(f"not ready: {reason}\n".encode(), status=503)
+
+    return {
+        # Whoever gets this answer knows that the loop turns; nothing else makes a worker dead.
+        "/livez": lambda: answer(b"live\n"),
+        "/readyz": ready,
+        "/metrics": lambda: answer(metrics(), metrics_type),
+    }
+
+
+def admin_pages(service: Service) -> dict[str, Page]:
+    """Return the pages for operators."""
+
+    def status() -> web.Response:
+        return answer(msgspec.json.format(msgspec.json.encode(service.status()), indent=2) + b"\n", JSON)
+
+    return {"/status": status}
+
+
+def respond(request: web.BaseRequest, pages: Mapping[str, Page]) -> web.Response:
+    """Return the page a request names; nothing of the request is repeated in an answer."""
+    page = pages.get(request.path)
+    if page is None:
+        return answer(b"not found\n", status=404)
+    if request.method not in ("GET", "HEAD"):
+        refused = answer(b"method not allowed\n", status=405)
+        refused.headers["Allow"] = "GET, HEAD"
+        return refused
+    return page()

@@ -1,0 +1,158 @@
+"""Two small servers in the service's own loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+
+from aiohttp import web
+
+from stream_anon.adapters.http.answers import Page, Service, admin_pages, answer, public_pages, respond
+from stream_anon.errors import SettingsError
+
+MOST_CONNECTIONS = 64  # for each port; a probe, a scrape and a few people
+CONNECTION_SECONDS = 30.0  # how old a connection may grow at least; at most twice that
+SHUTDOWN_SECONDS = 2.0
+_LARGEST_FIELD = 4096
+
+
+class _Refusal(asyncio.Protocol):
+    """Close a connection that is one too many."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()
+
+
+class _Conversation(web.RequestHandler):
+    """A connection whose errors are answered without the words of the request."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,  # noqa: ARG002 - the signature is the library's
+        message: str | None = None,  # noqa: ARG002
+    ) -> web.StreamResponse:
+        """Answer with the status's name only, and close."""
+        if request.writer.output_size > 0:
+            raise ConnectionError("the answer has begun: it can only be broken off")
+        response = answer(f"{HTTPStatus(status).phrase.lower()}\n".encode(), status=status)
+        response.force_close()
+        return response
+
+
+class _Pages(web.Server):
+    """Answer from a table of pages on a bounded number of connections of bounded age."""
+
+    def __init__(self, pages: Mapping[str, Page], loop: asyncio.AbstractEventLoop) -> None:
+        async def handle(request: web.BaseRequest) -> web.StreamResponse:
+            return respond(request, pages)
+
+        super().__init__(handle, loop=loop)
+        self._running = loop
+        self._seen: frozenset[object] = frozenset()
+
+    def __call__(self) -> web.RequestHandler:
+        if len(self.connections) >= MOST_CONNECTIONS:
+            return _Refusal()  # type: ignore[return-value] # asyncio needs any protocol
+        return _Conversation(
+            self,
+            loop=self._running,
+            access_log=None,  # type: ignore[arg-type] # None turns it off
+            keepalive_timeout=CONNECTION_SECONDS,
+            max_line_size=_LARGEST_FIELD,
+            max_field_size=_LARGEST_FIELD,
+            lingering_time=0.0,
+        )
+
+    def sweep(self) -> None:
+        """Close the connections that were open at the last sweep too, once they have answered."""
+        connections = self.connections
+        for connection in connections:
+            if connection in self._seen:
+                connection.close()
+        self._seen = frozenset(connections)
+
+
+class HttpServers:
+    """Serve health and metrics on one port, the status page on another.
+
+    Parameters
+    ----------
+    service
+        Where readiness and status come from.
+    metrics, metrics_type
+        Returns the exposition; its content type.
+    public, admin
+        Host and port each; port 0 is any free port.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        metrics: Callable[[], bytes],
+        metrics_type: str,
+        public: tuple[str, int],
+        admin: tuple[str, int],
+    ) -> None:
+        self._tables = (
+            ("http.port", public, public_pages(service, metrics, metrics_type)),
+            ("http.admin_port", admin, admin_pages(service)),
+        )
+        self._pages: list[_Pages] = []
+        self._listening: list[asyncio.Server] = []
+        self._sweeper: asyncio.Task[None] | None = None
+
+    async def start(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        """Listen, and return where: (host, port) for the public pages and for the admin pages.
+
+        Raises
+        ------
+        SettingsError
+            If an address cannot be used; then none is.
+        """
+        bound = []
+        try:
+            for key, (host, port), table in self._tables:
+                bound.append(await self._listen(key, host, port, table))
+        except SettingsError:
+            await self.stop()
+            raise
+        self._sweeper = asyncio.create_task(self._sweep())
+        return bound[0], bound[1]
+
+    async def _listen(self, key: str, host: str, port: int, table: Mapping[str, Page]) -> tuple[str, int]:
+        loop = asyncio.get_running_loop()
+        pages = _Pages(table, loop)
+        try:
+            server = await loop.create_server(pages, host, port, backlog=MOST_CONNECTIONS)
+        except (OSError, OverflowError):
+            raise SettingsError(key, f"cannot listen on {host}:{port}: the address is taken or not ours") from None
+        self._pages.append(pages)
+        self._listening.append(server)
+        return host, int(server.sockets[0].getsockname()[1])
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(CONNECTION_SECONDS)
+            for pages in self._pages:
+                pages.sweep()
+
+    async def stop(self) -> None:
+        """Stop listening, let running answers end, close what is left; safe to call twice."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            await asyncio.gather(self._sweeper, return_exceptions=True)
+            self._sweeper = None
+        for server in self._listening:
+            server.close()
+        for pages in self._pages:
+            pages.pre_shutdown()
+            await pages.shutdown(SHUTDOWN_SECONDS)
+        for server in self._listening:
+            await server.wait_closed()
+        self._listening.clear()
+        self._pages.clear()

@@ -1,0 +1,252 @@
+"""Turn what happens to a worker into metrics and log lines.
+
+The worker says what happened (`runtime/events.py`); here it is decided who hears of it. The status page listens
+in `runtime/status.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+import numpy as np
+
+from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.logs import Log
+from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.runtime.events import (
+    BrokerAway,
+    BrokerBack,
+    Event,
+    InputSkipped,
+    Listener,
+    Outcome,
+    PartitionsRevoked,
+    PartitionStopped,
+    ReadinessChanged,
+    RecordsConsumed,
+    TakeoverDone,
+    TakeoverStarted,
+    TransactionBroken,
+    TransactionEnded,
+    WindowAbandoned,
+    WindowProgress,
+    WindowPublished,
+    WorkerStarted,
+    WorkerStopped,
+    WorkerStopping,
+)
+
+MOST_PLACES = 8  # places named in one line; a topic can have thousands
+
+
+def tell_all(*listeners: Listener) -> Listener:
+    """Return a listener that tells each of `listeners` in order."""
+
+    def tell(event: Event) -> None:
+        for listener in listeners:
+            listener(event)
+
+    return tell
+
+
+def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one case a kind of event
+    """Return a listener that counts."""
+
+    def count(event: Event) -> None:  # noqa: C901, PLR0912
+        match event:
+            case WorkerStarted():
+                metrics.started(event.software, event.policy, event.engine, event.delivery)
+                metrics.limits(event.k, event.max_delay, event.max_records)
+            case ReadinessChanged():
+                metrics.readiness(event.ready)
+            case BrokerAway():
+                metrics.broker_away(event.doing.value)
+            case BrokerBack():
+                metrics.broker_back(event.seconds)
+            case PartitionsRevoked():
+                metrics.revoked(event.dropped, event.owned)
+            case TakeoverStarted():
+                metrics.assigned()
+            case TakeoverDone():
+                metrics.taken_over(event.dropped, event.read_again, len(event.skipped), event.owned, event.seconds)
+            case PartitionStopped():
+                metrics.partition_stopped(event.reason)
+            case InputSkipped():
+                metrics.input_lost(event.end - event.start)
+            case RecordsConsumed():
+                metrics.consumed(event.records, event.size)
+            case WindowProgress():
+                age = 0.0 if event.opened is None else event.at - event.opened
+                metrics.window_progress(event.records, age, event.lag, event.closing, event.paused)
+            case WindowPublished():
+                _count_window(metrics, event)
+            case WindowAbandoned():
+                metrics.window_abandoned(event.reason)
+            case TransactionBroken():
+                metrics.transaction_broken()
+            case TransactionEnded():
+                metrics.transaction_ended(event.outcome.value)
+            case WorkerStopping() | WorkerStopped():
+                metrics.readiness(False)
+            case _:
+                assert_never(event)
+
+    return count
+
+
+def _count_window(metrics: Metrics, event: WindowPublished) -> None:
+    metrics.records_settled(event.records_in, event.released, event.suppressed, event.rejected)
+    metrics.classes_published(event.class_sizes, event.achieved_k, event.gcp, event.gate_violations)
+    arrivals = np.array(event.arrivals, np.float64).reshape(-1, 2)
+    metrics.delays(event.at - arrivals[:, 0], arrivals[:, 1], event.wall - event.broker_times)
+    took = event.durations
+    seconds = {"close": took.release, "encode": took.encode, "publish": took.publish, "commit": took.commit}
+    if took.gate > 0:
+        seconds["gate"] = took.gate
+    metrics.durations(seconds)
+    metrics.window_published(event.closed_at - event.opened_at, event.wall)
+
+
+def into_log(log: Log) -> Listener:  # noqa: C901 - a table: one case a kind of event
+    """Return a listener that writes log lines: one a window, none a record."""
+
+    def write(event: Event) -> None:  # noqa: C901, PLR0912
+        match event:
+            case WorkerStarted():
+                _write_start(log, event)
+            case ReadinessChanged():
+                _write_readiness(log, event)
+            case BrokerAway():
+                log.warning(Line.BROKER_AWAY, doing=event.doing.value, error=event.error)
+            case BrokerBack():
+                log.info(
+                    Line.BROKER_BACK,
+                    doing=event.doing.value,
+                    seconds=_short(event.seconds),
+                    attempts=event.attempts,
+                )
+            case PartitionsRevoked():
+                log.info(Line.REVOKED, **_places(event.places), dropped=event.dropped, owned=event.owned)
+            case TakeoverStarted():
+                log.info(Line.ASSIGNED, **_places(event.places))
+            case TakeoverDone():
+                _write_takeover(log, event)
+            case PartitionStopped():
+                log.error(
+                    Line.PARTITION_STOPPED,
+                    topic=event.place[0],
+                    partition=event.place[1],
+                    reason=event.reason,
+                    explanation=event.explanation,
+                )
+            case InputSkipped():
+                log.warning(
+                    Line.INPUT_LOST,
+                    topic=event.place[0],
+                    partition=event.place[1],
+                    start=event.start,
+                    end=event.end,
+                )
+            case WindowPublished():
+                _write_window(log, event)
+            case WindowAbandoned():
+                write_it = log.info if event.reason == "stopping" else log.warning
+                write_it(Line.WINDOW_ABANDONED, records=event.records, reason=event.reason)
+            case TransactionBroken():
+                log.warning(Line.COMMIT_UNCERTAIN, step=event.step, error=event.error)
+            case TransactionEnded():
+                _write_outcome(log, event.outcome)
+            case WorkerStopping():
+                log.info(Line.STOPPING, reason=event.reason)
+            case WorkerStopped():
+                log.info(Line.STOPPED, seconds=_short(event.seconds))
+            case RecordsConsumed() | WindowProgress():
+                pass
+            case _:
+                assert_never(event)
+
+    return write
+
+
+def _write_readiness(log: Log, event: ReadinessChanged) -> None:
+    if event.ready:
+        log.info(Line.READY)
+    else:
+        log.warning(Line.NOT_READY, reason=event.reason)
+
+
+def _write_start(log: Log, event: WorkerStarted) -> None:
+    log.info(
+        Line.STARTED,
+        software=event.software,
+        policy=event.policy,
+        group=event.group,
+        input=event.topic,
+        output=event.output,
+        delivery=event.delivery,
+        engine=event.engine,
+        k=event.k,
+        max_delay=event.max_delay,
+        max_records=event.max_records,
+    )
+    if event.delivery == "at-least-once":
+        log.warning(Line.AT_LEAST_ONCE)
+
+
+def _write_takeover(log: Log, event: TakeoverDone) -> None:
+    log.info(
+        Line.TAKEN_OVER,
+        partitions=len(event.starts),
+        starts=[f"{topic}-{partition}@{start}" for topic, partition, start in event.starts[:MOST_PLACES]],
+        generation=event.generation,
+        kept=event.kept,
+        dropped=event.dropped,
+        read_again=event.read_again,
+        from_ledger=len(event.from_ledger),
+        owned=event.owned,
+        attempts=event.attempts,
+        seconds=_short(event.seconds),
+    )
+    if event.skipped:
+        log.warning(Line.OFFSET_SKIPPED, **_places(event.skipped))
+
+
+def _write_window(log: Log, event: WindowPublished) -> None:
+    log.info(
+        Line.WINDOW_PUBLISHED,
+        batch=event.batch,
+        records_in=event.records_in,
+        released=event.released,
+        suppressed=_reasons(event.suppressed),
+        rejected=_reasons(event.rejected),
+        classes=len(event.class_sizes),
+        achieved_k=event.achieved_k,
+        loss=None if event.gcp is None else _short(event.gcp),
+        age=_short(event.closed_at - event.opened_at),
+        close_seconds=_short(event.durations.release + event.durations.encode),
+        publish_seconds=_short(event.durations.publish),
+    )
+    if event.gate_violations:
+        log.error(Line.GATE_VIOLATION, batch=event.batch, classes=event.gate_violations)
+
+
+def _write_outcome(log: Log, outcome: Outcome) -> None:
+    if outcome is Outcome.FENCED:
+        log.warning(Line.COMMIT_FENCED)
+    elif outcome is not Outcome.COMMITTED:
+        log.warning(Line.COMMIT_SETTLED, outcome=outcome.value)
+
+
+def _reasons(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the reasons that occurred."""
+    return {str(reason): count for reason, count in counts.items() if count}
+
+
+def _places(places: tuple[tuple[str, int], ...]) -> dict[str, object]:
+    named = [f"{topic}-{partition}" for topic, partition in places[:MOST_PLACES]]
+    return {"partitions": len(places), "places": named}
+
+
+def _short(number: float) -> float:
+    return round(float(number), 4)

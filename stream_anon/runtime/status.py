@@ -1,0 +1,208 @@
+"""The status page: what flows, how it stands, and what an operator should know, in words.
+
+Of an open window it shows the count and the age, nothing else: its loss or its classes would tell whether a
+planted record found company.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+
+from stream_anon.runtime.events import (
+    BrokerAway,
+    BrokerBack,
+    Event,
+    InputSkipped,
+    PartitionsRevoked,
+    PartitionStopped,
+    Place,
+    ReadinessChanged,
+    RecordsConsumed,
+    TakeoverDone,
+    WindowProgress,
+    WindowPublished,
+    WorkerStarted,
+    WorkerStopped,
+    WorkerStopping,
+)
+
+LAST_WINDOWS = 10
+MOST_PLACES = 1000
+AT_LEAST_ONCE = "delivery is at-least-once: a record can be published twice, in two classes"
+
+
+class StatusBoard:
+    """Listen to a worker and tell how it stands; the `Service` of the HTTP pages.
+
+    Parameters
+    ----------
+    monotonic
+        Returns seconds on the clock of the events, as `Clock.monotonic`.
+    """
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._started: WorkerStarted | None = None
+        self._ready, self._reason = False, "starting"
+        self._away: BrokerAway | None = None
+        self._owned: set[Place] = set()
+        self._stopped: dict[Place, PartitionStopped] = {}
+        self._open: WindowProgress | None = None
+        self._windows: deque[WindowPublished] = deque(maxlen=LAST_WINDOWS)
+        self._totals: Counter[str] = Counter()
+        self._suppressed: Counter[str] = Counter()
+        self._rejected: Counter[str] = Counter()
+
+    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912 - a table: one case a kind of event
+        """Take note of what happened."""
+        match event:
+            case WorkerStarted():
+                self._started = event
+            case ReadinessChanged():
+                self._ready, self._reason = event.ready, event.reason
+            case BrokerAway():
+                self._away = event
+            case BrokerBack():
+                self._away = None
+            case PartitionsRevoked():
+                self._owned.difference_update(event.places)
+                for place in event.places:
+                    self._stopped.pop(place, None)
+            case TakeoverDone():
+                self._owned.update((topic, partition) for topic, partition, _ in event.starts)
+                self._totals["skipped partitions"] += len(event.skipped)
+            case PartitionStopped():
+                self._owned.add(event.place)
+                self._stopped[event.place] = event
+            case InputSkipped():
+                self._totals["lost"] += max(0, event.end - event.start)
+            case RecordsConsumed():
+                self._totals["consumed"] += event.records
+            case WindowProgress():
+                self._open = event
+            case WindowPublished():
+                self._take_window(event)
+            case WorkerStopping():
+                self._ready, self._reason = False, "stopping"
+            case WorkerStopped():
+                self._ready, self._reason = False, "stopped"
+                self._owned.clear()
+            case _:
+                pass
+
+    def _take_window(self, event: WindowPublished) -> None:
+        self._windows.appendleft(event)
+        self._totals["windows"] += 1
+        self._totals["released"] += event.released
+        self._totals["gate violations"] += event.gate_violations
+        self._suppressed.update(event.suppressed)
+        self._rejected.update(event.rejected)
+
+    def readiness(self) -> tuple[bool, str]:
+        """Return whether the worker owns partitions or stands by for them, and if not, why."""
+        return self._ready, "" if self._ready else self._reason or "not ready"
+
+    def status(self) -> Mapping[str, object]:
+        """Return the page as JSON values."""
+        ready, reason = self.readiness()
+        return {
+            "ready": ready,
+            "reason": reason,
+            "warnings": self._warnings(),
+            "service": self._service(),
+            "partitions": {
+                "owned": len(self._owned),
+                "places": [f"{topic}-{partition}" for topic, partition in sorted(self._owned)[:MOST_PLACES]],
+                "stopped": [_stopped(event) for _, event in sorted(self._stopped.items())[:MOST_PLACES]],
+            },
+            "open_window": self._open_window(),
+            "records": {
+                "consumed": self._totals["consumed"],
+                "released": self._totals["released"],
+                "suppressed": dict(self._suppressed),
+                "rejected": dict(self._rejected),
+                "lost_before_reading": self._totals["lost"],
+                "not_read_yet": None if self._open is None else self._open.lag,
+            },
+            "windows": self._totals["windows"],
+            "last_windows": [_window(event) for event in self._windows],
+        }
+
+    def _service(self) -> Mapping[str, object] | None:
+        event = self._started
+        if event is None:
+            return None
+        return {
+            "software": event.software,
+            "policy": event.policy,
+            "engine": event.engine,
+            "k": event.k,
+            "max_delay_seconds": event.max_delay,
+            "max_records": event.max_records,
+            "group": event.group,
+            "input": event.topic,
+            "output": event.output,
+            "delivery": event.delivery,
+        }
+
+    def _open_window(self) -> Mapping[str, object] | None:
+        event = self._open
+        if event is None:
+            return None
+        age = 0.0 if event.opened is None else max(0.0, self._monotonic() - event.opened)
+        return {
+            "records": event.records,
+            "age_seconds": round(age, 3),
+            "another_is_closing": event.closing,
+            "reading_is_paused": event.paused,
+        }
+
+    def _warnings(self) -> list[str]:
+        found = []
+        if self._started is not None and self._started.delivery == "at-least-once":
+            found.append(AT_LEAST_ONCE)
+        if self._away is not None:
+            found.append(f"the broker cannot be reached (while {self._away.doing.value})")
+        if self._stopped:
+            found.append(f"{len(self._stopped)} partitions are stopped and wait for an operator")
+        if self._totals["gate violations"]:
+            found.append(
+                f"the gate had to suppress {self._totals['gate violations']} classes: a bug, please report"
+            )
+        if self._totals["lost"]:
+            found.append(f"the broker deleted {self._totals['lost']} records before they were read")
+        if self._totals["skipped partitions"]:
+            found.append(f"{self._totals['skipped partitions']} takeovers began above the ledger: records skipped")
+        if self._overdue():
+            found.append("the open window is older than max_delay: publication waits")
+        return found
+
+    def _overdue(self) -> bool:
+        event, started = self._open, self._started
+        if event is None or event.opened is None or started is None:
+            return False
+        return self._monotonic() - event.opened > started.max_delay * 1.05 + 1
+
+
+def _stopped(event: PartitionStopped) -> Mapping[str, object]:
+    topic, partition = event.place
+    return {"place": f"{topic}-{partition}", "reason": event.reason, "explanation": event.explanation}
+
+
+def _window(event: WindowPublished) -> Mapping[str, object]:
+    """Return the summary of a certificate."""
+    return {
+        "batch": event.batch,
+        "published": dt.datetime.fromtimestamp(event.wall, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "in": event.records_in,
+        "released": event.released,
+        "suppressed": sum(event.suppressed.values()),
+        "rejected": sum(event.rejected.values()),
+        "classes": len(event.class_sizes),
+        "achieved_k": event.achieved_k,
+        "achieved_l": dict(event.achieved_l),
+        "gcp": None if event.gcp is None else round(event.gcp, 4),
+        "open_seconds": round(event.closed_at - event.opened_at, 3),
+    }
