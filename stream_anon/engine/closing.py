@@ -11,7 +11,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release, Suppression
 from stream_anon.privacy.criteria import ClassCounts, Criteria
 from stream_anon.privacy.gate import violating_classes
-from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, generalize, unite_alike
+from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize
 from stream_anon.privacy.loss import gcp
 
 
@@ -102,7 +102,7 @@ class Closer:
         if not count:
             return clusters, _no_classes(len(self._generalizers))
         generalized = generalize(self._generalizers, self._policy.quasi_identifiers, rows.codes, clusters, count)
-        first, class_of_cluster = unite_alike(generalized.labels)
+        first, class_of_cluster = alike(generalized.labels)
         if len(first) == count:
             return clusters, generalized
         renamed = np.where(clusters >= 0, class_of_cluster[clusters], SUPPRESSED).astype(np.int32)

@@ -42,15 +42,6 @@ class GeneralizedClasses:
     members: Sequence[Sequence[tuple[int, ...]] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    low: int
-    high: int
-    published: Published
-    label: int
-    ncp: float
-
-
 class Generalizer:
     """Finds nodes, values and NCP of an attribute, and remembers the nodes it met.
 
@@ -59,48 +50,61 @@ class Generalizer:
 
     def __init__(self, attribute: QuasiIdentifier) -> None:
         self._attribute = attribute
-        self._nodes: dict[object, _Node] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._place: dict[object, int] = {}
         self._labels: dict[str, int] = {}
+        self.values: list[Published] = []
+        self._bounds = np.empty((2, 64), np.int32)
+        self._label = np.empty(64, np.int64)
+        self._ncp = np.empty(64)
 
-    def forget_surplus(self) -> None:
-        """Start anew if too much is remembered; only between windows, within one a label names one value."""
-        if len(self._nodes) > _MOST_REMEMBERED:
-            self._nodes.clear()
-            self._labels.clear()
+    def begin_window(self) -> None:
+        """Start anew if too much is remembered; only between windows: within one a label names one value."""
+        if len(self.values) > _MOST_REMEMBERED:
+            self._forget()
 
-    def intervals(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> list[_Node]:
-        """Return the node over each pair of bounds; O(c log c), and O(depth) for each node not met before."""
+    def intervals(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the place of the node over each pair of bounds; O(c log c), and O(depth) for each new one."""
         packed = (low.astype(np.int64) << 32) | high
         unique, inverse = np.unique(packed, return_inverse=True)
-        nodes = [self._interval(pair) for pair in unique.tolist()]
-        return [nodes[i] for i in inverse.tolist()]
+        known = self._place
+        places = [known[pair] if pair in known else self._interval(pair) for pair in unique.tolist()]
+        return np.array(places, np.int64)[inverse]
 
-    def sets(self, members: Sequence[tuple[int, ...]]) -> list[_Node]:
-        """Return what is published for each set of codes."""
-        return [self._set(codes) for codes in members]
+    def sets(self, members: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
+        """Return the place of what is published for each set of codes."""
+        known = self._place
+        return np.array([known[codes] if codes in known else self._set(codes) for codes in members], np.int64)
 
-    def _interval(self, pair: int) -> _Node:
-        node = self._nodes.get(pair)
-        if node is None:
-            low, high = self._attribute.node(pair >> 32, pair & 0xFFFFFFFF)
-            node = self._remember(
-                pair, low, high, self._attribute.publish(low, high), self._attribute.ncp(low, high)
-            )
-        return node
+    def columns(
+        self, places: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
+        """Return low, high, label and NCP of the nodes at `places`."""
+        return self._bounds[0, places], self._bounds[1, places], self._label[places], self._ncp[places]
 
-    def _set(self, codes: tuple[int, ...]) -> _Node:
-        node = self._nodes.get(codes)
-        if node is None:
-            published = self._attribute.publish_set(codes)
-            ends = (0, self._attribute.unknown_code) if published == ROOT_LABEL else (codes[0], codes[-1])
-            node = self._remember(codes, *ends, published, self._attribute.ncp_set(codes))
-        return node
+    def _interval(self, pair: int) -> int:
+        low, high = self._attribute.node(pair >> 32, pair & 0xFFFFFFFF)
+        return self._remember(pair, low, high, self._attribute.publish(low, high), self._attribute.ncp(low, high))
 
-    def _remember(self, key: object, low: int, high: int, published: Published, ncp: float) -> _Node:
-        label = self._labels.setdefault(json.dumps(published), len(self._labels))
-        node = _Node(low, high, published, label, ncp)
-        self._nodes[key] = node
-        return node
+    def _set(self, codes: tuple[int, ...]) -> int:
+        published = self._attribute.publish_set(codes)
+        ends = (0, self._attribute.unknown_code) if published == ROOT_LABEL else (codes[0], codes[-1])
+        return self._remember(codes, *ends, published, self._attribute.ncp_set(codes))
+
+    def _remember(self, key: object, low: int, high: int, published: Published, ncp: float) -> int:
+        place = len(self.values)
+        if place == len(self._label):
+            self._bounds = np.concatenate([self._bounds, np.empty_like(self._bounds)], axis=1)
+            self._label = np.concatenate([self._label, np.empty_like(self._label)])
+            self._ncp = np.concatenate([self._ncp, np.empty_like(self._ncp)])
+        self._bounds[:, place] = low, high
+        self._label[place] = self._labels.setdefault(json.dumps(published), len(self._labels))
+        self._ncp[place] = ncp
+        self.values.append(published)
+        self._place[key] = place
+        return place
 
 
 def bounds_of_classes(
@@ -115,7 +119,9 @@ def bounds_of_classes(
     class_of_row
         int32[n], 0..classes-1, negative for rows in no class; every class holds a row.
     """
-    order = np.argsort(class_of_row, kind="stable")
+    # Sixteen bits sort by counting: three times faster, and enough for most windows.
+    keys = class_of_row.astype(np.int16) if classes <= np.iinfo(np.int16).max else class_of_row
+    order = np.argsort(keys, kind="stable")
     owners = class_of_row[order]
     placed = int(np.searchsorted(owners, 0))
     starts = np.searchsorted(owners[placed:], np.arange(classes))
@@ -155,45 +161,48 @@ def generalize(
         int32[n], 0..classes-1, negative for rows in no class; every class holds a row.
     """
     low, high = bounds_of_classes(codes, class_of_row, classes)
-    nodes: list[list[_Node]] = []
+    labels, ncp = np.empty(low.shape, np.int64), np.empty(low.shape)
+    values: list[Sequence[Published]] = []
     members: list[Sequence[tuple[int, ...]] | None] = []
     for j, (attribute, generalizer) in enumerate(zip(attributes, generalizers, strict=True)):
-        generalizer.forget_surplus()
+        generalizer.begin_window()
+        sets = None
         if attribute.publication is Publication.VALUES:
             sets = members_of_classes(codes[j], class_of_row, classes)
-            found = generalizer.sets(sets)
-            nodes.append(found)
+            places = generalizer.sets(sets)
+        else:
+            places = generalizer.intervals(low[j], high[j])
+        low[j], high[j], labels[j], ncp[j] = generalizer.columns(places)
+        values.append([generalizer.values[place] for place in places.tolist()])
+        if sets is not None:
             # All that is published as "*" is one value and covers everything.
             everything = tuple(range(attribute.size))
-            pairs = zip(sets, found, strict=True)
-            members.append([everything if node.published == ROOT_LABEL else own for own, node in pairs])
-        else:
-            members.append(None)
-            nodes.append(generalizer.intervals(low[j], high[j]))
-    return GeneralizedClasses(
-        low=np.array([[node.low for node in row] for row in nodes], np.int32),
-        high=np.array([[node.high for node in row] for row in nodes], np.int32),
-        values=[[node.published for node in row] for row in nodes],
-        labels=np.array([[node.label for node in row] for row in nodes], np.int64),
-        ncp=np.array([[node.ncp for node in row] for row in nodes]),
-        members=members,
-    )
+            pairs = zip(sets, values[j], strict=True)
+            sets = [everything if published == ROOT_LABEL else own for own, published in pairs]
+        members.append(sets)
+    return GeneralizedClasses(low, high, values, labels, ncp, members)
 
 
-def unite_alike(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for c clusters with published labels int64[q, c] a representative per tuple and each one's class.
+def alike(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Group c clusters by their published tuples, given as labels int64[q, c]; O(q c log c).
 
     Clusters that generalize alike become one class; k and l survive the union.
 
     Returns
     -------
-    representatives
+    first
         int64[d], the first cluster of each distinct tuple, ascending.
-    class_of_cluster
-        int64[c], 0..d-1.
+    group
+        int64[c], the place in `first` of each cluster's tuple.
     """
-    _, first, inverse = np.unique(labels, axis=1, return_index=True, return_inverse=True)
+    group = np.zeros(labels.shape[1], np.int64)
+    first = group[:1]
+    for own in labels:
+        # Two columns become one: numbers stay below c times the attribute's labels.
+        _, first, group = np.unique(
+            group * (int(own.max(initial=0)) + 1) + own, return_index=True, return_inverse=True
+        )
     rank = np.empty(len(first), np.int64)
     by_place = np.argsort(first)
     rank[by_place] = np.arange(len(first))
-    return first[by_place], rank[inverse.ravel()]
+    return first[by_place], rank[group]

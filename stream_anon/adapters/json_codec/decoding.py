@@ -131,7 +131,9 @@ class ColumnDecoder:
         doubt |= keys == hash("")  # no id, or a float: a single look tells
         return keys
 
-    def _pass(self, attribute: PassThrough, column: list[Any], doubt: NDArray[np.bool_]) -> tuple[PassThrough, list[Any]]:
+    def _pass(
+        self, attribute: PassThrough, column: list[Any], doubt: NDArray[np.bool_]
+    ) -> tuple[PassThrough, list[Any]]:
         """Return a field's values; whole numbers written as floats become integers."""
         if attribute.type is ScalarType.INTEGER and not set(map(type, column)) <= _WHOLE:
             for i, value in enumerate(column):
