@@ -47,6 +47,7 @@ def individual_key(value: object) -> int:
     Equal for equal ids within a process (and keyed by it, where its hashes are). `Unfit` for no id or one
     that is neither text nor a whole number.
     """
+    value = _sound(value)
     if value is None or value == "":
         raise Unfit(Reason.NO_INDIVIDUAL)
     if isinstance(value, str):
@@ -67,7 +68,10 @@ def sensitive_key(value: Scalar | None) -> int:
 
 
 class RecordCoder:
-    """Code records one by one, about 10 us each."""
+    """Code records one by one, about 10 us each.
+
+    Identifiers that tell no individuals apart are not looked at.
+    """
 
     def __init__(self, policy: Policy) -> None:
         self._attributes = policy.attributes
@@ -82,8 +86,7 @@ class RecordCoder:
     def code(self, values: Sequence[object]) -> CodedRecord | Misfit:
         """Code the values of all declared attributes in policy order, None for what is missing.
 
-        The first attribute in policy order that does not fit is the one at fault. Values of identifiers that
-        tell no individuals apart are not looked at.
+        The first attribute in policy order that does not fit is the one at fault.
         """
         codes: list[int] = []
         sensitive: list[int] = []
@@ -91,18 +94,27 @@ class RecordCoder:
         individual = 0
         for i, attribute in enumerate(self._attributes):
             try:
-                value = _sound(values[i])
-                if i == self._individual:
-                    individual = individual_key(value)
-                elif isinstance(attribute, QuasiIdentifier):
-                    codes.append(attribute.code(value))
+                if isinstance(attribute, QuasiIdentifier):
+                    codes.append(code_value(attribute, values[i]))
                 elif isinstance(attribute, PassThrough):
-                    passed.append(pass_value(attribute, value))
+                    passed.append(passed_value(attribute, values[i]))
                     if attribute.name in self._diverse:
                         sensitive.append(sensitive_key(passed[-1]))
+                elif i == self._individual:
+                    individual = individual_key(values[i])
             except Unfit as unfit:
                 return Misfit(Reason(unfit.reason), i)
         return CodedRecord(tuple(codes), tuple(sensitive), individual, tuple(passed))
+
+
+def code_value(attribute: QuasiIdentifier, value: object) -> int:
+    """Return the code of one value; `Unfit` if there is none."""
+    return attribute.code(_sound(value))
+
+
+def passed_value(attribute: PassThrough, value: object) -> Scalar | None:
+    """Return one value as it will be written; `Unfit` for a wrong type."""
+    return pass_value(attribute, _sound(value))
 
 
 def find(record: Mapping[str, object], path: Sequence[str]) -> object:

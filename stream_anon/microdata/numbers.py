@@ -109,7 +109,7 @@ class NumericDomain:
     def code(self, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise Unfit(Reason.WRONG_TYPE)
-        if not math.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             raise Unfit(Reason.WRONG_TYPE)
         if not self.minimum <= value <= self.maximum:
             raise Unfit(Reason.OUT_OF_RANGE)

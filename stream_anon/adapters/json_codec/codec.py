@@ -68,7 +68,7 @@ class JsonCodec:
 
     def _batch(self, columns: Columns, source: int, offsets: NDArray[np.int64]) -> CodedBatch:
         return CodedBatch(
-            columns.codes.astype(np.int32),
+            columns.codes,
             columns.sensitive,
             columns.individuals,
             np.full(len(columns.places), source, np.int32),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,8 @@ from stream_anon.microdata.attributes import PassThrough, ScalarType
 from stream_anon.microdata.coding import Passed, sensitive_key
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
-_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError)
+_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_BLOCK = 1 << 16
 _WHOLE = {int, type(None)}
 
 
@@ -29,7 +30,7 @@ class Columns:
     Parameters
     ----------
     codes
-        int64[q, n].
+        int32[q, n].
     sensitive
         int64[s, n].
     individuals
@@ -42,7 +43,7 @@ class Columns:
         bool[all], records that only a single look tells.
     """
 
-    codes: NDArray[np.int64]
+    codes: NDArray[np.int32]
     sensitive: NDArray[np.int64]
     individuals: NDArray[np.int64]
     passed: list[Passed]
@@ -74,10 +75,11 @@ class ColumnDecoder:
 
     def decode(self, values: Sequence[bytes | None]) -> Columns:
         """Return the columns of all records that fit beyond doubt."""
-        rows, left = self._parse(values)
+        texts, joint = self._fit_to_parse(values)
+        rows, left = self._parse(texts)
         places = np.flatnonzero(~left)
-        _look_inside(values, places, left)
-        codes = np.empty((len(self._sizes), len(rows)), np.int64)
+        _look_inside(texts, joint, left)
+        codes = np.empty((len(self._sizes), len(rows)), np.int32)
         try:
             self._packer.codes(rows, codes)
         except AttributeError:
@@ -92,7 +94,9 @@ class ColumnDecoder:
         columns = [self._pass(attribute, pick(rows), doubt) for attribute, pick in self._passed]
         sensitive = np.array([_keys(*columns[i]) for i in self._diverse], np.int64)
         sensitive = sensitive.reshape(len(self._diverse), len(rows))
-        passed = list(zip(*(values for _, values in columns), strict=True)) if columns else [()] * len(rows)
+        passed: list[Passed] = [()] * len(rows)
+        if columns:
+            passed = list(zip(*(values for _, values in columns), strict=True))
         if not doubt.any():
             return Columns(codes, sensitive, individuals, passed, places, left)
         left[places[doubt]] = True
@@ -100,14 +104,21 @@ class ColumnDecoder:
         kept = [passed[i] for i in sure.tolist()]
         return Columns(codes[:, sure], sensitive[:, sure], individuals[sure], kept, places[sure], left)
 
-    def _parse(self, values: Sequence[bytes | None]) -> tuple[list[msgspec.Struct], NDArray[np.bool_]]:
-        """Parse each value by itself; a joint text would let a hostile record swallow its neighbour."""
-        left = np.zeros(len(values), np.bool_)
-        if max(map(len, filter(None, values)), default=0) > self._most:
-            values = [value if value is not None and len(value) <= self._most else None for value in values]
+    def _fit_to_parse(self, values: Sequence[bytes | None]) -> tuple[list[bytes], bytes]:
+        """Return the values, with nothing in place of missing and overlong ones, and all of them joined."""
+        texts: list[bytes] = [value or b"" for value in values] if None in values else list(values)  # type: ignore[arg-type]
+        joint = b"\n".join(texts)
+        if len(joint) > self._most and max(map(len, texts)) > self._most:
+            texts = [text if len(text) <= self._most else b"" for text in texts]
+            joint = b"\n".join(texts)
+        return texts, joint
+
+    def _parse(self, texts: list[bytes]) -> tuple[list[msgspec.Struct], NDArray[np.bool_]]:
+        """Parse each text by itself; a joint one would let a hostile record swallow its neighbour."""
+        left = np.zeros(len(texts), np.bool_)
         rows: list[msgspec.Struct] = []
         failed = 0
-        parsed = map(self._decode, values)
+        parsed = map(self._decode, texts)
         while True:
             try:
                 rows.extend(parsed)
@@ -127,7 +138,7 @@ class ColumnDecoder:
             ids = list(map(str, ids))
         elif types - {str}:
             ids = [str(i) if type(i) is int else i if type(i) is str else "" for i in ids]
-        keys = np.array(list(map(hash, ids)), np.int64)
+        keys = np.fromiter(map(hash, ids), np.int64, len(ids))
         doubt |= keys == hash("")  # no id, or a float: a single look tells
         return keys
 
@@ -152,22 +163,27 @@ def _keys(attribute: PassThrough, column: list[Any]) -> list[int]:
     return list(map(keys.__getitem__, column))
 
 
-def _look_inside(values: Sequence[bytes | None], places: NDArray[np.intp], left: NDArray[np.bool_]) -> None:
+def _look_inside(texts: list[bytes], joint: bytes, left: NDArray[np.bool_]) -> None:
     """Mark records that hold, where nobody declared a field, bytes that are no text or too deep a nesting."""
-    parsed = [values[i] or b"" for i in places.tolist()]
-    joint = b"\n".join(parsed)
     if not joint.isascii():
-        for i, value in zip(places.tolist(), parsed, strict=True):
-            if not value.isascii():
-                left[i] = not _is_text(value)
-    openings = (np.frombuffer(joint, np.uint8) & 0xDF) == ord("[")  # "[" and "{" differ in that one bit
-    # Each record opens one object at least, so none opens more than what goes beyond that.
-    if np.count_nonzero(openings) < len(parsed) + MOST_LEVELS:
+        for i, text in enumerate(texts):
+            if not text.isascii() and not _is_text(text):
+                left[i] = True
+    # Each parsed record opens one object at least, so none opens more than what goes beyond that.
+    if sum(map(np.count_nonzero, _openings(joint))) < len(texts) - np.count_nonzero(left) + MOST_LEVELS:
         return
-    ends = np.cumsum(np.fromiter(map(len, parsed), np.int64, len(parsed)) + 1)
-    counts = np.diff(np.searchsorted(np.flatnonzero(openings), ends), prepend=0)
-    for n in np.flatnonzero(counts > MOST_LEVELS).tolist():
-        left[places[n]] |= too_deep(parsed[n])
+    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1)
+    places = np.flatnonzero(np.concatenate(list(_openings(joint))))
+    counts = np.diff(np.searchsorted(places, ends), prepend=0)
+    for i in np.flatnonzero(counts > MOST_LEVELS).tolist():
+        left[i] |= too_deep(texts[i])
+
+
+def _openings(joint: bytes) -> Iterator[NDArray[np.bool_]]:
+    """Yield where arrays and objects open, or a string holds such a bracket, block by block in the cache."""
+    codes = np.frombuffer(joint, np.uint8)
+    for start in range(0, len(codes), _BLOCK):
+        yield (codes[start : start + _BLOCK] & 0xDF) == ord("[")  # "[" and "{" differ in that one bit
 
 
 def _is_text(value: bytes) -> bool:

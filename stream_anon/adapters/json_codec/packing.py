@@ -1,8 +1,8 @@
 """Code all tabled quasi-identifiers of a record in one generated expression.
 
-Each attribute's table holds its codes multiplied by the place value of a mixed radix, so that the sum of one
-look-up an attribute is the record's whole tuple; numpy takes it apart again. One comprehension for all
-attributes runs four times as fast as a look-up column by column.
+Each attribute's table holds its codes shifted to bits of their own, so that the sum of one look-up an
+attribute is the record's whole tuple; numpy takes it apart again. One comprehension for all attributes runs
+several times as fast as a look-up column by column.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from stream_anon.adapters.json_codec.tables import Table
 from stream_anon.microdata.attributes import QuasiIdentifier
 
-MOST_PACKED = 2**62
+MOST_BITS = 62
+
+_Member = tuple[int, QuasiIdentifier, Table, str]
 
 Rows = Sequence[msgspec.Struct]
 Pick = Callable[[Rows], list[Any]]
@@ -41,34 +43,38 @@ def _compiled(expression: str, names: dict[str, object]) -> Pick:
 class _Group:
     """Attributes whose codes fit one integer together."""
 
-    def __init__(self, members: list[tuple[int, QuasiIdentifier, Table, str]]) -> None:
-        self.rows = [row for row, *_ in members]
-        self._radixes = [attribute.size + 1 for _, attribute, _, _ in members]
+    def __init__(self, members: list[_Member]) -> None:
+        self._rows: list[tuple[int, int, int]] = []
         strict, lenient = [], []
         names: dict[str, object] = {}
         open_names: dict[str, object] = {}
-        stride = 1
-        for n, (_, attribute, table, place) in enumerate(members):
-            codes = {value: code * stride for value, code in table.codes.items()}
+        shift = 0
+        for n, (row, attribute, table, place) in enumerate(members):
+            codes = {value: code << shift for value, code in table.codes.items()}
             default = attribute.size if table.default is None else table.default
             names[f"t{n}"] = codes
-            open_names |= {f"g{n}": codes.get, f"d{n}": default * stride}
+            open_names |= {f"g{n}": codes.get, f"d{n}": default << shift}
             strict.append(f"t{n}[r.{place}]")
             lenient.append(f"g{n}(r.{place}, d{n})")
-            stride *= attribute.size + 1
+            self._rows.append((row, shift, (1 << _bits(attribute)) - 1))
+            shift += _bits(attribute)
         self._strict = _compiled(" + ".join(strict), names)
         self._lenient = _compiled(" + ".join(lenient), open_names)
 
-    def codes(self, rows: Rows, out: NDArray[np.int64]) -> None:
+    def codes(self, rows: Rows, out: NDArray[np.int32]) -> None:
         """Write the members' codes into their rows of `out`."""
         try:
-            packed = self._strict(rows)
+            sums = self._strict(rows)
         except KeyError:
-            packed = self._lenient(rows)
-        rest = np.array(packed, np.int64)
-        for row, radix in zip(self.rows[:-1], self._radixes, strict=False):
-            rest, out[row] = np.divmod(rest, radix)
-        out[self.rows[-1]] = rest
+            sums = self._lenient(rows)
+        packed = np.array(sums, np.int64)
+        for row, shift, mask in self._rows:
+            out[row] = (packed >> shift) & mask
+
+
+def _bits(attribute: QuasiIdentifier) -> int:
+    """Return the bits that hold every code and one value more, which says that no table knows the value."""
+    return attribute.size.bit_length()
 
 
 class Packer:
@@ -80,21 +86,21 @@ class Packer:
         (row of the coded batch, attribute, its table, its place in a record).
     """
 
-    def __init__(self, members: list[tuple[int, QuasiIdentifier, Table, str]]) -> None:
+    def __init__(self, members: list[_Member]) -> None:
         self._groups: list[_Group] = []
-        group: list[tuple[int, QuasiIdentifier, Table, str]] = []
-        product = 1
+        group: list[_Member] = []
+        bits = 0
         for member in members:
-            radix = member[1].size + 1
-            if group and product * radix > MOST_PACKED:
+            more = _bits(member[1])
+            if group and bits + more > MOST_BITS:
                 self._groups.append(_Group(group))
-                group, product = [], 1
+                group, bits = [], 0
             group.append(member)
-            product *= radix
+            bits += more
         if group:
             self._groups.append(_Group(group))
 
-    def codes(self, rows: Rows, out: NDArray[np.int64]) -> None:
+    def codes(self, rows: Rows, out: NDArray[np.int32]) -> None:
         """Write codes into their rows of `out`; the size of an attribute marks what no table tells.
 
         Raises

@@ -13,6 +13,8 @@ from stream_anon.adapters.json_codec.tables import accepted_type
 from stream_anon.microdata.attributes import Attribute, Identifier, PassThrough, ScalarType
 from stream_anon.microdata.policy import Policy
 
+_Member = tuple[int, Attribute]
+
 _PASSED: dict[ScalarType, Any] = {
     ScalarType.STRING: str | None,
     ScalarType.INTEGER: int | float | None,
@@ -66,10 +68,9 @@ def record_shape(policy: Policy) -> RecordShape:
     """Return the shape of a policy's records. Identifiers that tell no individuals apart are not read."""
     place: dict[str, str] = {}
     parents: list[Parent] = []
-    Member = tuple[int, Attribute]
 
-    def build(members: list[Member], depth: int, reach: str) -> type[msgspec.Struct]:
-        groups: dict[str, list[Member]] = {}
+    def build(members: list[_Member], depth: int, reach: str) -> type[msgspec.Struct]:
+        groups: dict[str, list[_Member]] = {}
         for i, attribute in members:
             groups.setdefault(attribute.path[depth], []).append((i, attribute))
         fields: list[tuple[str, Any, Any]] = []

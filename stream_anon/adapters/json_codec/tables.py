@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from stream_anon.microdata.numbers import NumericDomain
 
 MOST_EXACT = 2**53  # beyond it a float is no longer the number that its shortest text says
 _MOST_EDGES = 64 * WHOLE_TABLE
+_MOST_LITERALS = 10_000
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 Column = Sequence[Any]
@@ -45,12 +46,16 @@ def accepted_type(attribute: Attribute) -> Any:
     """Return the JSON types that tables and arithmetic tell apart; truth is the number 1 to a dictionary."""
     domain = attribute.domain if isinstance(attribute, QuasiIdentifier) else None
     if isinstance(attribute, QuasiIdentifier) and isinstance(domain, CategoricalDomain):
-        if _truths(domain) and not _whole_labels(domain):
+        whole, truths = _whole_labels(domain), _truths(domain)
+        if attribute.unknown is Unknown.REJECT and not whole and not truths and domain.size <= _MOST_LITERALS:
+            # Found in place and never copied; anything else, as it is most often a reject, is looked at alone.
+            return Literal[*domain.hierarchy.code_of] | None
+        if truths and not whole:
             return str | bool | None
         return str | int | None if attribute.unknown is Unknown.ROOT else str | int | float | None
     if isinstance(attribute, QuasiIdentifier) and isinstance(domain, NumericDomain):
-        whole = domain.decimals == 0 and attribute.unknown is Unknown.ROOT
-        return int | None if whole else int | float | None
+        integers = domain.decimals == 0 and attribute.unknown is Unknown.ROOT
+        return int | None if integers else int | float | None
     if isinstance(domain, DateDomain):
         return str | None
     return str | int | float | None
@@ -61,7 +66,7 @@ def table_of(attribute: QuasiIdentifier) -> Table | None:
     known = attribute.domain.values()
     if known is None:
         return None
-    codes: dict[object, int] = dict(known)
+    codes: dict[object, int] = {value: code for value, code in known.items()}  # noqa: C416 - widens the keys
     exhaustive = isinstance(attribute.domain, CategoricalDomain)
     if isinstance(attribute.domain, CategoricalDomain):
         whole = _whole_labels(attribute.domain)
@@ -81,11 +86,10 @@ def column_coder(attribute: QuasiIdentifier) -> CodeColumn:
     domain = attribute.domain
     if isinstance(domain, PrefixDomain):
         return _PrefixColumn(attribute, domain)
-    if isinstance(domain, NumericDomain) and domain.size <= _MOST_EDGES:
+    if isinstance(domain, NumericDomain) and domain.decimals is None and domain.size <= _MOST_EDGES:
         edges = [domain.minimum + i * domain.step for i in range(domain.size)]
         if all(abs(edge) <= MOST_EXACT and Decimal(str(float(edge))) == edge for edge in edges):
-            if domain.decimals is None:
-                return _NumberColumn(attribute, domain, np.array([float(edge) for edge in edges]))
+            return _NumberColumn(attribute, domain, np.array([float(edge) for edge in edges]))
     return lambda column: _distinct(attribute, column)
 
 

@@ -1,0 +1,184 @@
+"""Measure the whole path without a broker: JSON records in, JSON records of a release out.
+
+    python benchmarks/path.py [--records N] [--windows 10000 1000] [--json FILE]
+
+Prints records a second of each step and of the whole, the median and the spread of the runs, after
+compilation and on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import resource
+import statistics
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.adult import DATA, adult_events, adult_policy
+from stream_anon.adapters.json_codec.codec import JsonCodec
+from stream_anon.engine.closing import Closer
+from stream_anon.engine.engine import Engine
+from stream_anon.engine.warming import warm_up
+from stream_anon.engine.window import SealedWindow
+from stream_anon.microdata.policy import Policy
+
+POLL = 2000  # records a poll, so that batches do not end where windows do
+STEPS = ("decode and code", "add", "partition", "generalize and gate", "write")
+
+
+class TimedPartitioner:
+    """Passes a partitioner's answer on and keeps the time it took."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.seconds = 0.0
+
+    def close(self, *arguments: Any) -> Any:
+        """Return the inner partitioner's answer."""
+        start = perf_counter()
+        clusters = self.inner.close(*arguments)
+        self.seconds = perf_counter() - start
+        return clusters
+
+
+class Run:
+    """One pass of all events through a fresh engine."""
+
+    def __init__(self, policy: Policy, seed: int) -> None:
+        self.codec = JsonCodec(policy)
+        self.engine = Engine(policy, draws=np.random.default_rng(seed))
+        self.engine.open(0, 0)
+        self.closer = Closer(policy)
+        self.shuffle = np.random.default_rng(seed)
+        self.spent = dict.fromkeys(STEPS, 0.0)
+        self.released = self.suppressed = self.classes = self.bytes_out = 0
+        self.loss = 0.0
+
+    def through(self, events: list[bytes]) -> float:
+        """Put all events through; return the seconds it took."""
+        begin = perf_counter()
+        for first in range(0, len(events), POLL):
+            start = perf_counter()
+            values = events[first : first + POLL]
+            batch = self.codec.decode(values, 0, np.arange(first, first + len(values)))
+            middle = perf_counter()
+            sealed = self.engine.add(batch, 0.0)
+            self.spent["decode and code"] += middle - start
+            self.spent["add"] += perf_counter() - middle
+            for window in sealed:
+                self._close(window)
+        rest = self.engine.seal(0.0)
+        if rest is not None:
+            self._close(rest)
+        return perf_counter() - begin
+
+    def _close(self, window: SealedWindow) -> None:
+        partitioner = TimedPartitioner(window.partitioner)
+        start = perf_counter()
+        release = self.closer.release(dataclasses.replace(window, partitioner=partitioner), self.shuffle)
+        middle = perf_counter()
+        records = self.codec.encode(release)
+        self.spent["write"] += perf_counter() - middle
+        self.spent["partition"] += partitioner.seconds
+        self.spent["generalize and gate"] += middle - start - partitioner.seconds
+        assert len(records) == release.released
+        self.released += release.released
+        self.suppressed += sum(release.suppressed.values())
+        self.classes += len(release.classes)
+        self.bytes_out += sum(map(len, records))
+        self.loss += (release.gcp or 0.0) * release.records_in
+
+
+def measure(policy: Policy, events: list[bytes], repeats: int) -> dict[str, Any]:
+    """Return rates of all runs and what came out of the last."""
+    warm_up(policy)
+    Run(policy, 0).through(events[: 2 * policy.window.max_records])
+    rates: dict[str, list[float]] = {name: [] for name in (*STEPS, "whole path")}
+    for seed in range(repeats):
+        run = Run(policy, seed)
+        rates["whole path"].append(len(events) / run.through(events))
+        for name, seconds in run.spent.items():
+            rates[name].append(len(events) / seconds)
+    return {
+        "window": policy.window.max_records,
+        "records": len(events),
+        "released": run.released,
+        "suppressed": run.suppressed,
+        "classes": run.classes,
+        "gcp": round(run.loss / len(events), 4),
+        "bytes_in": round(sum(map(len, events)) / len(events), 1),
+        "bytes_out": round(run.bytes_out / max(run.released, 1), 1),
+        "rates": {name: [round(rate) for rate in sorted(found)] for name, found in rates.items()},
+        "peak_rss_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+
+
+def show(result: dict[str, Any]) -> None:
+    print(f"\nwindows of {result['window']}: {result['records']} records of {result['bytes_in']} bytes in, "
+          f"{result['released']} of {result['bytes_out']} bytes out, {result['suppressed']} suppressed, "
+          f"{result['classes']} classes, GCP {result['gcp']}")  # fmt: skip
+    print(f"{'step':22}{'records/s':>12}{'us/record':>12}   least..greatest")
+    for name, found in result["rates"].items():
+        median = statistics.median(found)
+        print(f"{name:22}{median:>12,.0f}{1e6 / median:>12.2f}   {found[0]:,}..{found[-1]:,}")
+    print(f"peak RSS {result['peak_rss_mib']} MiB, the events themselves included")
+
+
+def machine() -> dict[str, Any]:
+    """Return what the figures depend on."""
+    cpuinfo = Path("/proc/cpuinfo")
+    models = [
+        line.partition(":")[2].strip()
+        for line in (cpuinfo.read_text().splitlines() if cpuinfo.exists() else [])
+        if line.startswith("model name")
+    ]
+    return {
+        "processor": models[0] if models else platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "load": [round(load, 2) for load in os.getloadavg()],
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "system": platform.system(),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, default=300_000)
+    parser.add_argument("--windows", type=int, nargs="+", default=[10_000, 1_000])
+    parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of adult.csv and its hierarchies")
+    parser.add_argument("--json", type=Path, help="write the results here as well")
+    given = parser.parse_args()
+    if not (given.data / "adult.csv").exists():
+        print("path.py needs adult.csv and its hierarchies: --data FOLDER", file=sys.stderr)
+        return 2
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    about = machine()
+    print(", ".join(f"{name} {value}" for name, value in about.items()), "- one core used")
+    events = adult_events(given.data, given.records)
+    rss = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(f"RSS with the events and before the path: {rss} MiB")
+    results = []
+    for window in given.windows:
+        results.append(measure(adult_policy(given.data, window, given.k), events, given.repeats))
+        show(results[-1])
+    if given.json:
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        found = {"machine": about, "rss_before_mib": rss, "k": given.k, "results": results}
+        given.json.write_text(json.dumps(found, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

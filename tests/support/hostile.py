@@ -1,0 +1,193 @@
+"""Policies with an attribute of every kind, and records that try to fool whoever reads them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import strategies as st
+
+from stream_anon.microdata.attributes import (
+    Attribute,
+    Identifier,
+    Insensitive,
+    Missing,
+    QuasiIdentifier,
+    ScalarType,
+    Sensitive,
+    Unknown,
+)
+from stream_anon.microdata.dates import DateDomain
+from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.hierarchy import Hierarchy
+from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.policy import EVERY_RECORD, Diversity, Policy
+
+MONTHS = DateDomain("%Y-%m-%d", dt.date(2024, 1, 1), dt.date(2024, 3, 31))
+
+
+def flat(*labels: str) -> CategoricalDomain:
+    return CategoricalDomain(Hierarchy.flat(labels))
+
+
+def grid(low: str, high: str, step: str, decimals: int | None) -> NumericDomain:
+    return NumericDomain(Decimal(low), Decimal(high), Decimal(step), decimals)
+
+
+def broad_policy(missing: Missing, unknown: Unknown) -> Policy:
+    """Return a policy of all domains and types, some of them deep, whose codes do not fit one integer."""
+
+    def quasi(name: str, domain: Any, kind: ScalarType = ScalarType.STRING) -> QuasiIdentifier:
+        return QuasiIdentifier(name, domain, missing=missing, unknown=unknown, type=kind)
+
+    attributes: tuple[Attribute, ...] = (
+        Insensitive("visit.ward"),
+        quasi("patient.age", grid("0", "99", "1", 0)),
+        Identifier("ssn"),
+        quasi("patient.home.zip", PrefixDomain(3, "0123456789", 3)),
+        quasi("visit.day", MONTHS),
+        quasi("patient.home.code", PrefixDomain(4, "zA0ä", 2)),
+        Identifier("id"),
+        quasi("level", flat("1", "2", "-3", "x", "05"), ScalarType.STRING),
+        quasi("smoker", flat("true", "false"), ScalarType.BOOLEAN),
+        quasi("color", flat("red", "blau", "grün", 'a"b', "tiny\u2028")),
+        quasi("odd", flat("true", "1", "0", "é")),
+        quasi("weight", grid("0.5", "200", "0.5", 1)),
+        quasi("height", grid("0.7", "2.5", "0.1", None)),
+        quasi("income", grid("0", "1000000", "1", 0)),
+        quasi("far", grid("9007199254740990", "9007199254741100", "1", 0)),
+        quasi("when", DateDomain("%d.%m.%Y", dt.date(2024, 1, 1), dt.date(2024, 3, 31))),
+        Sensitive("result"),
+        Sensitive("score", ScalarType.NUMBER),
+        Sensitive("count", ScalarType.INTEGER),
+        Insensitive("flag", ScalarType.BOOLEAN),
+        Insensitive("note"),
+    )
+    diversity = {name: Diversity(2) for name in ("result", "score", "count")}
+    return Policy(attributes, k=2, individual="id", diversity=diversity)
+
+
+def every_record_policy() -> Policy:
+    """Return a small policy in which every record is an individual and nothing passes."""
+    attributes = (Identifier("id"), QuasiIdentifier("age", grid("0", "9", "1", 0)))
+    return Policy(attributes, k=2, individual=EVERY_RECORD)
+
+
+FITTING = {
+    "visit.ward": ["A", "B%s", "ü\u2028"],
+    "visit.day": ["2024-02-29"],
+    "patient.age": [0, 25, 99, 25.0],
+    "patient.home.zip": ["012", 12, 999],
+    "patient.home.code": ["zA0ä", "AAAA"],
+    "ssn": ["x", [], None],
+    "id": ["1", 1, 1.0, "p", 10**30, 1e30],
+    "level": ["1", 1, 1.0, -3, "x", "05"],
+    "smoker": [True, False, "true"],
+    "color": ["red", "grün", 'a"b', "tiny\u2028"],
+    "odd": [True, "1", 1, 0, 0.0, "é"],
+    "weight": [0.5, 70, 70.5, 70.0, 199.9],
+    "height": [1.7, 0.7, 2.5, 1, 1.0, 1.7, 1.75, 0.7000000000000001],
+    "income": [0, 999_999, 1e6],
+    "far": [9007199254740991, 9007199254740993, 9007199254741000.0],
+    "when": ["03.02.2024", "3.2.2024"],
+    "result": ["fine", "poor", ""],
+    "score": [1, 1.0, -1, -2, 0.0, -0.0, 1e300],
+    "count": [1, 2.0, -1, -2, 10**40, 1e22],
+    "flag": [True, False],
+    "note": ["", "\u0000\U0001f600", "%d"],
+}
+
+_texts = st.text(max_size=5) | st.sampled_from(
+    ["", "1", "true", "null", "*", "0123", "2024-01-01", "2024-1-1", "\ud800", "a\udc00", "ä", "٣٣٣", "-3", "x\x00"]
+)
+_numbers = (
+    st.integers(-3, 101)
+    | st.integers()
+    | st.sampled_from([2**53, 2**63, 2**64, 10**22, 10**400])
+    | st.floats()
+    | st.sampled_from([0.7, 2.5, 2.4999999999999996, 0.6999999999999999, 1e308, -0.0, 12.0, 1e22])
+)
+_scalars = st.none() | st.booleans() | _numbers | _texts
+anything = st.recursive(
+    _scalars, lambda v: st.lists(v, max_size=3) | st.dictionaries(_texts, v, max_size=3), max_leaves=6
+)
+
+_RAW = [
+    b"1e999",
+    b"-1e400",
+    b"NaN",
+    b"Infinity",
+    b"1" * 4300,
+    b"-" + b"1" * 4300,
+    b"1" * 4301,
+    b"1" * 5000,
+    b'"\xff"',
+    b'"\\ud800"',
+    b"01",
+    b"{",
+    b"]",
+    b'"',
+    b"\xed\xa0\x80",
+]
+
+
+@st.composite
+def objects(draw: st.DrawFn, names: list[str]) -> dict[str, Any]:
+    """Draw a record in which most fields fit."""
+    record: dict[str, Any] = {}
+    for name in names:
+        fate = draw(st.integers(0, 39))
+        if fate == 0:
+            continue
+        value = draw(anything) if fate == 1 else None if fate == 2 else draw(st.sampled_from(FITTING[name]))
+        *parents, last = name.split(".")
+        place = record
+        for key in parents:
+            place = place.setdefault(key, {})
+            if not isinstance(place, dict):
+                break
+        if isinstance(place, dict):
+            place[last] = value
+    if draw(st.integers(0, 19)) == 0:
+        key = draw(st.sampled_from(["patient", "visit", "patient.age", "other", "ssn"]))
+        record[key] = draw(anything)
+    if draw(st.integers(0, 19)) == 0 and isinstance(record.get("patient"), dict):
+        record["patient"]["home"] = draw(anything)
+    return record
+
+
+def text_of(record: dict[str, Any]) -> bytes:
+    """Return JSON as a careless producer writes it: NaN, halves of surrogate pairs and all."""
+    return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+@st.composite
+def values(draw: st.DrawFn, names: list[str]) -> bytes | None:
+    """Draw the value of a Kafka record."""
+    fate = draw(st.integers(0, 29))
+    if fate == 0:
+        return draw(
+            st.sampled_from([None, b"", b" ", b"null", b"[]", b"[1", b"{}", b"{", b"\xef\xbb\xbf{}", b"1" * 400])
+        )
+    record = draw(objects(names))
+    text = json.dumps(record).encode() if draw(st.booleans()) else text_of(record)
+    if fate == 1:
+        depth = draw(st.sampled_from([60, 62, 63, 64, 65, 100, 5000]))
+        deep = draw(
+            st.sampled_from([b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth, b"[[]," * depth])
+        )
+        return text[:-1] + b',"z":' + deep + b"}"
+    if fate == 2:
+        name = draw(st.sampled_from([*names, "z"])).split(".")[0]
+        return text[:-1] + b"," + json.dumps(name).encode() + b":" + draw(st.sampled_from(_RAW)) + b"}"
+    if fate == 3:
+        twin = text_of(draw(objects(names)))
+        return text[:-1] + b"," + twin[1:]
+    if fate == 4:
+        cut = draw(st.integers(0, len(text)))
+        return text[:cut] + draw(st.binary(max_size=3)) + text[cut + draw(st.integers(0, 3)) :]
+    if fate == 5:
+        return text + draw(st.sampled_from([b"\n", b" ,", text, b"\x00"]))
+    return text
