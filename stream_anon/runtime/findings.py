@@ -123,7 +123,7 @@ def policy_findings(policy: Policy) -> list[Finding]:
         if attribute.unknown is Unknown.ROOT:
             found.append(
                 _warning(
-                    place, "unknown: root lets misspelt values in, each of which costs its class this attribute"
+                    place, "unknown: root admits misspelt values too, each of which costs its class this attribute"
                 )
             )
     found += [

@@ -8,17 +8,14 @@ from pathlib import Path
 
 import msgspec
 
+from stream_anon.adapters.files.csv_cells import parse
 from stream_anon.adapters.files.texts import read_table
 from stream_anon.errors import InputError
-from stream_anon.microdata.attributes import Attribute, Identifier, PassThrough, QuasiIdentifier, ScalarType
-from stream_anon.microdata.coding import find
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.attributes import Attribute
+from stream_anon.microdata.coding import UNREADABLE, find
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 MOST_EVENTS = 200_000
-
-_TRUTHS = {"true": True, "false": False}
-
 
 def csv_events(path: Path, policy: Policy, most: int = MOST_EVENTS) -> list[bytes]:
     """Return the first `most` rows of a CSV file with a header as JSON records, typed by the policy.
@@ -60,29 +57,19 @@ def _record(columns: Sequence[tuple[list[str], Callable[[str], object]]], row: S
 
 
 def _reader(attribute: Attribute | None) -> Callable[[str], object]:
-    if isinstance(attribute, QuasiIdentifier) and isinstance(attribute.domain, NumericDomain):
-        return _number
-    if isinstance(attribute, PassThrough):
-        if attribute.type in (ScalarType.INTEGER, ScalarType.NUMBER):
-            return _number
-        if attribute.type is ScalarType.BOOLEAN:
-            return lambda cell: _TRUTHS.get(cell.lower(), cell)
-    return str
+    if attribute is None:
+        return str
 
+    def read(cell: str) -> object:
+        value = parse(attribute, cell)
+        return cell if value is UNREADABLE else value
 
-def _number(cell: str) -> object:
-    for kind in (int, float):
-        try:
-            return kind(cell)
-        except ValueError:
-            continue
-    return cell
+    return read
 
 
 def partition_of(event: Mapping[str, object], policy: Policy, number: int, partitions: int) -> int:
     """Return where an event goes: with all others of its individual, as a producer with keys would send it."""
     if policy.individual == EVERY_RECORD:
         return number % partitions
-    attribute = policy.attribute(policy.individual)
-    assert isinstance(attribute, Identifier)  # noqa: S101 - the policy has checked it
-    return zlib.crc32(str(find(event, attribute.path)).encode()) % partitions
+    path = policy.attribute(policy.individual).path
+    return zlib.crc32(str(find(event, path)).encode()) % partitions
