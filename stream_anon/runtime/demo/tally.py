@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stream_anon.runtime.events import Event, ReadinessChanged, RecordsConsumed, WindowProgress, WindowPublished
+from stream_anon.runtime.events import Event, RecordsConsumed, TakeoverDone, WindowProgress, WindowPublished
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class Tally:
 
     Parameters
     ----------
+    ready
+        Partitions are open.
     waiting
         Records in the open window.
     loss
@@ -47,8 +49,8 @@ class Tally:
 
     def listen(self, event: Event) -> None:
         """Take an event of the worker."""
-        if isinstance(event, ReadinessChanged):
-            self.ready = event.ready
+        if isinstance(event, TakeoverDone):
+            self.ready = True
         elif isinstance(event, RecordsConsumed):
             self.consumed += event.records
         elif isinstance(event, WindowProgress):
