@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,13 +92,3 @@ def broker_error(doing: str, error: BaseException) -> BrokerError:
     name = type(error).__name__
     retriable = isinstance(error, KafkaError) and bool(error.retriable)
     return BrokerError(f"{doing}: {name}" + (" (temporary)" if retriable else ""))
-
-
-def silence_client() -> None:
-    """Let aiokafka say nothing: its lines may quote records, and there are thousands while a broker is away.
-
-    What matters of it comes as events of the worker.
-    """
-    logger = logging.getLogger("aiokafka")
-    logger.setLevel(logging.CRITICAL + 1)
-    logger.propagate = False

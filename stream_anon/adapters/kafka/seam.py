@@ -12,8 +12,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.errors import BrokerError
+
 Place = tuple[str, int]
 """A topic and a partition."""
+
+
+class DeadClient(BrokerError):  # noqa: N818 - named after what happened
+    """A source must be stopped and started again: one of its client's tasks has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,16 @@ class Source(Protocol):
 
     @property
     def assigned(self) -> frozenset[int]:
-        """Return the numbers of the partitions the group gave, none while it reassigns."""
+        """Return the numbers of the partitions the group gave; none while it reassigns."""
+        ...
+
+    @property
+    def settled(self) -> bool:
+        """Return whether the group's last word was what it gave; False while it reassigns."""
+        ...
+
+    async def moved(self, marks: int, within: float) -> None:
+        """Return as soon as `marks` is another number, or after so many seconds."""
         ...
 
     def membership(self) -> Membership | None:
@@ -115,7 +130,10 @@ class Source(Protocol):
         ...
 
     async def poll(self, wait: float, most: int) -> Polled:
-        """Return what was fetched, waiting at most `wait` seconds for it. Raises BrokerError."""
+        """Return what was fetched, waiting at most `wait` seconds for it.
+
+        Raises BrokerError, and DeadClient where only a new start helps.
+        """
         ...
 
     def seek(self, source: int, offset: int) -> None:

@@ -13,7 +13,7 @@ from aiokafka.errors import KafkaError, OffsetOutOfRangeError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.group_fencing import membership_of
-from stream_anon.adapters.kafka.seam import Chunk, Lost, Membership, Place, Polled
+from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Place, Polled
 from stream_anon.errors import BrokerError
 
 # A worker that waits for a broker does not poll; the group is told of it by heartbeats alone.
@@ -35,6 +35,8 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         self._consumer: AIOKafkaConsumer | None = None
         self._assigned: frozenset[int] = frozenset()
         self._marks = 0
+        self._moved = asyncio.Event()
+        self._settled = False
         self._next: dict[int, int] = {}
 
     @property
@@ -50,6 +52,19 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
     def assigned(self) -> frozenset[int]:
         """See `seam.Source`."""
         return self._assigned
+
+    @property
+    def settled(self) -> bool:
+        """See `seam.Source`."""
+        return self._settled
+
+    async def moved(self, marks: int, within: float) -> None:
+        """See `seam.Source`."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while self._marks == marks:
+                    self._moved.clear()
+                    await self._moved.wait()
 
     def membership(self) -> Membership | None:
         """See `seam.Source`."""
@@ -87,9 +102,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:  # noqa: ARG002
         """Count; the eager protocol always takes all partitions."""
-        self._assigned = frozenset()
-        self._next.clear()
-        self._marks += 1
+        self._mark(frozenset(), settled=False)
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
         """Pause what was given, and count: a takeover is due."""
@@ -98,8 +111,13 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         for place in assigned:
             # With a position of any kind aiokafka does not go by the committed offset, which may be unstable.
             consumer.seek(place, 0)
-        self._assigned = frozenset(place.partition for place in assigned)
+        self._mark(frozenset(place.partition for place in assigned), settled=True)
+
+    def _mark(self, assigned: frozenset[int], *, settled: bool) -> None:
+        self._assigned, self._settled = assigned, settled
+        self._next.clear()
         self._marks += 1
+        self._moved.set()
 
     async def poll(self, wait: float, most: int) -> Polled:
         """See `seam.Source`. May be cancelled: what was not returned stays with the client."""
@@ -189,9 +207,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
     async def stop(self, within: float) -> None:
         """See `seam.Source`."""
         consumer, self._consumer = self._consumer, None
-        self._assigned = frozenset()
-        self._next.clear()
-        self._marks += 1
+        self._mark(frozenset(), settled=False)
         if consumer is None:
             return
         with contextlib.suppress(TimeoutError, KafkaError, OSError, AssertionError):
@@ -213,7 +229,3 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         tasks = (consumer._fetcher._fetch_task, consumer._coordinator._coordination_task)  # noqa: SLF001 - pinned
         if any(task.done() for task in tasks):
             raise DeadClient("a task of the consumer has ended")
-
-
-class DeadClient(BrokerError):  # noqa: N818 - named after what happened
-    """A client must be thrown away: one of its tasks has ended."""
