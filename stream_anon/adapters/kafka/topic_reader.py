@@ -90,10 +90,9 @@ async def read_topic(
             async with asyncio.timeout(2.0):
                 await consumer.stop()
     kept = {place: part if newest is None else part[-newest:] for place, part in records.items()}
-    whole = [
-        place.partition for place in places if starts[place] <= firsts[place] and len(kept[place]) == len(records[place])
-    ]
-    return TopicReading({place.partition: part for place, part in kept.items()}, frozenset(whole), complete)
+    uncut = (p for p in places if starts[p] <= firsts[p] and len(kept[p]) == len(records[p]))
+    whole = frozenset(place.partition for place in uncut)
+    return TopicReading({place.partition: part for place, part in kept.items()}, whole, complete)
 
 
 async def _places(consumer: AIOKafkaConsumer, topic: str) -> list[TopicPartition]:
