@@ -16,7 +16,8 @@ from stream_anon.runtime.demo.pairing import Pair
 from stream_anon.runtime.demo.session import Outcome
 
 WIDTH = 100
-_MOST_COLUMNS = 9
+_MOST_ROWS = 14
+_NAME_WIDTH = 16
 _MOST_VIOLATIONS = 10
 
 
@@ -27,7 +28,7 @@ def show_headline(console: Console, source: str, events: int, policy: Policy) ->
     console.print(Text("stream_anon", style="bold"), "makes events about people k-anonymous between two Kafka topics.")
     console.print(
         Text(
-            f"{events:,} events ({source}) flow in; each leaves within {policy.window.max_delay:g} s looking like "
+            f"{events:,} events ({source}) flow in; each leaves within about {policy.window.max_delay:g} s, looking like "
             f"those of at least {policy.k - 1} other {who}."
         )
     )
@@ -93,47 +94,48 @@ def _delays(median: float | None, late: float | None) -> str:
 
 
 def _show_pairs(console: Console, policy: Policy, shown: Sequence[Pair]) -> None:
-    console.print(Text("The same events before and after", style="bold underline"))
+    arrow = "\u2192" if "utf" in console.encoding.lower() else "->"
+    console.print(Text(f"{len(shown) or 'No'} events, each before {arrow} after", style="bold underline"))
     if not shown:
-        console.print("  no event was generalized in a way that only one published record fits")
+        console.print("  No event was generalized in such a way that it is certain which published record it is.")
         console.print()
         return
-    attributes = _columns(policy)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("", style="dim", no_wrap=True)
-    for attribute in attributes:
-        table.add_column(Text(attribute.name), overflow="fold")
+    table.add_column("", style="bold", overflow="fold", max_width=_NAME_WIDTH)
+    width = (console.width - _NAME_WIDTH - 1) // len(shown) - 1
     for pair in shown:
-        before = [Text(_text(pair.before[a.name])) for a in attributes]
-        table.add_row("before", *before)
-        table.add_row("after", *(_after(a, pair) for a in attributes), end_section=True)
+        table.add_column(Text(f"one of {pair.company}", style="bold"), overflow="fold", width=max(width, 8))
+    attributes = _rows(policy)
+    for attribute in attributes:
+        table.add_row(Text(attribute.name), *(_cell(attribute, pair, arrow) for pair in shown))
     console.print(table)
-    company = ", ".join(str(pair.company) for pair in shown)
-    console.print(Text(f"Published alike in the same window: {company} records. Same people, top and bottom.", style="dim"))
     left_out = len(policy.attributes) - len(attributes)
-    if left_out:
-        console.print(Text(f"{left_out} more declared fields are not shown.", style="dim"))
+    more = f" {left_out} more declared fields are not shown." if left_out else ""
+    console.print(Text(f"One of so many records of its window that left with the same generalized values.{more}", style="dim"))
     console.print()
 
 
-def _columns(policy: Policy) -> list[Attribute]:
-    """Return the attributes to show: who it is, what is generalized, then the rest as far as there is room."""
+def _rows(policy: Policy) -> list[Attribute]:
+    """Return the attributes to show: who it is and what is generalized first, the rest as far as there is room."""
     first = [a for a in policy.attributes if a.name == policy.individual or isinstance(a, QuasiIdentifier)]
     rest = [a for a in policy.attributes if a not in first]
-    chosen = {a.name for a in islice([*first, *rest], _MOST_COLUMNS)}
+    chosen = {a.name for a in islice([*first, *rest], _MOST_ROWS)}
     return [a for a in policy.attributes if a.name in chosen]
 
 
-def _after(attribute: Attribute, pair: Pair) -> Text:
+def _cell(attribute: Attribute, pair: Pair, arrow: str) -> Text:
+    before = pair.before[attribute.name]
     if isinstance(attribute, Identifier):
-        return Text("gone", style="dim italic")
-    before, after = pair.before[attribute.name], pair.after[attribute.name]
-    return Text(_text(after), style="bold yellow" if before != after else "")
+        return Text.assemble(_text(before), f" {arrow} ", ("gone", "italic red"))
+    after = pair.after[attribute.name]
+    if before == after:
+        return Text(_text(before), style="dim")
+    return Text.assemble(_text(before), f" {arrow} ", (_text(after), "bold yellow"))
 
 
 def _text(value: object) -> str:
     if value is None:
-        return "-"
+        return "missing"
     if isinstance(value, dict) and value.keys() == {"min", "max"}:
         return f"{value['min']} to {value['max']}"
     if isinstance(value, list):
