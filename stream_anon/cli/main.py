@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from stream_anon import __version__
 from stream_anon.errors import BrokerError, InputError, SettingsError, StreamAnonError
+from stream_anon.version import __version__
 
 app = typer.Typer(
     name="stream-anon",
@@ -67,7 +67,7 @@ def anonymize_file(
     """Put a file through the engine, window after window."""
     from stream_anon.cli.anonymize import anonymize
 
-    overrides = {
+    overrides: dict[str, dict[str, object]] = {
         "privacy": {"k": k} if k is not None else {},
         "window": {"max_records": max_records} if max_records is not None else {},
         "engine": {

@@ -16,6 +16,7 @@ from stream_anon.microdata.domains import Published, Scalar
 from stream_anon.microdata.hierarchy import ROOT_LABEL
 
 MOST_DAYS = 2**17
+MOST_LETTERS = 128  # of a day as the input writes it
 
 
 def _names(day: dt.date) -> tuple[str, str, str, str]:
@@ -50,6 +51,8 @@ class DateDomain:
             raise SettingsError(f"{self.key}.min", "must be before max")
         if self.size > MOST_DAYS:
             raise SettingsError(f"{self.key}.max", f"at most {MOST_DAYS} days are possible")
+        if any(self._parsed(day.strftime(self.format)) != day for day in (self.earliest, self.latest)):
+            raise SettingsError(f"{self.key}.format", "must hold day, month and year in full, such as %Y-%m-%d")
 
     @property
     def size(self) -> int:
@@ -69,13 +72,16 @@ class DateDomain:
             firsts[level] = [seen.setdefault(name[level], code) for code, name in enumerate(names)]
         return firsts
 
-    def code(self, value: object) -> int:
-        if not isinstance(value, str):
-            raise Unfit(Reason.WRONG_TYPE)
+    def _parsed(self, text: str) -> dt.date | None:
         try:
-            day = dt.datetime.strptime(value, self.format).date()  # noqa: DTZ007 - a day has no zone
+            return dt.datetime.strptime(text, self.format).date()  # noqa: DTZ007 - a day has no zone
         except (ValueError, OverflowError):
-            raise Unfit(Reason.WRONG_TYPE) from None
+            return None
+
+    def code(self, value: object) -> int:
+        day = self._parsed(value) if isinstance(value, str) and len(value) <= MOST_LETTERS else None
+        if day is None:
+            raise Unfit(Reason.WRONG_TYPE)
         if not self.earliest <= day <= self.latest:
             raise Unfit(Reason.OUT_OF_RANGE)
         return (day - self.earliest).days
@@ -119,9 +125,11 @@ class DateDomain:
 
     def read(self, published: object) -> tuple[int, int] | None:
         if published == ROOT_LABEL:
-            return 0, self.size - 1
+            return (0, self.size - 1) if self.level(0, self.size - 1) == self.height else None
         if not isinstance(published, str) or published not in self._codes:
             return None
         low = self._codes[published]
         level = {4: 3, 7: 1 if "Q" not in published else 2, 10: 0}[len(published)]
-        return low, int(np.searchsorted(self.firsts[level], low, side="right")) - 1
+        high = int(np.searchsorted(self.firsts[level], self.firsts[level, low], side="right")) - 1
+        # A month, quarter or year of which the range holds less is written as what the range holds of it.
+        return (low, high) if self.publish(low, high) == published else None

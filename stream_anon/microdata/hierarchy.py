@@ -16,7 +16,18 @@ from stream_anon.errors import HierarchyError
 
 ROOT_LABEL = "*"
 
+MOST_LEVELS = 64
+
 Tree = Mapping[str, "Tree | Sequence[str] | None"] | Sequence[str] | None
+
+
+def _label(given: object, key: str) -> str:
+    """Return a label as the text that `domains` compares JSON values with."""
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    if isinstance(given, str | int):
+        return str(given)
+    raise HierarchyError(key, "labels must be text, whole numbers or truth values")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +92,7 @@ class Hierarchy:
         ------
         HierarchyError
             For a leaf that stands twice, a node under two parents, a cycle, several roots, a label that is
-            both leaf and group, or no rows at all.
+            both leaf and group, more than 64 levels, or no rows at all.
         """
         tree: dict[str, dict[str, dict]] = {}  # type: ignore[type-arg]
         parent_of: dict[str, str | None] = {}
@@ -90,6 +101,8 @@ class Hierarchy:
             path = [label for i, label in enumerate(raw) if i == 0 or label != raw[i - 1]]
             if not path or any(label == "" for label in path):
                 raise HierarchyError(key, f"row {number} holds an empty label")
+            if len(path) > MOST_LEVELS:
+                raise HierarchyError(key, f"row {number}: more than {MOST_LEVELS} levels")
             leaf = path[0]
             if leaf in leaves:
                 raise HierarchyError(key, f"row {number}: the leaf {leaf!r} stands twice")
@@ -123,17 +136,18 @@ class Hierarchy:
         rows: list[list[str]] = []
 
         def walk(branch: Tree, above: list[str]) -> None:
-            if len(above) > 64:
-                raise HierarchyError(key, "more than 64 levels")
+            if len(above) > MOST_LEVELS:
+                raise HierarchyError(key, f"more than {MOST_LEVELS} levels")
             if isinstance(branch, Mapping):
-                for label, below in branch.items():
-                    walk(below, [*above, str(label)]) if below else rows.append([*above, str(label)])
+                for name, below in branch.items():
+                    path = [*above, _label(name, key)]
+                    walk(below, path) if below else rows.append(path)
             elif isinstance(branch, Sequence) and not isinstance(branch, str):
                 for item in branch:
                     if isinstance(item, Mapping):
                         walk(item, above)
                     else:
-                        rows.append([*above, str(item)])
+                        rows.append([*above, _label(item, key)])
             else:
                 raise HierarchyError(key, "groups are mappings, leaves are list items")
 

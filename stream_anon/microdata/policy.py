@@ -131,7 +131,9 @@ class Policy:
             )
         if self.individual != EVERY_RECORD and not isinstance(self.attribute(self.individual), Identifier):
             raise SettingsError("privacy.individual", "must be an attribute with role: identifier")
-        for name in names:
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                raise SettingsError(f"attributes.{name}", "is declared twice")
             if not all(name.split(".")):
                 raise SettingsError(f"attributes.{name}", "must be keys joined by single dots")
             if any(other.startswith(name + ".") for other in names):

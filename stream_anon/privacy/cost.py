@@ -8,7 +8,7 @@ interval that spans it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,50 +59,57 @@ class CostModel(NamedTuple):
     steps: NDArray[np.int32]
 
 
+_Walked: TypeAlias = tuple[int, float, float, NDArray[np.int32]]
+
+
 def cost_model(attributes: Sequence[QuasiIdentifier]) -> CostModel:
     """Return the cost tables of `attributes`, in their order."""
-    q = len(attributes)
-    kind = np.zeros(q, np.int8)
-    levels, start = np.zeros(q, np.int64), np.zeros(q, np.int64)
-    slope, base = np.zeros(q), np.zeros(q)
-    tables: list[NDArray[np.float32]] = [np.empty(0, np.float32)]
-    steps: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+    walked = [_walked(attribute) for attribute in attributes]
+    kinds = [kind for kind, *_ in walked]
+    tables: list[NDArray[np.float32]] = []
     for j, attribute in enumerate(attributes):
         if attribute.domain.size <= WHOLE_TABLE:
-            start[j] = sum(len(part) for part in tables)
-            tables.append(_table(attribute))
-            continue
-        kind[j], slope[j], base[j], own = _walked(attribute)
-        start[j] = sum(len(part) for part in steps)
-        levels[j] = len(own) // (attribute.domain.size if kind[j] == FIRSTS else 1)
-        steps.append(own)
+            tables.append(whole_table(_model([attribute], [walked[j]], [kinds[j]], [])))
+            kinds[j] = TABLE
+    return _model(attributes, walked, kinds, tables)
+
+
+def _model(
+    attributes: Sequence[QuasiIdentifier],
+    walked: Sequence[_Walked],
+    kinds: Sequence[int],
+    tables: Sequence[NDArray[np.float32]],
+) -> CostModel:
+    """Lay the entries of all attributes one behind the other; `tables` are those of the TABLE ones."""
+    starts, steps, entries = [], [np.empty(0, np.int32)], 0
+    sizes = [attribute.domain.size for attribute in attributes]
+    for kind, size, (*_, own) in zip(kinds, sizes, walked, strict=True):
+        starts.append(entries if kind == TABLE else sum(len(part) for part in steps))
+        if kind == TABLE:
+            entries += (size + 2) ** 2
+        else:
+            steps.append(own)
+    levels = [
+        len(own) // (size if kind == FIRSTS else 1) for size, (kind, _, _, own) in zip(sizes, walked, strict=True)
+    ]
     return CostModel(
-        kind,
-        np.array([attribute.domain.size for attribute in attributes], np.int64),
-        levels,
-        start,
-        slope,
-        base,
-        np.array([attribute.weight for attribute in attributes]),
-        np.concatenate(tables),
+        np.array(kinds, np.int8),
+        np.array(sizes, np.int64),
+        np.array(levels, np.int64),
+        np.array(starts, np.int64),
+        np.array([slope for _, slope, _, _ in walked], np.float64),
+        np.array([base for _, _, base, _ in walked], np.float64),
+        np.array([attribute.weight for attribute in attributes], np.float64),
+        np.concatenate([np.empty(0, np.float32), *tables]),
         np.concatenate(steps),
     )
 
 
-def _table(attribute: QuasiIdentifier) -> NDArray[np.float32]:
-    """Return cost[low, high] for low <= high, mirrored; O(size^2)."""
-    size = attribute.size
-    table = np.zeros((size, size), np.float32)
-    for low in range(size):
-        for high in range(low, size):
-            table[low, high] = table[high, low] = attribute.ncp(*attribute.node(low, high)) * attribute.weight
-    return table.ravel()
-
-
-def _walked(attribute: QuasiIdentifier) -> tuple[int, float, float, NDArray[np.int32]]:
+def _walked(attribute: QuasiIdentifier) -> _Walked:
+    """Return how to find the nodes of an attribute without a table: kind, slope, base, steps."""
     domain = attribute.domain
     if isinstance(domain, NumericDomain):
-        widths = np.array(domain.widths, np.int32)
+        widths = np.array([min(width, domain.size) for width in domain.widths], np.int32)
         kind = LINEAR if domain.tight else WIDTHS if len(widths) else HALVING
         return kind, domain.slope, domain.base, widths
     if isinstance(domain, PrefixDomain):
@@ -170,7 +177,7 @@ def interval_cost(model: CostModel, j: int, low: int, high: int) -> float:
             begin = start + level * n
             if model.steps[begin + low] == model.steps[begin + high]:
                 first = model.steps[begin + low]
-                # The node's last code: walk in doubling steps, then halve.
+                # The node's last code by bisection: its codes are neighbours.
                 inside = high
                 outside = n
                 while outside - inside > 1:
@@ -183,4 +190,20 @@ def interval_cost(model: CostModel, j: int, low: int, high: int) -> float:
                 break
     if kind == PREFIX:
         return float(min(1.0, cut * model.slope[j] + model.base[j]) * model.weight[j])
-    return float(min(1.0, (last - first) * model.slope[j] + model.base[j]) * model.weight[j])
+    width = (last - first) * model.slope[j] + model.base[j]
+    if last == n - 1:  # the top cell ends at the maximum, wherever its grid would
+        width = max(0.0, min(width, 1.0 - first * model.slope[j]))
+    return float(min(1.0, width) * model.weight[j])
+
+
+@kernel
+def whole_table(model: CostModel) -> NDArray[np.float32]:
+    """Return cost[low, high] of a model's only attribute, mirrored and flattened; O(size^2 levels)."""
+    size = model.domain[0] + 2
+    table = np.zeros(size * size, np.float32)
+    for low in range(size):
+        for high in range(low, size):
+            cost = interval_cost(model, 0, low, high)
+            table[low * size + high] = cost
+            table[high * size + low] = cost
+    return table

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stream_anon import __version__
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.json_codec.dead_letters import encode_dead_letters
 from stream_anon.adapters.kafka.seam import Ledger, Parcel, Place
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.privacy.certificate import CertificateFrame, Delivery, certificate_digest, certificate_parts
+from stream_anon.version import SOFTWARE
 
-SOFTWARE = f"stream-anon {__version__}"
 CHUNK = 500
 """Released records that go to one partition of the output together."""
 

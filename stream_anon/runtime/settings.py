@@ -28,6 +28,7 @@ from pydantic_settings import (
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
+from pydantic_settings import SettingsError as VariableError
 
 from stream_anon.adapters.files.texts import read_text
 from stream_anon.errors import InputError, SettingsError
@@ -253,6 +254,28 @@ class Settings(BaseSettings):
         return env_settings, init_settings
 
 
+class _KeyTwiceError(Exception):
+    """A key stands twice in one mapping: one of the two would be ignored in silence."""
+
+    def __init__(self, key: str, line: int) -> None:
+        self.key, self.line = key, line
+        super().__init__(key)
+
+
+class _OnceLoader(yaml.SafeLoader):
+    """PyYAML's safe loader, but a mapping may hold each key once."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return the mapping of a node."""
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in seen:
+                    raise _KeyTwiceError(key.value, key.start_mark.line + 1)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
     """Return the validated settings of a YAML file.
 
@@ -269,9 +292,11 @@ def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None 
         Names the first wrong key, what is allowed, and the file.
     """
     try:
-        document = yaml.safe_load(read_text(path))
+        document = yaml.load(read_text(path), _OnceLoader)  # noqa: S506 - a safe loader that is stricter
     except InputError as error:
         raise SettingsError("settings", str(error)) from None
+    except _KeyTwiceError as error:
+        raise SettingsError(error.key, f"stands twice in line {error.line}", str(path)) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" in line {mark.line + 1}" if mark else ""
@@ -288,25 +313,35 @@ def parse_settings(
 ) -> Settings:
     """Return the validated settings of a decoded document; see `load_settings`."""
     _refuse_stray_variables(place)
+    for section in document:
+        if section not in Settings.model_fields:
+            raise SettingsError(str(section), "unknown key; allowed: " + ", ".join(Settings.model_fields), place)
     merged: dict[str, Any] = dict(document)
     for section, values in (overrides or {}).items():
-        if values:
-            merged[section] = {**(merged.get(section) or {}), **values}
+        given = merged.get(section) or {}
+        if values and isinstance(given, Mapping):
+            merged[section] = {**given, **values}
     try:
         return Settings(**merged)
     except ValidationError as error:
         raise _first_error(error, place) from None
+    except VariableError:  # its message may hold a secret
+        raise SettingsError(
+            f"{ENVIRONMENT_PREFIX}*", "a variable is not the JSON that its key needs", place
+        ) from None
 
 
 def _refuse_stray_variables(place: str | None) -> None:
     """Refuse a variable that names no section: a misspelt override must not be ignored in silence."""
     sections = set(Settings.model_fields) - {"attributes"}
     for name in os.environ:
-        if name.startswith(ENVIRONMENT_PREFIX):
-            section = name.removeprefix(ENVIRONMENT_PREFIX).partition("__")[0].lower()
+        if name.upper().startswith(ENVIRONMENT_PREFIX):  # pydantic-settings does not mind the case
+            section, _, key = name[len(ENVIRONMENT_PREFIX) :].lower().partition("__")
             if section not in sections:
                 allowed = ", ".join(sorted(sections))
                 raise SettingsError(name, f"names no section that can be overridden; sections: {allowed}", place)
+            if not key:
+                raise SettingsError(name, f"names a whole section; override a key of it: {name}__KEY", place)
 
 
 def _first_error(error: ValidationError, place: str | None) -> SettingsError:

@@ -35,4 +35,8 @@ def read_table(path: Path) -> list[list[str]]:
     """Return the rows of a delimited file; the delimiter is `;` if the first line holds one, else `,`."""
     text = read_text(path)
     delimiter = ";" if ";" in text.partition("\n")[0] else ","
-    return [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row]
+    try:
+        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    except csv.Error:
+        raise InputError(f"{path}: is not a delimited table") from None
+    return [[cell.strip() for cell in row] for row in rows if row]

@@ -1,0 +1,173 @@
+"""Read a sample of records whose fields nobody has declared yet."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from stream_anon.errors import InputError
+
+MOST_RECORDS = 50_000
+MOST_FIELDS = 2_000  # beyond these keys are values in disguise, such as names of people
+MOST_DEPTH = 16
+NESTED = ()  # stands for a list, or for what cannot be addressed by a dotted name
+JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+_DATA_LIKE = re.compile(r"[-+]?[\d.,:/ -]+|.*@.*")
+
+Value = str | int | float | bool | tuple[()]
+
+
+@dataclass(slots=True)
+class Column:
+    """The values of one field, with the rows they stand in; null and absent ones are left out."""
+
+    rows: list[int] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+
+    def add(self, row: int, value: Value) -> None:
+        """Append the value of a row."""
+        self.rows.append(row)
+        self.values.append(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Undeclared records as columns.
+
+    Parameters
+    ----------
+    records
+        How many were read.
+    columns
+        By dotted name, in order of appearance.
+    malformed
+        Lines that are no record.
+    texts
+        Whether every value is text because the format knows no types (CSV).
+    more
+        Whether the file holds records beyond those that were read.
+    """
+
+    records: int
+    columns: Mapping[str, Column]
+    malformed: int
+    texts: bool
+    more: bool
+
+
+def read_sample(path: Path, most: int = MOST_RECORDS) -> Sample:
+    """Return up to `most` records of a CSV or JSON Lines file, told apart by its suffix.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is of another kind, or holds no record. It names the file, no content.
+    """
+    suffix = path.suffix.lower()
+    if suffix != ".csv" and suffix not in JSON_SUFFIXES:
+        raise InputError(f"{path}: the suffix must be .csv or one of {', '.join(JSON_SUFFIXES)}")
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            sample = _read_csv(file, path, most) if suffix == ".csv" else _read_json(file, most)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8 text") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    if sample.records == 0:
+        raise InputError(f"{path}: holds no record")
+    return sample
+
+
+def _read_csv(file: IO[str], path: Path, most: int) -> Sample:
+    first = file.readline()
+    file.seek(0)
+    lines = _rows(csv.reader(file, delimiter=";" if first.count(";") > first.count(",") else ","))
+    names = next(lines, None) or []
+    columns = [Column() for _ in names]
+    records = malformed = 0
+    more = False
+    for cells in lines:
+        if records == most:
+            more = True
+            break
+        if cells is None or len(cells) != len(names) or cells == names:  # joined files repeat the names
+            malformed += 1
+            continue
+        for column, cell in zip(columns, cells, strict=True):
+            if cell != "":
+                column.add(records, cell)
+        records += 1
+    _check_names(names, columns, path)
+    return Sample(records, dict(zip(names, columns, strict=True)), malformed, texts=True, more=more)
+
+
+def _rows(reader: Iterator[list[str]]) -> Iterator[list[str] | None]:
+    """Return the rows that are not blank, without the blanks around cells; None for one that is too large."""
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error:  # a quote that is never closed; the next row begins anew
+            yield None
+            continue
+        if row is None:
+            return
+        if row:
+            yield [cell.strip() for cell in row]
+
+
+def _check_names(names: list[str], columns: list[Column], path: Path) -> None:
+    """Refuse a first line that is a record: its values would be taken for names, and written."""
+    if not all(names) or len(set(names)) < len(names):
+        raise InputError(f"{path}: the first line must hold the names of the columns, all different")
+    if any(_DATA_LIKE.fullmatch(name) for name in names) or any(
+        name in set(column.values) for name, column in zip(names, columns, strict=True)
+    ):
+        raise InputError(f"{path}: the first line must hold the names of the columns; it looks like a record")
+
+
+def _read_json(file: IO[str], most: int) -> Sample:
+    decoder = msgspec.json.Decoder()
+    columns: dict[str, Column] = {}
+    records = malformed = 0
+    for line in file:
+        if not line.strip():
+            continue
+        if records == most:
+            return Sample(records, columns, malformed, texts=False, more=True)
+        try:
+            record = decoder.decode(line)
+        except (msgspec.DecodeError, RecursionError):
+            malformed += 1
+            continue
+        if not isinstance(record, dict):
+            malformed += 1
+            continue
+        for name, value in _flat(record, "", 0):
+            if name in columns or len(columns) < MOST_FIELDS:
+                columns.setdefault(name, Column()).add(records, value)
+        records += 1
+    return Sample(records, columns, malformed, texts=False, more=False)
+
+
+def _flat(record: dict[str, object], above: str, depth: int) -> Iterator[tuple[str, Value]]:
+    """Return the scalars of a record by dotted name, `NESTED` for what is none."""
+    for key, value in record.items():
+        if not key or "." in key:
+            continue  # no dotted name leads there, so it cannot be declared
+        name = above + key
+        if isinstance(value, dict):
+            if depth < MOST_DEPTH:
+                yield from _flat(value, f"{name}.", depth + 1)
+        elif isinstance(value, list) or (isinstance(value, float) and not math.isfinite(value)):
+            yield name, NESTED
+        elif isinstance(value, str | int | float):
+            yield name, value

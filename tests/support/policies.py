@@ -1,0 +1,62 @@
+"""A small policy and made-up records for it, for tests that only need some."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+PEOPLE: dict[str, Any] = {
+    "privacy": {"k": 3, "individual": "person"},
+    "window": {"max_records": 50, "max_delay": "10s"},
+    "attributes": {
+        "person": {"role": "identifier"},
+        "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+        "home.city": {
+            "role": "quasi-identifier",
+            "hierarchy": {"north": ["Oslo", "Bergen"], "south": ["Rome", "Bari"]},
+        },
+        "visits": {"role": "insensitive", "type": "integer"},
+        "illness": {"role": "sensitive"},
+    },
+}
+
+
+def write_policy(folder: Path, **sections: dict[str, Any]) -> Path:
+    """Write `PEOPLE` with some sections' values replaced; return the file."""
+    document = {name: {**values, **sections.get(name, {})} for name, values in PEOPLE.items()}
+    document |= {name: values for name, values in sections.items() if name not in document}
+    return write_document(folder, document)
+
+
+def write_document(folder: Path, document: dict[str, Any]) -> Path:
+    """Write a settings file; return it."""
+    path = folder / "policy.yaml"
+    path.write_text(yaml.safe_dump(document, sort_keys=False))
+    return path
+
+
+def people(count: int, seed: int = 0, each: int = 1) -> list[dict[str, Any]]:
+    """Return records of made-up people, `each` for every person."""
+    draws = np.random.default_rng(seed)
+    cities = ["Oslo", "Bergen", "Rome", "Bari"]
+    return [
+        {
+            "person": f"p{i // each}",
+            "age": int(draws.integers(0, 100)),
+            "home": {"city": cities[draws.integers(4)]},
+            "visits": int(draws.integers(0, 9)),
+            "illness": ["flu", "cold", "none"][draws.integers(3)],
+            "undeclared": f"secret-{i}",
+        }
+        for i in range(count)
+    ]
+
+
+def write_json_lines(path: Path, records: list[dict[str, Any]]) -> Path:
+    """Write records, one a line."""
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import datetime as dt
+import time
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.automatic import balanced
+from stream_anon.microdata.dates import DateDomain
+from stream_anon.microdata.domains import CategoricalDomain, Domain, PrefixDomain
+from stream_anon.microdata.hierarchy import Hierarchy
+from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.privacy.cost import FIRSTS, HALVING, LINEAR, PREFIX, TABLE, WIDTHS, cost_model, interval_cost
+
+
+def _ragged(leaves: int) -> CategoricalDomain:
+    """A hierarchy whose branches end at many heights."""
+    rows = []
+    for i in range(leaves):
+        path = [f"a{i // 3}", f"b{i // 24}", f"c{i // 200}", f"d{i // 700}"][i // 300 % 3 :]
+        rows.append([f"x{i}", *path, "*"])
+    parents: dict[str, list[str]] = {}
+    kept = []
+    for row in rows:  # keep only rows whose labels agree with what stands above them already
+        if all(parents.setdefault(label, row[i + 1 :]) == row[i + 1 :] for i, label in enumerate(row[:-1])):
+            kept.append(row)
+    return CategoricalDomain(Hierarchy.from_rows(kept))
+
+
+def _number(
+    low: str, high: str, step: str, decimals: int | None = 0, levels: str = "", tight: bool = False
+) -> Domain:
+    widths = tuple(Decimal(width) for width in levels.split())
+    return NumericDomain(Decimal(low), Decimal(high), Decimal(step), decimals, widths, tight)
+
+
+KINDS: dict[str, tuple[int, Domain]] = {
+    "table-ragged": (
+        TABLE,
+        CategoricalDomain(Hierarchy.from_rows([["a", "g", "h", "*"], ["b", "g", "h", "*"], ["c", "*"]])),
+    ),
+    "table-one-leaf": (TABLE, CategoricalDomain(Hierarchy.flat(["only"]))),
+    "table-one-branch": (TABLE, CategoricalDomain(Hierarchy.from_rows([["a", "all", "*"], ["b", "all", "*"]]))),
+    "table-halving": (TABLE, _number("1", "9", "1")),
+    "table-fives": (TABLE, _number("0", "100", "5")),
+    "table-one-cell": (TABLE, _number("0", "1", "1", None)),
+    "table-tight": (TABLE, _number("17", "90", "1", 0, "", True)),
+    "table-levels": (TABLE, _number("17", "90", "1", 0, "5 10 20")),
+    "table-prefix": (TABLE, PrefixDomain(3, "01234567", 3)),
+    "table-prefix-cut": (TABLE, PrefixDomain(5, "01234567", 3)),
+    "table-dates": (TABLE, DateDomain("%Y-%m-%d", dt.date(2023, 11, 17), dt.date(2025, 2, 1))),
+    "linear": (LINEAR, _number("0", "20000", "3", 0, "", True)),
+    "linear-continuous": (LINEAR, _number("0", "100.25", "0.05", None, "", True)),
+    "halving": (HALVING, _number("0", "20002", "5")),
+    "widths": (WIDTHS, _number("0", "20000", "1", 0, "5 50 1000")),
+    "widths-continuous": (WIDTHS, _number("0", "2000.5", "1", None, "4 500")),
+    "prefix": (PREFIX, PrefixDomain(5, "0123456789", 5)),
+    "prefix-cut": (PREFIX, PrefixDomain(12, "0123456789", 9)),
+    "firsts-dates": (FIRSTS, DateDomain("%Y-%m-%d", dt.date(1999, 11, 17), dt.date(2020, 2, 1))),
+    "firsts-ragged": (FIRSTS, _ragged(3_000)),
+    "firsts-flat": (FIRSTS, CategoricalDomain(Hierarchy.flat([str(i) for i in range(1_100)]))),
+    "firsts-balanced": (FIRSTS, CategoricalDomain(balanced([str(i) for i in range(2_500)], 3))),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@given(data=st.data())
+def test_the_kernel_prices_another_thing_than_what_is_published(name: str, data: st.DataObject) -> None:
+    kind, domain = KINDS[name]
+    weight = data.draw(st.sampled_from([1.0, 2.5]))
+    attribute = QuasiIdentifier("x", domain, weight)
+    before = QuasiIdentifier("before", CategoricalDomain(Hierarchy.flat(["u", "v"])))
+    model = cost_model([before, attribute]) if domain.size > 1024 else _small_model(name, weight)
+    assert model.kind[1] == kind
+    # Near to each other as often as anywhere: neighbours under one small node are rare among all pairs.
+    low = data.draw(
+        st.integers(0, attribute.size - 1) | st.sampled_from([0, domain.size - 1, attribute.missing_code])
+    )
+    reach = data.draw(st.sampled_from([0, 3, 30, attribute.size]))
+    high = data.draw(st.integers(low, min(low + reach, attribute.size - 1)))
+    expected = attribute.ncp(*attribute.node(low, high)) * weight
+    assert interval_cost(model, 1, low, high) == pytest.approx(expected, abs=1e-6)
+
+
+_MODELS: dict[tuple[str, float], object] = {}
+
+
+def _small_model(name: str, weight: float):  # noqa: ANN202
+    if (name, weight) not in _MODELS:
+        before = QuasiIdentifier("before", CategoricalDomain(Hierarchy.flat(["u", "v"])))
+        _MODELS[name, weight] = cost_model([before, QuasiIdentifier("x", KINDS[name][1], weight)])
+    return _MODELS[name, weight]
+
+
+def test_the_graph_of_level_costs_differs_from_the_vectors() -> None:
+    """Vectors 1 and 2: the cost of four halved attributes over 1..9, as levels / height."""
+    nine = _number("1", "9", "1")
+    rows = [(1, 1, 1, 1), (1, 1, 1, 2), (4, 5, 1, 1), (1, 3, 5, 7)]
+
+    def cost(a: tuple[int, ...], b: tuple[int, ...]) -> float:
+        return sum(nine.level(min(x, y) - 1, max(x, y) - 1) / nine.height for x, y in zip(a, b, strict=True))
+
+    edges = {f"{i}{j}": cost(rows[i], rows[j]) for i in range(4) for j in range(i + 1, 4)}
+    assert edges == {"01": 0.5, "02": 1.75, "03": 2.75, "12": 2.25, "13": 2.75, "23": 3.75}
+    assert cost((1, 3), (1, 6)) == 1
+    assert cost((1, 1, 1, 1), (4, 5, 1, 2)) == 2.25
+
+
+def test_tables_of_a_thousand_values_take_seconds_to_build() -> None:
+    attributes = [
+        QuasiIdentifier("a", CategoricalDomain(balanced([str(i) for i in range(1_000)]))),
+        QuasiIdentifier("d", DateDomain("%Y-%m-%d", dt.date(2024, 1, 1), dt.date(2026, 9, 1))),
+        QuasiIdentifier("n", _number("0", "1000", "1")),
+    ]
+    cost_model(attributes[:1])  # compiles
+    start = time.perf_counter()
+    model = cost_model(attributes)
+    assert time.perf_counter() - start < 2.0  # 17 s with a Python call for every pair
+    assert model.table.dtype == np.float32

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_anon.privacy.loss import gcp
+
+
+def test_a_large_class_weighs_no_more_than_a_small_one() -> None:
+    ncp = np.array([[0.0, 1.0], [0.5, 1.0]])
+    assert gcp(ncp, np.array([30, 10]), 0) == pytest.approx((0.25 * 30 + 1.0 * 10) / 40)
+
+
+def test_suppressed_records_cost_nothing() -> None:
+    ncp = np.array([[0.0], [0.5]])
+    assert gcp(ncp, np.array([30]), 10) == pytest.approx((0.25 * 30 + 10) / 40)
+    assert gcp(np.empty((2, 0)), np.empty(0, np.int64), 7) == 1.0
+
+
+def test_no_record_at_all_counts_as_no_loss() -> None:
+    assert gcp(np.empty((2, 0)), np.empty(0, np.int64), 0) is None

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_anon.errors import SettingsError
+from stream_anon.runtime.settings import load_settings, parse_settings
+
+MINIMAL = """\
+kafka: {bootstrap_servers: "127.0.0.1:9092", group: g, input: people, output: people.anonymous}
+privacy: {k: 5, individual: name}
+window: {max_records: 1000, max_delay: 30s}
+attributes:
+  name: {role: identifier}
+  sex: {role: quasi-identifier, values: [f, m]}
+"""
+
+
+@pytest.fixture
+def document() -> dict[str, Any]:
+    return {
+        "privacy": {"k": 5, "individual": "name"},
+        "attributes": {"name": {"role": "identifier"}, "sex": {"role": "quasi-identifier", "values": ["f", "m"]}},
+    }
+
+
+def _refused(document: Any, place: str | None = "policy.yaml") -> SettingsError:
+    with pytest.raises(SettingsError) as caught:
+        parse_settings(document, None, place)
+    return caught.value
+
+
+def test_side_topics_or_defaults_go_missing(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(MINIMAL)
+    settings = load_settings(path)
+    assert settings.kafka is not None
+    assert settings.kafka.certificates == "people.anonymous.certificates"
+    assert settings.kafka.dead_letters == "people.anonymous.dead-letters"
+    assert settings.kafka.ledger == "people.anonymous.ledger"
+    assert settings.kafka.delivery == "exactly-once"
+    assert (settings.window.max_delay, settings.window.shortfall) == (30.0, "suppress")
+    assert settings.privacy.max_share == 0.5
+    assert settings.http.host == settings.http.admin_host == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"), [("500ms", 0.5), ("30s", 30), ("2m", 120), ("1.5h", 5400), (7, 7), ("9", 9)]
+)
+def test_durations_are_off_by_their_unit(document: dict[str, Any], given: object, seconds: float) -> None:
+    document["window"] = {"max_delay": given}
+    assert parse_settings(document).window.max_delay == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "allowed"),
+    [
+        pytest.param({"privcy": {}}, "privcy", "kafka, privacy, window, engine, attributes", id="section"),
+        pytest.param({"_env_file": "x"}, "_env_file", "unknown key", id="the library's own argument"),
+        pytest.param({7: "x"}, "7", "unknown key", id="number as a section"),
+        pytest.param({"privacy": {"k": 5, "individual": "n", "kk": 1}}, "privacy.kk", "k, individual", id="key"),
+        pytest.param({"privacy": {"k": 1, "individual": "n"}}, "privacy.k", "greater than or equal to 2", id="k"),
+        pytest.param({"privacy": {"k": 5}}, "privacy.individual", "required", id="no individual"),
+        pytest.param({"privacy": None}, "privacy", "valid", id="empty section"),
+        pytest.param({"privacy": [1]}, "privacy", "valid", id="list as section"),
+        pytest.param({"window": {"max_delay": "soon"}}, "window.max_delay", "500ms, 30s or 2m", id="duration"),
+        pytest.param({"window": {"max_delay": "25h"}}, "window.max_delay", "86400", id="long duration"),
+        pytest.param({"window": {"max_records": 1}}, "window.max_records", "2", id="tiny window"),
+        pytest.param({"window": {"shortfall": "drop"}}, "window.shortfall", "'suppress' or 'hold'", id="choice"),
+        pytest.param({"engine": {"name": "magic"}}, "engine.name", "'mondrian'", id="engine"),
+        pytest.param({"attributes": {}}, "attributes", "at least 1", id="no attributes"),
+        pytest.param({"attributes": {"a": {}}}, "attributes.a.role", "required", id="no role"),
+        pytest.param({"attributes": {"a": {"role": "boss"}}}, "attributes.a.role", "'identifier'", id="role"),
+        pytest.param(
+            {"attributes": {"a": {"role": "sensitive", "secret": 1}}},
+            "attributes.a.secret",
+            "role, type",
+            id="stray",
+        ),
+        pytest.param(
+            {"attributes": {"a": {"role": "quasi-identifier", "numeric": {"min": 1, "mx": 2}}}},
+            "attributes.a.numeric.mx",
+            "min, max, step",
+            id="nested stray",
+        ),
+        pytest.param({"kafka": {"group": "g"}}, "kafka.bootstrap_servers", "required", id="kafka incomplete"),
+        pytest.param(
+            {"kafka": {"bootstrap_servers": "b", "group": "g", "input": "t", "output": "t"}},
+            "kafka",
+            "five topics",
+            id="output is input",
+        ),
+        pytest.param({"http": {"port": 70_000}}, "http.port", "65535", id="port"),
+    ],
+)
+def test_a_wrong_setting_is_taken_or_its_message_hides_the_key(
+    document: dict[str, Any], change: dict[Any, Any], key: str, allowed: str
+) -> None:
+    error = _refused(document | change)
+    assert error.key == key
+    assert allowed in error.message
+    assert str(error).startswith("policy.yaml: ")
+
+
+def test_a_message_shows_the_password(document: dict[str, Any]) -> None:
+    secure = {"protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "username": "u", "password": "hunter2"}
+    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
+    settings = parse_settings(document | {"kafka": kafka | {"security": secure}})
+    assert settings.kafka is not None
+    assert settings.kafka.security.secret() == "hunter2"
+    assert "hunter2" not in repr(settings)
+    for wrong in (secure | {"username": None}, secure | {"password_file": "x"}, secure | {"password": ["hunter2"]}):
+        assert "hunter2" not in str(_refused(document | {"kafka": kafka | {"security": wrong}}))
+
+
+def test_a_secret_file_is_not_read(document: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("hunter2\n")
+    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
+    security = {"protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "username": "u"}
+    settings = parse_settings(
+        document | {"kafka": kafka | {"security": security | {"password_file": str(tmp_path / "password")}}}
+    )
+    assert settings.kafka is not None
+    assert settings.kafka.security.secret() == "hunter2"
+
+
+def test_the_environment_does_not_win_over_the_file(
+    document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document["window"] = {"max_records": 50, "max_delay": 5}
+    monkeypatch.setenv("STREAM_ANON__WINDOW__MAX_RECORDS", "77")
+    monkeypatch.setenv("STREAM_ANON__LOGS__LEVEL", "debug")
+    settings = parse_settings(document)
+    assert (settings.window.max_records, settings.window.max_delay) == (77, 5)
+    assert settings.logs.level == "debug"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "key"),
+    [
+        ("STREAM_ANON__WINDOWS__MAX_RECORDS", "7", "STREAM_ANON__WINDOWS__MAX_RECORDS"),
+        ("STREAM_ANON__ATTRIBUTES__SEX__ROLE", "insensitive", "STREAM_ANON__ATTRIBUTES__SEX__ROLE"),
+        ("stream_anon__attributes__sex__role", "insensitive", "stream_anon__attributes__sex__role"),
+        ("STREAM_ANON__ATTRIBUTES", "{}", "STREAM_ANON__ATTRIBUTES"),
+        ("STREAM_ANON__WINDOW__MAXRECORDS", "7", "window.maxrecords"),
+        ("STREAM_ANON__WINDOW__MAX_RECORDS", "many", "window.max_records"),
+        ("STREAM_ANON__WINDOW", "many", "STREAM_ANON__WINDOW"),
+        ("STREAM_ANON__", "many", "STREAM_ANON__"),
+    ],
+)
+def test_a_misspelt_variable_is_ignored_in_silence(
+    document: dict[str, Any], monkeypatch: pytest.MonkeyPatch, name: str, value: str, key: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    error = _refused(document)
+    assert error.key == key
+    assert "many" not in str(error).replace(name, "")
+
+
+def test_command_line_options_do_not_win_over_the_file(document: dict[str, Any]) -> None:
+    settings = parse_settings(document, {"privacy": {"k": 9}, "window": {"max_records": 60}, "engine": {}})
+    assert (settings.privacy.k, settings.window.max_records) == (9, 60)
+    assert settings.privacy.individual == "name"
+    assert _refused_with(document | {"privacy": [1]}, {"privacy": {"k": 9}}).key == "privacy"
+
+
+def _refused_with(document: Any, overrides: Any) -> SettingsError:
+    with pytest.raises(SettingsError) as caught:
+        parse_settings(document, overrides, "p")
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("a: [1", "not valid YAML in line"),
+        ("- 1\n", "mapping of sections"),
+        ("", "mapping of sections"),
+        (MINIMAL + "  sex: {role: insensitive}\n", "stands twice in line 7"),
+        (MINIMAL.replace("privacy: {k: 5", "privacy: {k: 2, k: 5"), "stands twice in line 2"),
+    ],
+)
+def test_a_file_that_is_no_settings_file_is_taken(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=complaint) as caught:
+        load_settings(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_file_gives_a_traceback(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="no such file"):
+        load_settings(tmp_path / "none.yaml")
