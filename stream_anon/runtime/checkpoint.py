@@ -157,7 +157,7 @@ class Checkpoint:
                 await self._renew()
                 outcome = Outcome.FENCED
             except Exception as error:  # noqa: BLE001 - whatever broke: the outcome is unknown
-                self.tell(TransactionBroken(f"closing.{step}", type(error).__name__))
+                self.tell(TransactionBroken(f"closing.{step}", describe(error)))
                 ending = await self._ending(publication, pauses)
                 if ending is Ending.AT_START and closing.membership == self.current():
                     if broken:

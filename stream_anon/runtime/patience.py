@@ -10,7 +10,7 @@ from stream_anon.errors import BrokerError
 from stream_anon.runtime.events import Away, BrokerAway, BrokerBack, Listener, ReadinessChanged
 
 FIRST_PAUSE = 0.1
-LONGEST_PAUSE = 5.0
+LONGEST_PAUSE = 2.0
 
 
 @dataclass

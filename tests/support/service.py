@@ -213,9 +213,9 @@ class Published:
 
 
 async def read_published(stage: Stage) -> Published:
-    """Read the three output topics to their ends."""
-    output = await stage.kafka.read_to_end(stage.output)
+    """Read the three output topics to their ends, certificates first: what they speak of is then there."""
     certificates = await stage.kafka.read_to_end(f"{stage.output}.certificates")
+    output = await stage.kafka.read_to_end(stage.output)
     dead_letters = await stage.kafka.read_to_end(f"{stage.output}.dead-letters")
     for record in output:
         assert record.key is None
