@@ -17,6 +17,7 @@ from stream_anon.adapters.embedded_broker import EmbeddedBroker
 from stream_anon.cli.demo_report import WIDTH, show_headline, show_outcome
 from stream_anon.errors import InputError
 from stream_anon.microdata.policy import Policy
+from stream_anon.runtime.clinic import visits
 from stream_anon.runtime.demo.events import MOST_EVENTS, csv_events
 from stream_anon.runtime.demo.session import Outcome, Phase, Progress, demo_settings, run_session
 from stream_anon.runtime.policy_file import build_policy
@@ -88,9 +89,7 @@ def example(name: str) -> Path:
 def _events(csv: Path | None, policy: Policy, most: int) -> Sequence[bytes]:
     if csv is not None:
         return csv_events(csv, policy, most)
-    from stream_anon.runtime.clinic import clinic_events
-
-    return clinic_events(most)
+    return list(visits(most))
 
 
 def _console() -> Console:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier
+from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.runtime.demo.pairing import Pair
 from stream_anon.runtime.demo.session import Outcome
 
 WIDTH = 100
 _MOST_ROWS = 14
-_NAME_WIDTH = 16
+_NAME_WIDTH = 17
 _MOST_VIOLATIONS = 10
 
 
@@ -25,11 +24,12 @@ def show_headline(console: Console, source: str, events: int, policy: Policy) ->
     """Say what will happen."""
     who = "records" if policy.individual == EVERY_RECORD else "people"
     console.print()
-    console.print(Text("stream_anon", style="bold"), "makes events about people k-anonymous between two Kafka topics.")
+    headline = "makes events about people k-anonymous on their way between two Kafka topics."
+    console.print(Text("stream_anon", style="bold"), headline)
     console.print(
         Text(
-            f"{events:,} events ({source}) flow in; each leaves within about {policy.window.max_delay:g} s, looking like "
-            f"those of at least {policy.k - 1} other {who}."
+            f"{events:,} events ({source}) flow in. Within about {policy.window.max_delay:g} s each flows out, "
+            f"looking like those of at least {policy.k - 1} other {who}."
         )
     )
     console.print(
@@ -53,7 +53,7 @@ def show_outcome(console: Console, policy: Policy, outcome: Outcome) -> None:
 def _show_flow(console: Console, policy: Policy, outcome: Outcome) -> None:
     tally = outcome.tally
     rows = [
-        ("events in", f"{tally.records_in:,}", f"in {outcome.seconds:.1f} s, compiling and joining the group included"),
+        ("events in", f"{tally.records_in:,}", f"in {outcome.seconds:.1f} s, with compiling and joining the group"),
         ("released", f"{tally.released:,}", f"in {tally.classes:,} classes of {len(tally.windows):,} windows"),
         ("suppressed", f"{tally.suppressed.total():,}", _reasons(tally.suppressed) or "nothing had to be withheld"),
         ("rejected", f"{tally.rejected.total():,}", _reasons(tally.rejected) or "every event fitted the policy"),
@@ -105,32 +105,33 @@ def _show_pairs(console: Console, policy: Policy, shown: Sequence[Pair]) -> None
     width = (console.width - _NAME_WIDTH - 1) // len(shown) - 1
     for pair in shown:
         table.add_column(Text(f"one of {pair.company}", style="bold"), overflow="fold", width=max(width, 8))
-    attributes = _rows(policy)
-    for attribute in attributes:
-        table.add_row(Text(attribute.name), *(_cell(attribute, pair, arrow) for pair in shown))
+    names = _names(policy, shown)
+    for name in names[:_MOST_ROWS]:
+        table.add_row(Text(name), *(_cell(name, pair, arrow) for pair in shown))
     console.print(table)
-    left_out = len(policy.attributes) - len(attributes)
-    more = f" {left_out} more declared fields are not shown." if left_out else ""
-    console.print(Text(f"One of so many records of its window that left with the same generalized values.{more}", style="dim"))
+    left_out = len(names) - _MOST_ROWS
+    company = "`one of n`: n records of its window left with the same generalized values."
+    more = f" {left_out} more fields are not shown." if left_out > 0 else ""
+    console.print(Text(company + more, style="dim"))
     console.print()
 
 
-def _rows(policy: Policy) -> list[Attribute]:
-    """Return the attributes to show: who it is and what is generalized first, the rest as far as there is room."""
-    first = [a for a in policy.attributes if a.name == policy.individual or isinstance(a, QuasiIdentifier)]
-    rest = [a for a in policy.attributes if a not in first]
-    chosen = {a.name for a in islice([*first, *rest], _MOST_ROWS)}
-    return [a for a in policy.attributes if a.name in chosen]
+def _names(policy: Policy, shown: Sequence[Pair]) -> list[str]:
+    """Return the fields to show: who it is, what is undeclared, what is generalized, then what passes."""
+    undeclared = {name: None for pair in shown for name in pair.before if name not in policy.index}
+    identifiers = [a.name for a in policy.attributes if isinstance(a, Identifier)]
+    generalized = [a.name for a in policy.quasi_identifiers]
+    return [*identifiers, *undeclared, *generalized, *(a.name for a in policy.passed)]
 
 
-def _cell(attribute: Attribute, pair: Pair, arrow: str) -> Text:
-    before = pair.before[attribute.name]
-    if isinstance(attribute, Identifier):
-        return Text.assemble(_text(before), f" {arrow} ", ("gone", "italic red"))
-    after = pair.after[attribute.name]
+def _cell(name: str, pair: Pair, arrow: str) -> Text:
+    before = _text(pair.before.get(name))
+    if name not in pair.after:
+        return Text.assemble(before, f" {arrow} ", ("gone", "italic red"))
+    after = _text(pair.after[name])
     if before == after:
-        return Text(_text(before), style="dim")
-    return Text.assemble(_text(before), f" {arrow} ", (_text(after), "bold yellow"))
+        return Text(before, style="dim")
+    return Text.assemble(before, f" {arrow} ", (after, "bold yellow"))
 
 
 def _text(value: object) -> str:
@@ -152,7 +153,7 @@ def _show_verdict(console: Console, outcome: Outcome) -> None:
     console.print(Text("Audit of the output topic", style="bold underline"))
     what = f"{counts.records:,} records of {counts.windows:,} windows in {counts.classes:,} classes"
     if verdict.clean and outcome.sound:
-        console.print(Text("PASSED", style="bold green"), Text(f"{what}, each against its certificate, without engine code"))
+        console.print(Text("PASSED", style="bold green"), Text(f"{what} re-checked against certificates."))
     else:
         console.print(Text("FAILED", style="bold red"), Text(what))
     for violation in verdict.violations[:_MOST_VIOLATIONS]:
@@ -181,7 +182,7 @@ def _show_limits(console: Console) -> None:
     )
     console.print(
         Text(
-            "How to go on: `stream-anon propose --input FILE` drafts a policy for your data, `stream-anon check` says "
-            "what a run would do, `stream-anon run` serves between two topics of your Kafka."
+            "How to go on: `stream-anon propose --input FILE` drafts a policy for your data, `stream-anon check` "
+            "says what a run would do, `stream-anon run` serves between two topics of your Kafka."
         )
     )

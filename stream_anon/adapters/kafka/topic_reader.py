@@ -131,9 +131,7 @@ async def _read(
         return records, False
 
 
-async def _done(
-    consumer: AIOKafkaConsumer, places: list[TopicPartition], ends: dict[TopicPartition, int]
-) -> bool:
+async def _done(consumer: AIOKafkaConsumer, places: list[TopicPartition], ends: dict[TopicPartition, int]) -> bool:
     """Return whether every partition was read to the end that its first fetch told.
 
     Asked for the end, some brokers answer with the start of the last batch; fetches tell the true one.

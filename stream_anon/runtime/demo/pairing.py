@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.json_codec.codec import JsonCodec
-from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier, pass_value
+from stream_anon.microdata.attributes import pass_value
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import find
 from stream_anon.microdata.policy import Policy
@@ -26,10 +26,14 @@ _MOST_CLASSES = 500  # tried per window; each is one pass over the window's colu
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One event before and after, by attribute name.
+    """One event before and after, by dotted names.
 
     Parameters
     ----------
+    before
+        All fields of the event, those that the policy does not declare too.
+    after
+        The published fields.
     company
         Records that were published with the same quasi-identifiers.
     """
@@ -80,7 +84,7 @@ def _pair(
         if len(fitting) == published[fields]:
             before = msgspec.json.decode(events[int(batch.offsets[fitting[0]])])
             return Pair(
-                {a.name: find(before, a.path) for a in policy.attributes},
+                {a.name: find(before, a.path) for a in policy.attributes} | dict(_leaves(before)),
                 {a.name: find(member, a.path) for a in policy.published},
                 len(members),
             )
@@ -112,6 +116,10 @@ def _passed(policy: Policy, record: Mapping[str, object]) -> tuple[object, ...]:
     return tuple(pass_value(a, find(record, a.path)) for a in policy.passed)
 
 
-def changed(attribute: object, before: object, after: object) -> bool:
-    """Return whether a field left in another form than it came."""
-    return isinstance(attribute, QuasiIdentifier | PassThrough) and before != after
+def _leaves(record: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
+    """Yield all fields by their dotted names."""
+    for key, value in record.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value

@@ -131,7 +131,7 @@ async def run_session(
         If the broker fails, or not every event is accounted for in time.
     """
     clock = Clock()
-    unread = open_log(clock.wall, stream=io.StringIO())  # what clients say of a broker that comes and goes is no news
+    unread = open_log(clock.wall, stream=io.StringIO())  # what clients say of a broker that goes is no news
     with quiet_libraries(unread, clock.monotonic):
         return await _Session(settings, policy, events, tell, clock).run()
 
