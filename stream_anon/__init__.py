@@ -11,10 +11,10 @@ The engine is also a library::
         ...
 """
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-__version__ = version("stream-anon")
+from stream_anon.version import __version__
+
 __all__ = ["Anonymizer", "Policy", "__version__"]
 
 if TYPE_CHECKING:

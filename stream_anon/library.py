@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.microdata import policy as _policy
-from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason
+from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder
 from stream_anon.runtime.anonymizing import SOURCE, Anonymization, CertifiedRelease
 from stream_anon.runtime.policy_file import load_policy
@@ -98,19 +99,30 @@ class Anonymizer:
         self._count = 0
         self._every_record = policy.individual == _policy.EVERY_RECORD
 
-    def add(self, records: Iterable[Mapping[str, Any]]) -> Iterator[AnonymousRelease]:
-        """Take records, nested as the policy's paths say; yield the windows they filled.
+    def add(self, records: Iterable[Mapping[str, Any] | bytes]) -> Iterator[AnonymousRelease]:
+        """Take records, nested as the policy's paths say, or their JSON as bytes; yield the windows they filled.
 
         It is a generator: nothing is taken before it is iterated.
         """
         source = iter(records)
         while chunk := list(islice(source, _CHUNK)):
-            builder = BatchBuilder(self._policy, SOURCE)
-            for offset, record in enumerate(chunk, start=self._count):
-                builder.add(self._coder.code_object(record), offset)
-            batch = builder.build(self._count if self._every_record else None)
-            self._count += len(chunk)
-            yield from map(self._opened, self._anonymization.add(batch))
+            for as_bytes, run in groupby(chunk, key=lambda record: isinstance(record, bytes)):
+                stretch = list(run)
+                batch = self._decoded(stretch) if as_bytes else self._coded(stretch)
+                self._count += len(stretch)
+                yield from map(self._opened, self._anonymization.add(batch))
+
+    def _decoded(self, records: Sequence[Any]) -> CodedBatch:
+        batch = self._codec.decode(records, SOURCE, np.arange(self._count, self._count + len(records)))
+        if self._every_record:
+            batch.individuals[:] = batch.offsets
+        return batch
+
+    def _coded(self, records: Sequence[Any]) -> CodedBatch:
+        builder = BatchBuilder(self._policy, SOURCE)
+        for offset, record in enumerate(records, start=self._count):
+            builder.add(self._coder.code_object(record), offset)
+        return builder.build(self._count if self._every_record else None)
 
     def close(self) -> Iterator[AnonymousRelease]:
         """Close the open window; yield nothing if it is empty."""

@@ -16,7 +16,7 @@ from stream_anon.runtime.file_job import FileJob, Report
 from stream_anon.runtime.policy_file import load_policy
 
 
-def anonymize(  # noqa: PLR0913, PLR0917 - the options of the command
+def anonymize(
     policy: Path,
     source: str,
     target: str,

@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from stream_anon import __version__
 from stream_anon.errors import BrokerError, InputError, SettingsError, StreamAnonError
+from stream_anon.version import __version__
 
 app = typer.Typer(
     name="stream-anon",

@@ -101,6 +101,10 @@ class Closer:
         count = int(clusters.max(initial=-1)) + 1
         if not count:
             return clusters, _no_classes(len(self._generalizers))
+        used = np.bincount(clusters[clusters >= 0]) > 0
+        if not used.all():  # numbers without a row: not as agreed, and nothing could be published for them
+            clusters = np.where(clusters >= 0, (np.cumsum(used) - 1)[clusters], SUPPRESSED).astype(np.int32)
+            count = int(used.sum())
         generalized = generalize(self._generalizers, self._policy.quasi_identifiers, rows.codes, clusters, count)
         first, class_of_cluster = alike(generalized.labels)
         if len(first) == count:

@@ -194,6 +194,8 @@ class Engine:
     def _held(self) -> bool:
         if self._policy.window.shortfall is not Shortfall.HOLD or not self._window.admitted:
             return False
+        if not self.room:  # nothing more may come in: waiting on would be waiting for ever
+            return False
         return not self._criteria.in_reach(self._window.individuals, self._window.values)
 
     def _seal(self) -> SealedWindow:

@@ -40,8 +40,9 @@ def number_keys(
     mask = len(table) - 1
     for i in range(len(keys)):
         key = keys[i]
-        # Keys are hashes already where they come from a person; the multiplication spreads running numbers.
-        place = ((key * 0x5851F42D4C957F2D) >> 20) & mask
+        # Keys are hashes where they come from a person; other ones may be alike in all their low bits.
+        mixed = (key ^ (key >> 32)) * 0x5851F42D4C957F2D
+        place = (mixed ^ (mixed >> 32)) & mask
         while table[place] >= 0 and known[table[place]] != key:
             place = (place + 1) & mask
         number = table[place]

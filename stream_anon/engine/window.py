@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,7 @@ class Window:
         self._partitioner = partitioner
         self.timer = timer
         self._chunks: list[Chunk] = []
+        self._latest: dict[int, int] = {}  # where the latest chunk of each source's rows stands
         self.admitted = 0
         self.rejected = 0
         self._start_numbering()
@@ -112,6 +113,9 @@ class Window:
             numbers = self._people.number(batch.individuals[first:stop])
             kept = np.flatnonzero(numbers >= 0)
             over = stop - first - len(kept)
+            if not len(kept) and self._count_over(source, over):
+                first = stop
+                continue
             chosen = slice(first, stop) if not over else kept + first
             payload = batch.payload[first:stop] if not over else [batch.payload[i] for i in (kept + first).tolist()]
             sensitive = batch.sensitive[:, chosen]
@@ -123,6 +127,7 @@ class Window:
                 ).reshape(len(self._values), len(payload)),
             )
             self._partitioner.add(columns)
+            self._latest[source] = len(self._chunks)
             self._chunks.append(
                 Chunk(
                     source, now, columns, batch.individuals[chosen], sensitive, list(payload), Rejects.of([]), over
@@ -131,6 +136,18 @@ class Window:
             self.admitted += len(payload)
             first = stop
         return first
+
+    def _count_over(self, source: int, over: int) -> bool:
+        """Count rows over their limit in a chunk of their source; return False if it has none yet.
+
+        A flood of one individual must not fill the memory with empty chunks.
+        """
+        place = self._latest.get(source)
+        if place is None:
+            return False
+        chunk = self._chunks[place]
+        self._chunks[place] = replace(chunk, over_limit=chunk.over_limit + over)
+        return True
 
     def reject(self, rejects: Rejects, source: int, now: float) -> None:
         """Take dead letters."""
@@ -155,6 +172,7 @@ class Window:
         self._partitioner.keep(np.concatenate(marks))
         self._start_numbering()
         self._chunks = [self._renumbered(chunk) for chunk in kept]
+        self._latest = {chunk.source: place for place, chunk in enumerate(kept)}
         self.admitted = sum(len(chunk.payload) for chunk in self._chunks)
         self.rejected = sum(len(chunk.rejects) for chunk in self._chunks)
         return sum(len(chunk.payload) + len(chunk.rejects) + chunk.over_limit for chunk in gone)

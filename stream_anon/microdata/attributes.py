@@ -205,16 +205,44 @@ class QuasiIdentifier(Attribute):
         """
         if published is None:
             return None if self.missing is Missing.REJECT else (self.missing_code, self.missing_code)
-        if published == ROOT_LABEL:
-            return 0, self.unknown_code
         if isinstance(published, list):
-            if self.publication is not Publication.VALUES:
-                return None
-            bounds = [self.domain.read(self._untyped(item)) for item in published]
-            codes = [b[0] for b in bounds if b is not None and b[0] == b[1]]
-            ordered = len(codes) == len(published) > 1 and all(a < b for a, b in pairwise(codes))
-            return tuple(codes) if ordered else None
-        return self.domain.read(self._untyped(published))
+            return self._read_set(published) if self.publication is Publication.VALUES else None
+        if published == ROOT_LABEL:
+            return (0, self.unknown_code) if self.root_is_possible else None
+        bounds = self._read_one(published)
+        if bounds is not None and bounds[0] != bounds[1] and self.publication is Publication.VALUES:
+            return None
+        return bounds
+
+    @cached_property
+    def root_is_possible(self) -> bool:
+        """Return whether some values are published as "*": a domain's top may have a name of its own."""
+        if self.missing is Missing.LEAF or self.unknown is Unknown.ROOT:
+            return True
+        if self.publication is Publication.VALUES:
+            return self.domain.size > 1
+        return self.domain.publish(0, self.domain.size - 1) == ROOT_LABEL
+
+    def _read_set(self, published: list[object]) -> tuple[int, ...] | None:
+        bounds = [self._read_one(item) for item in published]
+        codes = [b[0] for b in bounds if b is not None and b[0] == b[1]]
+        ordered = len(codes) == len(published) > 1 and all(a < b for a, b in pairwise(codes))
+        return tuple(codes) if ordered and len(codes) < self.domain.size else None
+
+    def _read_one(self, published: object) -> tuple[int, int] | None:
+        if isinstance(published, bool | int | float) and isinstance(self.domain, CategoricalDomain):
+            code = self._code_of_typed.get((type(published), published))
+            return None if code is None else (code, code)
+        bounds = self.domain.read(published)
+        if bounds is None or self.publish(*bounds) != published:
+            return None
+        return bounds
+
+    @cached_property
+    def _code_of_typed(self) -> dict[tuple[object, object], int]:
+        """Return the code of every leaf that is written in a type other than text; `1`, `1.0` and `true` differ."""
+        leaves = [self.publish(code, code) for code in range(self.domain.size)]
+        return {(type(leaf), leaf): code for code, leaf in enumerate(leaves) if not isinstance(leaf, str)}
 
     def _typed(self, published: Published) -> Published:
         """Return an exact category in its declared type; groups stay labels."""
@@ -225,16 +253,6 @@ class QuasiIdentifier(Attribute):
         if self.type is ScalarType.BOOLEAN:
             return published == "true"
         return int(published) if self.type is ScalarType.INTEGER else float(published)
-
-    def _untyped(self, published: object) -> object:
-        if self.type is ScalarType.STRING or not isinstance(self.domain, CategoricalDomain):
-            return published
-        if isinstance(published, bool):
-            return "true" if published else "false"
-        if isinstance(published, int | float):
-            whole = isinstance(published, int) or published.is_integer()
-            return str(int(published)) if whole else str(published)
-        return published
 
 
 def pass_value(attribute: PassThrough, value: object) -> Scalar | None:

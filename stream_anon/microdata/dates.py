@@ -125,9 +125,11 @@ class DateDomain:
 
     def read(self, published: object) -> tuple[int, int] | None:
         if published == ROOT_LABEL:
-            return 0, self.size - 1
+            return (0, self.size - 1) if self.level(0, self.size - 1) == self.height else None
         if not isinstance(published, str) or published not in self._codes:
             return None
         low = self._codes[published]
         level = {4: 3, 7: 1 if "Q" not in published else 2, 10: 0}[len(published)]
-        return low, int(np.searchsorted(self.firsts[level], low, side="right")) - 1
+        high = int(np.searchsorted(self.firsts[level], self.firsts[level, low], side="right")) - 1
+        # A month, quarter or year of which the range holds less is written as what the range holds of it.
+        return (low, high) if self.publish(low, high) == published else None

@@ -63,7 +63,7 @@ class Domain(Protocol):
         ...
 
     def read(self, published: object) -> tuple[int, int] | None:
-        """Return the bounds that `publish` wrote, or None if it could not have written this."""
+        """Return the node whose bounds `publish` wrote, or None if it writes no node this way."""
         ...
 
 
@@ -123,14 +123,14 @@ class CategoricalDomain:
         return self.hierarchy.labels[node]
 
     def read(self, published: object) -> tuple[int, int] | None:
-        if published == ROOT_LABEL:
-            return 0, self.size - 1
         if not isinstance(published, str):
             return None
-        node = self.hierarchy.node_of.get(published)
-        if not node:  # unknown, or the root under its own label: that is written as "*"
+        node = 0 if published == ROOT_LABEL else self.hierarchy.node_of.get(published)
+        if node is None:
             return None
-        return int(self.hierarchy.first[node]), int(self.hierarchy.last[node])
+        low, high = int(self.hierarchy.first[node]), int(self.hierarchy.last[node])
+        # Of several nodes over the same leaves only the deepest is written, and the root only as "*".
+        return (low, high) if self.publish(low, high) == published else None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,6 +15,11 @@ from stream_anon.microdata.hierarchy import ROOT_LABEL
 
 MOST_CELLS = 2**30
 MOST_NUMBER = 10**15  # beyond, neighbouring decimals are one float and would be published alike
+
+
+def _meant(value: float) -> Decimal:
+    """Return the number that was written: the shortest decimal that reads back as this float."""
+    return Decimal(value) if isinstance(value, int) else Decimal(str(value))
 
 
 @dataclass(frozen=True)
@@ -105,20 +109,14 @@ class NumericDomain:
         inside = self.step if self.decimals is None else self.step - self._unit
         return float(inside / (self.maximum - self.minimum))
 
-    @cached_property
-    def _edges(self) -> list[float]:
-        """Return the lower ends of all cells as the floats they are written as."""
-        return [float(self.minimum + i * self.step) for i in range(self.size)]
-
     def code(self, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise Unfit(Reason.WRONG_TYPE)
         if isinstance(value, float) and not math.isfinite(value):  # an integer may be too large to ask
             raise Unfit(Reason.WRONG_TYPE)
-        if not self.minimum <= value <= self.maximum:
+        exact = _meant(value)
+        if not self.minimum <= exact <= self.maximum:
             raise Unfit(Reason.OUT_OF_RANGE)
-        # str() gives the shortest decimal that reads back as this float: the number that was meant.
-        exact = Decimal(value) if isinstance(value, int) else Decimal(str(value))
         if self.decimals is not None and exact % self._unit:
             raise Unfit(Reason.WRONG_TYPE)
         return min(int((exact - self.minimum) // self.step), self.size - 1)
@@ -186,18 +184,23 @@ class NumericDomain:
         return {"min": bottom, "max": top}
 
     def read(self, published: object) -> tuple[int, int] | None:
-        if published == ROOT_LABEL and self.size > 1:
-            return 0, self.size - 1
+        if published == ROOT_LABEL:
+            return (0, self.size - 1) if self.publish(0, self.size - 1) == ROOT_LABEL else None
         if isinstance(published, dict) and list(published) == ["min", "max"]:
             bottom, top = published["min"], published["max"]
         else:
             bottom = top = published
-        if any(isinstance(end, bool) or not isinstance(end, int | float) for end in (bottom, top)):
+        kind = int if self.decimals == 0 else float
+        if type(bottom) is not kind or type(top) is not kind or not -math.inf < bottom <= top < math.inf:
             return None
-        low = bisect_right(self._edges, bottom) - 1
-        high = bisect_right(self._edges, top) - 1
-        if self.decimals is None and high > low and self._edges[high] == top:
-            high -= 1  # a continuous interval ends where the next cell begins
-        if low < 0 or high < low or self.publish(low, high) != published:
+        if _meant(bottom) < self.minimum or _meant(top) > self.maximum:
             return None
-        return low, high
+        first = int((_meant(bottom) - self.minimum) // self.step)
+        last = int((_meant(top) - self.minimum) // self.step)
+        # A float is not always the end it stands for to the last digit, and the top may begin the next cell.
+        for low in range(first - 1, first + 2):
+            for high in range(max(low, last - 1), last + 2):
+                inside = low >= 0 and high < self.size and self.node(low, high) == (low, high)
+                if inside and repr(self.publish(low, high)) == repr(published):  # -0.0 is not written
+                    return low, high
+        return None

@@ -50,7 +50,8 @@ def misplaced_classes(
         if members is not None:
             listed = [(c << 32) | code for c, codes_of in enumerate(members) for code in codes_of]
             packed = (class_of_row.astype(np.int64) << 32) | codes
-            wrong |= ~np.isin(packed, np.array(listed, np.int64))
+            covered = np.array([not codes_of for codes_of in members], np.bool_)[class_of_row]
+            wrong |= ~(covered | np.isin(packed, np.array(listed, np.int64)))
     return np.unique(class_of_row[wrong]).astype(np.int64)
 
 

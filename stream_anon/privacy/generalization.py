@@ -31,7 +31,8 @@ class GeneralizedClasses:
     ncp
         float64[q, c].
     members
-        Per quasi-identifier that publishes sets, the sorted codes of each class; None for the others.
+        Per quasi-identifier that publishes sets, the sorted codes of each class, none for a class whose set covers
+        everything; None for the others.
     """
 
     low: NDArray[np.int32]
@@ -45,7 +46,8 @@ class GeneralizedClasses:
 class Generalizer:
     """Finds nodes, values and NCP of an attribute, and remembers the nodes it met.
 
-    It remembers only nodes of the policy's hierarchies, never which window they came from.
+    It remembers nodes and ranges, never which window they came from, and sets of values for one window only:
+    there are too many of them.
     """
 
     def __init__(self, attribute: QuasiIdentifier) -> None:
@@ -62,7 +64,7 @@ class Generalizer:
 
     def begin_window(self) -> None:
         """Start anew if too much is remembered; only between windows: within one a label names one value."""
-        if len(self.values) > _MOST_REMEMBERED:
+        if len(self.values) > _MOST_REMEMBERED or self._attribute.publication is Publication.VALUES:
             self._forget()
 
     def intervals(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -176,9 +178,8 @@ def generalize(
         values.append([generalizer.values[place] for place in places.tolist()])
         if sets is not None:
             # All that is published as "*" is one value and covers everything.
-            everything = tuple(range(attribute.size))
             pairs = zip(sets, values[j], strict=True)
-            sets = [everything if published == ROOT_LABEL else own for own, published in pairs]
+            sets = [() if published == ROOT_LABEL else own for own, published in pairs]
         members.append(sets)
     return GeneralizedClasses(low, high, values, labels, ncp, members)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stream_anon import __version__
 from stream_anon.adapters.clock import Clock
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
@@ -19,8 +18,8 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.privacy.certificate import CertificateFrame, certificate_digest, certificate_parts
+from stream_anon.version import SOFTWARE
 
-SOFTWARE = f"stream-anon {__version__}"
 PLACE = ("input", 0)  # what certificates and dead letters call the one source
 SOURCE = 0
 

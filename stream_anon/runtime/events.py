@@ -273,7 +273,7 @@ class TransactionBroken:
     step
         Name of the step of `runtime/checkpoint.py`.
     error
-        Name of the error's type, nothing else.
+        The step and kind of the failure in our own words, or the name of its type; no library's message.
     """
 
     step: str

@@ -85,12 +85,12 @@ def _individual(sample: Sample, identifiers: list[str]) -> str:
 
 
 def _people(sample: Sample, identifiers: list[str], individual: str) -> People:
-    """Return who stands in each row, by all identifiers that most records have."""
+    """Return who stands in each row, by all identifiers that most records have; `1` and `"1"` are one person."""
     identities = []
     for name in identifiers:
         column = sample.columns[name]
         if name == individual or len(column.values) >= 0.5 * sample.records:
-            identities.append(dict(zip(column.rows, column.values, strict=True)))
+            identities.append(dict(zip(column.rows, map(label, column.values), strict=True)))
     return People(identities)
 
 
@@ -102,7 +102,7 @@ def _field(name: str, kind: Kind, column: Column, people: People, texts: bool) -
     if kind is Kind.IDENTIFIER:
         return Field(name, {"role": "identifier"})
     found = guess(name, column, people, texts)
-    if kind is Kind.SENSITIVE and not (found is not None and "date" in found.settings):
+    if kind is Kind.SENSITIVE and not (found is not None and found.is_time):
         return _sensitive(name, column, people, texts)
     if found is None:
         return Field(name, {}, (f"too many different values, or too few that {FEWEST} individuals share",))

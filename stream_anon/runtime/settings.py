@@ -35,6 +35,7 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import MOST_CLASS
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
+FAULT_PATTERN = r"^$|^(closing|takeover)\.\d+:(kill|stop|fail)(@\d+)?$"
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -103,6 +104,7 @@ class KafkaSettings(Section):
     max_record_bytes: int = Field(default=1_048_576, ge=64, le=104_857_600)
     session_timeout: Duration = Field(default=10.0, ge=1, le=300)
     transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)
+    fault: str = Field(default="", pattern=FAULT_PATTERN, description="For tests: where to break on purpose.")
     security: Security = Security()
 
     @model_validator(mode="before")
@@ -116,8 +118,10 @@ class KafkaSettings(Section):
         return values
 
     @model_validator(mode="after")
-    def _distinct_topics(self) -> KafkaSettings:
+    def _consistent(self) -> KafkaSettings:
         topics = (self.input, self.output, self.certificates, self.dead_letters, self.ledger)
+        if self.fault and not self.development:
+            raise ValueError("fault is for development: true only")
         if len(set(topics)) < len(topics):
             raise ValueError("input, output, certificates, dead_letters and ledger must be five topics")
         return self

@@ -112,8 +112,9 @@ def release_of(
         closed_at=1.0,
         achieved_k=int(classes.individuals.min()) if len(classes) else None,
         achieved_l={
-            name: min(len({record[name] for record in group}) for _, group in merged.values()) if merged else 0
+            name: min(len({record[name] for record in group}) for _, group in merged.values())
             for name in policy.diversity
+            if merged
         },
         gcp=total / judged if judged else None,
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -47,6 +48,18 @@ def test_close_of_an_empty_window_yields_something_or_close_cannot_be_repeated(t
     (release,) = anonymizer.close()
     assert len(release.records) == 20
     assert list(anonymizer.close()) == []
+
+
+def test_json_bytes_are_taken_for_something_else_than_their_records(tmp_path: Path) -> None:
+    records = people(60)
+    mixed = [json.dumps(r).encode() if i % 3 else r for i, r in enumerate(records)]
+    mixed[4] = b"{broken"
+    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
+    releases = [*anonymizer.add(mixed), *anonymizer.close()]
+    assert sorted(r["illness"] for release in releases for r in release.records) == sorted(
+        r["illness"] for i, r in enumerate(records) if i != 4
+    )
+    assert [(r.number, r.reason) for r in releases[0].rejected] == [(4, "malformed")]
 
 
 def test_certificates_are_not_chained(tmp_path: Path) -> None:

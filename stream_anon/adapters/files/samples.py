@@ -80,8 +80,6 @@ def read_sample(path: Path, most: int = MOST_RECORDS) -> Sample:
         raise InputError(f"{path}: no such file") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not UTF-8 text") from None
-    except csv.Error:
-        raise InputError(f"{path}: is not valid CSV") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     if sample.records == 0:
@@ -90,21 +88,18 @@ def read_sample(path: Path, most: int = MOST_RECORDS) -> Sample:
 
 
 def _read_csv(file: IO[str], path: Path, most: int) -> Sample:
-    delimiter = ";" if ";" in file.readline() else ","
+    first = file.readline()
     file.seek(0)
-    lines = csv.reader(file, delimiter=delimiter, strict=True)
-    header = next(lines, [])
-    names = [name.strip() for name in header]
+    lines = _rows(csv.reader(file, delimiter=";" if first.count(";") > first.count(",") else ","))
+    names = next(lines, None) or []
     columns = [Column() for _ in names]
     records = malformed = 0
     more = False
     for cells in lines:
-        if not cells:
-            continue
         if records == most:
             more = True
             break
-        if len(cells) != len(names) or cells == header:  # files that were joined repeat the header
+        if cells is None or len(cells) != len(names) or cells == names:  # joined files repeat the names
             malformed += 1
             continue
         for column, cell in zip(columns, cells, strict=True):
@@ -113,6 +108,20 @@ def _read_csv(file: IO[str], path: Path, most: int) -> Sample:
         records += 1
     _check_names(names, columns, path)
     return Sample(records, dict(zip(names, columns, strict=True)), malformed, texts=True, more=more)
+
+
+def _rows(reader: Iterator[list[str]]) -> Iterator[list[str] | None]:
+    """Return the rows that are not blank, without the blanks around cells; None for one that is too large."""
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error:  # a quote that is never closed; the next row begins anew
+            yield None
+            continue
+        if row is None:
+            return
+        if row:
+            yield [cell.strip() for cell in row]
 
 
 def _check_names(names: list[str], columns: list[Column], path: Path) -> None:

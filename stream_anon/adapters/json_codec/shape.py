@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -10,9 +11,11 @@ from typing import Any
 import msgspec
 
 from stream_anon.adapters.json_codec.tables import accepted_type
+from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Attribute, Identifier, PassThrough, ScalarType
 from stream_anon.microdata.policy import Policy
 
+_ESCAPED = re.compile(r'["\\\x00-\x1f]')
 _Member = tuple[int, Attribute]
 
 _PASSED: dict[ScalarType, Any] = {
@@ -65,7 +68,18 @@ class RecordShape:
 
 
 def record_shape(policy: Policy) -> RecordShape:
-    """Return the shape of a policy's records. Identifiers that tell no individuals apart are not read."""
+    """Return the shape of a policy's records. Identifiers that tell no individuals apart are not read.
+
+    Raises
+    ------
+    SettingsError
+        For a name that msgspec does not take as a key: it would have to be escaped in JSON.
+    """
+    for attribute in policy.attributes:
+        if _ESCAPED.search(attribute.name):
+            raise SettingsError(
+                f"attributes.{attribute.name}", "must hold no quote, backslash or control character"
+            )
     place: dict[str, str] = {}
     parents: list[Parent] = []
 

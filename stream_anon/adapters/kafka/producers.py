@@ -1,0 +1,112 @@
+"""What both sinks share: building batches, sending them in order, and throwing a producer away."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
+from aiokafka.producer.message_accumulator import BatchBuilder
+
+from stream_anon.adapters.kafka.connection import Connection
+from stream_anon.adapters.kafka.seam import Parcel
+
+# Below a broker's default of 1 MiB a batch; a single larger record gets a batch of its own.
+BATCH_BYTES = 512 * 1024
+# With 100 ms, the default, every transaction would wait for the markers of the one before it.
+RETRY_BACKOFF_MS = 5
+_YIELD_EVERY = 5000
+
+
+def producer_options(connection: Connection) -> dict[str, object]:
+    """Return the keyword arguments of both kinds of producer."""
+    return {
+        **connection.options("sink"),
+        "acks": "all",
+        "retry_backoff_ms": RETRY_BACKOFF_MS,
+        "max_batch_size": BATCH_BYTES,
+        "max_request_size": 128 * 1024 * 1024,
+    }
+
+
+class Shipment:
+    """Parcels on their way: batches per partition in order, partitions side by side."""
+
+    def __init__(self, producer: AIOKafkaProducer) -> None:
+        self._producer = producer
+        self._lanes: list[asyncio.Task[None]] = []
+
+    def send(self, parcels: Sequence[Parcel]) -> None:
+        """Start a lane for each partition. Returns at once."""
+        lanes: dict[tuple[str, int], list[Parcel]] = {}
+        for parcel in parcels:
+            lanes.setdefault((parcel.topic, parcel.partition), []).append(parcel)
+        self._lanes += [asyncio.create_task(self._lane(lane)) for lane in lanes.values()]
+
+    async def settle(self) -> None:
+        """Wait until the broker has taken every batch; raises what the first failing one met."""
+        lanes, self._lanes = self._lanes, []
+        await asyncio.gather(*lanes)
+
+    async def forget(self) -> None:
+        """Stop sending; never raises."""
+        lanes, self._lanes = self._lanes, []
+        for lane in lanes:
+            lane.cancel()
+        await asyncio.gather(*lanes, return_exceptions=True)
+
+    async def _lane(self, parcels: Sequence[Parcel]) -> None:
+        topic, partition = parcels[0].topic, parcels[0].partition
+        futures: list[asyncio.Future[object]] = []
+        try:
+            batch = self._producer.create_batch()
+            appended = 0
+            for parcel in parcels:
+                keys, headers = parcel.keys, list(parcel.headers)
+                for i, value in enumerate(parcel.values):
+                    key = None if keys is None else keys[i]
+                    if not _append(batch, parcel.time, key, value, headers):
+                        futures.append(await self._producer.send_batch(batch, topic, partition=partition))
+                        batch = self._producer.create_batch()
+                        if not _append(batch, parcel.time, key, value, headers):
+                            raise ValueError("an empty batch refused a record")
+                    appended += 1
+                    if appended % _YIELD_EVERY == 0:
+                        await asyncio.sleep(0)
+            if batch.record_count():
+                futures.append(await self._producer.send_batch(batch, topic, partition=partition))
+            # Each one is awaited: a commit succeeds though a batch was refused.
+            await asyncio.gather(*futures)
+        finally:
+            for future in futures:
+                if future.done() and not future.cancelled():
+                    future.exception()
+
+
+def _append(
+    batch: BatchBuilder, time: int, key: bytes | None, value: bytes, headers: list[tuple[str, bytes]]
+) -> bool:
+    return batch.append(timestamp=time, key=key, value=value, headers=headers) is not None
+
+
+async def throw_away(producer: AIOKafkaProducer) -> None:
+    """End a producer in any state, without flushing or aborting; never raises.
+
+    `stop` would wait for batches that no broker will take. The sender's own tasks retry for ever, and each
+    cancellation ends one of them.
+    """
+    producer._closed = True  # noqa: SLF001 - pinned by a test
+    producer._message_accumulator._closed = True  # noqa: SLF001
+    task = producer._sender.sender_task  # noqa: SLF001
+    for _ in range(100):
+        if task is None or task.done():
+            break
+        task.cancel()
+        await asyncio.wait([task], timeout=0.05)
+    if task is not None and task.done() and not task.cancelled():
+        task.exception()
+    with contextlib.suppress(TimeoutError, KafkaError, OSError):
+        async with asyncio.timeout(1.0):
+            await producer.client.close()

@@ -1,0 +1,244 @@
+"""The seam between the worker and Kafka: a source, a sink, a ledger, and the values that pass between them.
+
+A client library with transactions and group fencing of its own fits behind the same protocols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.errors import BrokerError
+
+Place = tuple[str, int]
+"""A topic and a partition."""
+
+
+class DeadClient(BrokerError):  # noqa: N818 - named after what happened
+    """A source must be stopped and started again: one of its client's tasks has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """What the group knows this worker by; it turns away who shows an old one."""
+
+    generation: int
+    member: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """Records of one partition that one poll returned, in order.
+
+    Parameters
+    ----------
+    source
+        The number that the source gave to the partition.
+    first
+        Where the source stood before: no record between `first` and `offsets[0]` can be read.
+    offsets, times
+        int64[n]; times are the broker's, in milliseconds since the epoch.
+    size
+        Bytes of all values.
+    """
+
+    source: int
+    first: int
+    values: Sequence[bytes | None]
+    offsets: NDArray[np.int64]
+    times: NDArray[np.int64]
+    size: int
+
+    @property
+    def end(self) -> int:
+        """Return the offset after the last record."""
+        return int(self.offsets[-1]) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The source stood at an offset whose records are gone."""
+
+    source: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """What a poll brought."""
+
+    chunks: tuple[Chunk, ...] = ()
+    lost: tuple[Lost, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parcel:
+    """Records for one partition of one topic, alike in headers and time.
+
+    Parameters
+    ----------
+    keys
+        One for each value, or None where records have no key.
+    time
+        Milliseconds since the epoch.
+    """
+
+    topic: str
+    partition: int
+    values: Sequence[bytes]
+    time: int
+    headers: tuple[tuple[str, bytes], ...] = ()
+    keys: Sequence[bytes] | None = None
+
+
+class Source(Protocol):
+    """The input topic as a member of a consumer group; partitions have small numbers that never change."""
+
+    @property
+    def marks(self) -> int:
+        """Return how often the group has taken or given partitions; a takeover is due where this has moved."""
+        ...
+
+    def place(self, source: int) -> Place:
+        """Return the topic and partition of a number."""
+        ...
+
+    @property
+    def assigned(self) -> frozenset[int]:
+        """Return the numbers of the partitions the group gave; none while it reassigns."""
+        ...
+
+    @property
+    def settled(self) -> bool:
+        """Return whether the group's last word was what it gave; False while it reassigns."""
+        ...
+
+    async def moved(self, marks: int, within: float) -> None:
+        """Return as soon as `marks` is another number, or after so many seconds."""
+        ...
+
+    def membership(self) -> Membership | None:
+        """Return generation and member id; None outside the group."""
+        ...
+
+    async def start(self) -> None:
+        """Connect and join the group; may be called again after `stop`. Raises BrokerError."""
+        ...
+
+    async def poll(self, wait: float, most: int) -> Polled:
+        """Return what was fetched, waiting at most `wait` seconds for it.
+
+        Raises BrokerError, and DeadClient where only a new start helps.
+        """
+        ...
+
+    def seek(self, source: int, offset: int) -> None:
+        """Take records of a partition from `offset` on."""
+        ...
+
+    def pause(self, sources: Collection[int]) -> None:
+        """Fetch nothing of these partitions."""
+        ...
+
+    def resume(self, sources: Collection[int]) -> None:
+        """Fetch these partitions."""
+        ...
+
+    async def bounds(self, sources: Collection[int], start: str) -> Mapping[int, int]:
+        """Return the first offset (`earliest`) or the end (`latest`) of each partition. Raises BrokerError."""
+        ...
+
+    def lag(self) -> int | None:
+        """Return how many records of the assigned partitions are not yet read; None where not known."""
+        ...
+
+    async def reachable(self) -> bool:
+        """Return whether the group's coordinator answers."""
+        ...
+
+    async def stop(self, within: float) -> None:
+        """Leave the group and disconnect, in at most so many seconds; never raises."""
+        ...
+
+
+class Sink(Protocol):
+    """Where windows go: records and offsets, in one transaction where the broker has transactions.
+
+    The verbs are the numbered steps 4 to 9 of a closing. After any error `discard` follows, then `open`.
+    """
+
+    @property
+    def delivery(self) -> str:
+        """Return `exactly-once` or `at-least-once`."""
+        ...
+
+    async def open(self) -> None:
+        """Connect, and settle what an earlier producer left open. Raises BrokerError."""
+        ...
+
+    async def partitions(self, topic: str) -> int:
+        """Return how many partitions a topic has. Raises BrokerError."""
+        ...
+
+    async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
+        """Return the group's committed offsets; None where there is none. Raises BrokerError.
+
+        Never answers while a transaction that might change them is open.
+        """
+        ...
+
+    async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
+        """Commit offsets outside of any transaction. Raises OwnershipLost, BrokerError."""
+        ...
+
+    async def begin(self) -> None:
+        """Begin a transaction."""
+        ...
+
+    async def send(self, parcels: Sequence[Parcel]) -> None:
+        """Hand over records; equal parcels give equal batches."""
+        ...
+
+    async def settle(self) -> None:
+        """Wait until the broker has taken every batch."""
+        ...
+
+    async def add_offsets(self) -> None:
+        """Make the group's offsets a part of the transaction."""
+        ...
+
+    async def commit_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
+        """Set the group's offsets: the fence. Raises OwnershipLost."""
+        ...
+
+    async def commit(self) -> None:
+        """Commit the transaction."""
+        ...
+
+    async def discard(self) -> None:
+        """Throw the producer away, whatever state it is in; never raises."""
+        ...
+
+
+class Ledger(Protocol):
+    """What was released of each input partition, whatever happens to committed offsets."""
+
+    async def open(self) -> None:
+        """Begin to follow; read what is there. Raises BrokerError."""
+        ...
+
+    async def caught_up(self) -> Mapping[Place, int]:
+        """Return the next offset to release of each partition, all entries sent before the call included."""
+        ...
+
+    def entries(self, offsets: Mapping[Place, int], time: int) -> Parcel | None:
+        """Return the parcel that goes into a window's transaction; None where there is no ledger."""
+        ...
+
+    async def discard(self) -> None:
+        """Stop following and disconnect; never raises."""
+        ...

@@ -1,0 +1,235 @@
+"""What the topics must be like, and making the ledger where it is missing. Findings are values."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import TopicAlreadyExistsError, for_code
+
+from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.errors import BrokerError, TopicError
+
+_WITHIN = 30.0
+_INTERNAL = ("__consumer_offsets", "__transaction_state")
+_TXN_OFFSET_COMMIT = 28
+_NOT_THERE = 3
+_REFUSED = 29
+
+
+class Severity(StrEnum):
+    """What a finding means for a run."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something seen of a topic, or of the brokers where `topic` is empty."""
+
+    topic: str
+    severity: Severity
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The five topics of a service."""
+
+    input: str
+    output: str
+    certificates: str
+    dead_letters: str
+    ledger: str
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A topic as the brokers describe it."""
+
+    name: str
+    partitions: int
+    replicas: int
+    settings: Mapping[str, str]
+
+
+async def examine(
+    connection: Connection,
+    topics: Topics,
+    *,
+    transactions: bool = True,
+    development: bool = False,
+    max_record_bytes: int = 1_048_576,
+) -> list[Finding]:
+    """Return what was found of the brokers and the topics.
+
+    Parameters
+    ----------
+    transactions
+        Whether delivery is exactly-once: then the ledger and the internal topics count too.
+    development
+        Turn missing replicas from errors into warnings.
+
+    Raises
+    ------
+    BrokerError
+        If no broker answers.
+    """
+    admin = await _connected(connection)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            findings = _version(admin) if transactions else []
+            names = [topics.input, topics.output, topics.certificates, topics.dead_letters]
+            names += [topics.ledger, *_INTERNAL] if transactions else []
+            described = await _describe(admin, names)
+    except BrokerError:
+        raise
+    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
+        raise broker_error("describing the topics", error) from None
+    finally:
+        await admin.close()
+    for name in names:
+        findings += _judge(name, described[name], topics, development, max_record_bytes)
+    return findings
+
+
+async def create_ledger(connection: Connection, topics: Topics) -> bool:
+    """Create the ledger where it is missing, with the replicas of the output; return whether it was missing.
+
+    Raises
+    ------
+    TopicError
+        If the output is missing too, or the ledger cannot be created, or is not compacted.
+    BrokerError
+        If no broker answers.
+    """
+    admin = await _connected(connection)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            return await _create_ledger(admin, topics)
+    except BrokerError:
+        raise
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error("creating the ledger", error) from None
+    finally:
+        await admin.close()
+
+
+async def _create_ledger(admin: AIOKafkaAdminClient, topics: Topics) -> bool:
+    found = await _describe(admin, [topics.ledger, topics.output])
+    ledger, output = found[topics.ledger], found[topics.output]
+    if isinstance(ledger, Described):
+        if "compact" not in ledger.settings.get("cleanup.policy", "compact"):
+            raise TopicError(f"{topics.ledger}: cleanup.policy must be compact: entries must not expire")
+        return False
+    if not isinstance(output, Described):
+        raise TopicError(f"{topics.output}: {output}")
+    settings = {"cleanup.policy": "compact", "unclean.leader.election.enable": "false"}
+    if output.replicas >= 3:
+        settings["min.insync.replicas"] = "2"
+    new = NewTopic(topics.ledger, 1, output.replicas, topic_configs=settings)
+    answer = await admin.create_topics([new])
+    code = answer.topic_errors[0][1]
+    if code not in (0, TopicAlreadyExistsError.errno):
+        raise TopicError(f"{topics.ledger}: cannot be created ({for_code(code).__name__})")
+    return True
+
+
+async def _connected(connection: Connection) -> AIOKafkaAdminClient:
+    admin = AIOKafkaAdminClient(**connection.options("admin"))
+    try:
+        await admin.start()
+    except Exception as error:  # noqa: BLE001 - as above
+        await admin.close()
+        raise broker_error("connecting", error) from None
+    return admin
+
+
+def _version(admin: AIOKafkaAdminClient) -> list[Finding]:
+    """Judge the brokers by what they know: since 4.0 TxnOffsetCommit has version 5 (KIP-890)."""
+    connections = admin._client._conns.values()  # noqa: SLF001 - pinned by a test
+    for connection in connections:
+        newest = connection._versions.get(_TXN_OFFSET_COMMIT, (0, -1))[1]  # noqa: SLF001
+        if newest < 0:
+            return [Finding("", Severity.ERROR, "the brokers know no transactions: set delivery: at-least-once")]
+        if newest < 5:
+            text = "the brokers are older than Apache Kafka 4.0: a committed transaction may not be settled yet"
+            return [Finding("", Severity.ERROR, text)]
+    return [Finding("", Severity.OK, "reachable")]
+
+
+async def _describe(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, Described | str]:
+    """Return topics by name, or why one cannot be described."""
+    found: dict[str, Described | str] = dict.fromkeys(names, "does not exist")
+    topics = await admin.describe_topics(list(names))
+    reasons = {_NOT_THERE: "does not exist", _REFUSED: "may not be described by this user"}
+    there = []
+    for topic in topics:
+        if topic["error_code"] == 0:
+            there.append(topic)
+        else:
+            code = topic["error_code"]
+            found[topic["topic"]] = reasons.get(code, f"cannot be described ({for_code(code).__name__})")
+    settings = await _settings(admin, [topic["topic"] for topic in there])
+    for topic in there:
+        replicas = min((len(p["replicas"]) for p in topic["partitions"]), default=0)
+        name = topic["topic"]
+        found[name] = Described(name, len(topic["partitions"]), replicas, settings.get(name, {}))
+    return found
+
+
+async def _settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, dict[str, str]]:
+    if not names:
+        return {}
+    answers: list[Any] = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, n) for n in names])
+    found: dict[str, dict[str, str]] = {}
+    for answer in answers:
+        for code, _, _, name, entries in answer.resources:
+            if code == 0:  # without the right to see them, settings are not judged
+                found[name] = {entry[0]: entry[1] for entry in entries}
+    return found
+
+
+def _judge(
+    name: str, topic: Described | str, topics: Topics, development: bool, max_record_bytes: int
+) -> list[Finding]:
+    if not isinstance(topic, Described):
+        if name in _INTERNAL and topic == "does not exist":
+            return []  # made on first use
+        if name == topics.ledger and topic == "does not exist":
+            return [Finding(name, Severity.OK, "does not exist yet: a run creates it")]
+        return [Finding(name, Severity.ERROR, topic)]
+    findings = [Finding(name, Severity.OK, f"{topic.partitions} partitions, {topic.replicas} replicas")]
+    findings += _judge_safety(topic, Severity.WARNING if development else Severity.ERROR)
+    policy = topic.settings.get("cleanup.policy", "")
+    if name == topics.ledger and policy and "compact" not in policy:
+        findings.append(Finding(name, Severity.ERROR, "cleanup.policy must be compact: entries must not expire"))
+    if name not in (topics.ledger, *_INTERNAL) and "compact" in policy:
+        text = "cleanup.policy must not be compact: records have no key"
+        findings.append(Finding(name, Severity.WARNING if name == topics.input else Severity.ERROR, text))
+    if name == topics.output:
+        largest = int(topic.settings.get("max.message.bytes", "0") or 0)
+        if 0 < largest < max_record_bytes:
+            text = f"max.message.bytes is {largest}, less than kafka.max_record_bytes ({max_record_bytes})"
+            findings.append(Finding(name, Severity.WARNING, text))
+    return findings
+
+
+def _judge_safety(topic: Described, severity: Severity) -> list[Finding]:
+    """Three replicas, two in sync, no unclean election: an acknowledged window must survive a broker."""
+    findings = []
+    if topic.replicas < 3:
+        findings.append(Finding(topic.name, severity, f"has {topic.replicas} replicas, 3 are needed"))
+    in_sync = topic.settings.get("min.insync.replicas")
+    if in_sync is not None and int(in_sync) < 2:
+        findings.append(Finding(topic.name, severity, f"min.insync.replicas is {in_sync}, 2 are needed"))
+    if topic.settings.get("unclean.leader.election.enable") == "true":
+        findings.append(Finding(topic.name, severity, "unclean.leader.election.enable must be false"))
+    return findings

@@ -1,0 +1,167 @@
+"""What an audit found: violations that name windows, classes and attributes, never a person's value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What is wrong. The value is the text a person reads."""
+
+    # One certificate
+    MALFORMED_CERTIFICATE = "is no certificate of this schema"
+    MISSING_PART = "parts of the certificate are missing"
+    PARTS_DISAGREE = "parts of the certificate disagree"
+    BATCH_TWICE = "the batch id is used by more than one certificate, or a part stands twice"
+    WRONG_BATCH = "the header names another batch than the certificate"
+    WRONG_POLICY = "was made under another policy"
+    WRONG_CRITERIA = "asks for other k, max_share or distinct_l than the policy"
+    WRONG_TIMES = "was closed before it was opened"
+    WRONG_IN = "in is not released + suppressed + rejected"
+    WRONG_SUPPRESSED = "suppressed is not the sum of its reasons"
+    WRONG_REJECTED = "rejected is not the sum of its reasons"
+    UNKNOWN_REASON = "gives a reason that does not exist"
+    WRONG_RELEASED = "released is not the sum of the classes' records"
+    TOO_FEW_INDIVIDUALS = "the class has fewer than k individuals"
+    TOO_MANY_INDIVIDUALS = "the class's individuals do not fit its records"
+    WRONG_ACHIEVED_K = "achieved k is not the least number of individuals of a class"
+    WRONG_ACHIEVED_L = "achieved distinct_l is below what is asked or above what the records show"
+    CLASS_TWICE = "two classes are published alike"
+    WRONG_ATTRIBUTES = "the class does not have the policy's quasi-identifiers"
+    ILLEGAL_CLASS_VALUE = "the class has a value that the policy cannot publish"
+    WRONG_NCP = "NCP is not that of the published values"
+    WRONG_GCP = "GCP is not that of the classes"
+    WRONG_RANGE = "an input range ends before it starts, or a partition has two"
+    TOO_MANY_RECORDS = "more records than its input ranges can hold"
+    # All certificates
+    GAP = "an input range starts after the end of the one before"
+    OVERLAP = "an input range starts before the end of the one before"
+    UNKNOWN_PREVIOUS = "the certificate before it is not among these"
+    PREVIOUS_TWICE = "two certificates follow the same one"
+    # Records
+    NO_BATCH = "records name no batch"
+    METADATA = "records have a key, other headers, or not their window's one time in whole seconds"
+    MALFORMED_RECORD = "records are no JSON objects, or have a key twice"
+    UNDECLARED_FIELD = "records have an undeclared field"
+    IDENTIFYING_FIELD = "records have an identifying field"
+    MISSING_FIELD = "records lack a published field"
+    WRONG_TYPE = "a field that passes is not of its declared type"
+    ILLEGAL_VALUE = "records have a value that the policy cannot publish"
+    UNCERTIFIED_CLASS = "records are of no class of the certificate"
+    WRONG_CLASS_SIZE = "the class has another number of records than certified"
+    TOO_FEW_RECORDS = "a class has fewer than k records"
+    TOO_FEW_VALUES = "a class shows fewer than distinct_l values"
+    NO_CERTIFICATE = "records have no certificate"
+    NO_RECORDS = "certified records are missing"
+    EXTRA_RECORDS = "more records than certified"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing that is wrong.
+
+    Parameters
+    ----------
+    kind
+        What is wrong.
+    batch
+        The window; None where it is not known.
+    number
+        The class's number in the certificate, from 0; None where no class is at fault or it is not certified.
+    attribute
+        Name of a declared attribute, or topic and partition of an input range.
+    count
+        How often: records, classes or parts.
+    """
+
+    kind: Kind
+    batch: str | None = None
+    number: int | None = None
+    attribute: str | None = None
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much was looked at."""
+
+    windows: int = 0
+    parts: int = 0
+    partitions: int = 0
+    classes: int = 0
+    records: int = 0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of an audit.
+
+    Parameters
+    ----------
+    violations
+        What is wrong, the first `MOST_VIOLATIONS` of them.
+    more
+        Number of further violations.
+    counts
+        How much was looked at.
+    checked, trusted
+        What was checked, and what had to be taken on trust, for a person to read.
+    """
+
+    violations: tuple[Violation, ...]
+    more: int
+    counts: Counts
+    checked: tuple[str, ...]
+    trusted: tuple[str, ...]
+
+    @property
+    def clean(self) -> bool:
+        """Return whether nothing is wrong."""
+        return not self.violations and not self.more
+
+
+MOST_VIOLATIONS = 1_000
+
+CHECKED = (
+    "every class: records of one window with one published tuple, at least k, certified with the same count",
+    "every value: one that the policy's hierarchies, ranges and sets can publish",
+    "every record: all published fields, no undeclared or identifying one, passing fields of their type",
+    "every window: distinct_l counted again, NCP and GCP computed again from what is published",
+    "every certificate: all parts, sums, policy, criteria, least individuals",
+    "all certificates: input ranges join without gap or overlap, each follows a known one, batch ids are unique",
+)
+TRUSTED = (
+    "the number of individuals in each class, and that nobody has more than max_share of it",
+    "that the values are true generalizations of what came in",
+    "the numbers of suppressed and rejected records, and that those were published nowhere else",
+    "that nothing was released before the first offset or after the last one certified",
+)
+
+
+class Findings:
+    """Collects violations; equal ones are counted, not repeated."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[Kind, str | None, int | None, str | None], int] = {}
+        self._more = 0
+
+    def add(
+        self,
+        kind: Kind,
+        batch: str | None = None,
+        number: int | None = None,
+        attribute: str | None = None,
+        count: int = 1,
+    ) -> None:
+        """Note a violation."""
+        key = (kind, batch, number, attribute)
+        if key not in self._counts and len(self._counts) >= MOST_VIOLATIONS:
+            self._more += 1
+            return
+        self._counts[key] = self._counts.get(key, 0) + count
+
+    def verdict(self, counts: Counts) -> Verdict:
+        """Return all that was found."""
+        violations = tuple(Violation(*key, count) for key, count in self._counts.items())
+        return Verdict(violations, self._more, counts, CHECKED, TRUSTED)

@@ -1,0 +1,118 @@
+"""Compare the records of one window with its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from stream_anon.audit.records import RecordReader, ValueBook
+from stream_anon.audit.verdict import Findings, Kind
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.policy import Policy
+from stream_anon.privacy.certificate import Certificate, CertifiedClass
+
+
+@dataclass(slots=True)
+class _Group:
+    """The records seen so far with one published tuple."""
+
+    records: int = 0
+    shown: list[set[Any]] = field(default_factory=list)  # values of each sensitive attribute with a criterion
+
+
+class WindowRecords:
+    """What was seen of one window's records: a counter for each published tuple, no record."""
+
+    def __init__(self, timestamp: int | None = None) -> None:
+        self.records = 0
+        self.timestamp = timestamp
+        self.groups: dict[bytes, _Group] = {}
+
+
+class WindowAudit:
+    """Checks records one by one, and a window's counters against its certificate.
+
+    Parameters
+    ----------
+    policy
+        What may be published, and how.
+    findings
+        Where violations are noted.
+    """
+
+    def __init__(self, policy: Policy, findings: Findings) -> None:
+        self._policy = policy
+        self._findings = findings
+        self._reader = RecordReader(policy)
+        self._attributes = policy.quasi_identifiers
+        self.values = ValueBook(policy)
+
+    def add(self, window: WindowRecords, batch: str | None, record: Mapping[str, Any] | None) -> None:
+        """Count a released record and note what is wrong with it alone; None for one that is no object."""
+        window.records += 1
+        if record is None:
+            self._findings.add(Kind.MALFORMED_RECORD, batch)
+            return
+        read, problems = self._reader.read(record)
+        for kind, name in problems:
+            self._findings.add(kind, batch, attribute=name)
+        group = window.groups.get(read.key)
+        if group is None:
+            group = window.groups[read.key] = _Group(shown=[set() for _ in read.sensitive])
+            for place, value in enumerate(read.quasi):
+                if self.values.ncp(place, value) is None:
+                    self._findings.add(Kind.ILLEGAL_VALUE, batch, attribute=self._attributes[place].name)
+        group.records += 1
+        for shown, value in zip(group.shown, read.sensitive, strict=True):
+            shown.add(value)
+
+    def compare(self, window: WindowRecords, certificate: Certificate) -> None:
+        """Note where the counted records differ from the certified classes."""
+        batch = certificate.batch
+        certified = {
+            published_tuple(one, self._attributes): number for number, one in enumerate(certificate.classes)
+        }
+        for key, group in window.groups.items():
+            number = certified.get(key)
+            if number is None:
+                self._findings.add(Kind.UNCERTIFIED_CLASS, batch, count=group.records)
+            elif certificate.classes[number].records != group.records:
+                self._findings.add(Kind.WRONG_CLASS_SIZE, batch, number, count=group.records)
+            self._count(batch, number, group)
+        for key, number in certified.items():
+            if key not in window.groups and certificate.classes[number].records:
+                self._findings.add(Kind.WRONG_CLASS_SIZE, batch, number, count=0)
+        self._compare_values(window, certificate)
+        if window.records < certificate.released:
+            self._findings.add(Kind.NO_RECORDS, batch, count=certificate.released - window.records)
+        if window.records > certificate.released:
+            self._findings.add(Kind.EXTRA_RECORDS, batch, count=window.records - certificate.released)
+
+    def count_alone(self, window: WindowRecords, batch: str | None) -> None:
+        """Note what is wrong with the classes of a window that has no certificate."""
+        for group in window.groups.values():
+            self._count(batch, None, group)
+
+    def _count(self, batch: str | None, number: int | None, group: _Group) -> None:
+        if group.records < self._policy.k:
+            self._findings.add(Kind.TOO_FEW_RECORDS, batch, number)
+        for attribute, shown in zip(self._policy.diverse, group.shown, strict=True):
+            if len(shown) < self._policy.diversity[attribute.name].distinct_l:
+                self._findings.add(Kind.TOO_FEW_VALUES, batch, number, attribute.name)
+
+    def _compare_values(self, window: WindowRecords, certificate: Certificate) -> None:
+        """Achieved distinct_l must lie between what is asked and what the records show."""
+        achieved = certificate.achieved.distinct_l
+        for place, attribute in enumerate(self._policy.diverse if certificate.classes else ()):
+            asked = self._policy.diversity[attribute.name].distinct_l
+            shown = [len(group.shown[place]) for group in window.groups.values()]
+            if not asked <= achieved.get(attribute.name, 0) <= min(shown, default=0):
+                self._findings.add(Kind.WRONG_ACHIEVED_L, certificate.batch, attribute=attribute.name)
+
+
+def published_tuple(one: CertifiedClass, attributes: tuple[QuasiIdentifier, ...]) -> bytes:
+    """Return a certified class's published tuple as JSON."""
+    return msgspec.json.encode([one.values.get(attribute.name) for attribute in attributes])

@@ -1,0 +1,226 @@
+"""Close a window: ten numbered steps, and what happens where they break.
+
+::
+
+    1 partition  2 gate  3 encode │ 4 begin  5 send  6 settle  7 add offsets  8 fence  9 commit │ 10 forget
+    ───── no one has seen it ─────┤ ─────────────── a transaction that may break ───────────────┤ ── done ──
+
+A break between 4 and 9 leaves the outcome unknown. The producer is thrown away, and a new one with the same
+transactional id settles what was open; then the stable offsets decide: at the window's start, the same bytes go
+out again; at its end, the window had been committed; anything else, takeover.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+
+from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.kafka.seam import Ledger, Membership, Place, Sink
+from stream_anon.engine.window import SealedWindow
+from stream_anon.errors import BrokerError, OwnershipLost
+from stream_anon.microdata.release import Release
+from stream_anon.runtime.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
+from stream_anon.runtime.faults import At
+from stream_anon.runtime.patience import Pauses, Reachability, describe
+from stream_anon.runtime.publication import Publication, Targets, Writer
+
+
+class Closer(Protocol):
+    """Turns a sealed window into a release: partition, generalization and gate; see `engine.closing.Closer`."""
+
+    def release(self, window: SealedWindow, shuffle: np.random.Generator) -> Release:
+        """Return what becomes of a window."""
+        ...
+
+
+class Ending(Enum):
+    """What the stable offsets say of a broken transaction."""
+
+    AT_START = "nothing became visible"
+    AT_END = "all became visible"
+    ELSEWHERE = "somebody else went on"
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """A window on its way out.
+
+    Parameters
+    ----------
+    membership
+        Of the takeover that opened the window's partitions: the fence. Whoever holds an older one than the group
+        knows is turned away, so that no record goes out twice.
+    places
+        Topic and partition by source number.
+    """
+
+    window: SealedWindow
+    membership: Membership
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closed:
+    """How a closing ended; `publication` is visible if the outcome says so."""
+
+    outcome: Outcome
+    release: Release
+    publication: Publication
+    durations: Durations
+
+    @property
+    def published(self) -> bool:
+        """Return whether the window is out."""
+        return self.outcome in (Outcome.COMMITTED, Outcome.REPEATED, Outcome.FOUND_COMMITTED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """Closes windows, one at a time.
+
+    Parameters
+    ----------
+    current
+        Returns the group's present membership: a window of an older one need not be sent again.
+    """
+
+    closer: Closer
+    writer: Writer
+    sink: Sink
+    ledger: Ledger
+    clock: Clock
+    tell: Listener
+    at: At
+    reachability: Reachability
+    current: Callable[[], Membership | None]
+
+    async def close(  # noqa: PLR0915 - the steps stand in one function
+        self, closing: Closing, targets: Targets, stop: asyncio.Event
+    ) -> Closed:
+        """Publish a window exactly once, or not at all.
+
+        Parameters
+        ----------
+        stop
+            Ends pauses early; whoever sets it cancels this where it takes too long.
+        """
+        shuffle = np.random.default_rng(secrets.randbits(256))
+        pauses, broken, commit = Pauses(stop), False, 0.0
+        begun = self.clock.monotonic()
+        # 1. Partition, in a thread without the interpreter's lock, while the next window fills.
+        # 2. The gate recounts every class; what fails is suppressed.
+        await self.at("closing.1")
+        release = await asyncio.to_thread(self.closer.release, closing.window, shuffle)
+        released = self.clock.monotonic()
+        # 3. Encode, once: every attempt sends these bytes.
+        await self.at("closing.3")
+        opened, closed = self._wall_of(release.opened_at), self.clock.wall()
+        publication = await asyncio.to_thread(self.writer.write, release, targets, closing.places, opened, closed)
+        encoded = self.clock.monotonic()
+        while True:
+            step = 4
+            try:
+                # 4. Begin.
+                await self.at("closing.4")
+                await self.sink.begin()
+                # 5. Send released records, certificate, dead letters and ledger entries.
+                step = 5
+                await self.at("closing.5")
+                await self.sink.send(publication.parcels)
+                # 6. Await every batch: a commit succeeds though a batch was refused.
+                step = 6
+                await self.at("closing.6")
+                await self.sink.settle()
+                # 7. Add the group's offsets to the transaction.
+                step = 7
+                await self.at("closing.7")
+                commit = self.clock.monotonic()
+                await self.sink.add_offsets()
+                # 8. Commit them as the member that took the records: the fence.
+                step = 8
+                await self.at("closing.8")
+                await self.sink.commit_offsets(publication.ends, closing.membership)
+                # 9. Commit.
+                step = 9
+                await self.at("closing.9")
+                await self.sink.commit()
+                outcome = Outcome.REPEATED if broken else Outcome.COMMITTED
+            except OwnershipLost:
+                # Nothing is visible; a new producer aborts what was sent, or it would hold up readers.
+                await self._renew()
+                outcome = Outcome.FENCED
+            except Exception as error:  # noqa: BLE001 - whatever broke: the outcome is unknown
+                self.tell(TransactionBroken(f"closing.{step}", describe(error)))
+                ending = await self._ending(publication, pauses)
+                if ending is Ending.AT_START and closing.membership == self.current():
+                    if broken:
+                        self.reachability.away(Away.PUBLISHING, describe(error))
+                    broken = True
+                    await pauses.pause()
+                    continue
+                outcome = _OUTCOMES[ending]
+            self.reachability.back(Away.PUBLISHING)
+            break
+        # 10. Forget the window: who asked for it lets go of it.
+        await self.at("closing.10")
+        if outcome in (Outcome.COMMITTED, Outcome.REPEATED, Outcome.FOUND_COMMITTED):
+            self.writer.previous = publication.digest
+        self.tell(TransactionEnded(outcome))
+        now = self.clock.monotonic()
+        durations = Durations(released - begun, encoded - released, now - encoded, max(now - commit, 0.0))
+        return Closed(outcome, release, publication, durations)
+
+    def _wall_of(self, monotonic: float) -> float:
+        return self.clock.wall() - (self.clock.monotonic() - monotonic)
+
+    async def _renew(self) -> None:
+        await self.sink.discard()
+        try:
+            await self.sink.open()
+        except BrokerError as error:  # the takeover that follows tries again
+            self.reachability.away(Away.PUBLISHING, describe(error))
+
+    async def _ending(self, publication: Publication, pauses: Pauses) -> Ending:
+        """Throw the producer away and ask how its transaction ended, until there is an answer."""
+        while True:
+            await self.sink.discard()
+            try:
+                await self.sink.open()
+                stable = await self.sink.stable_offsets(publication.ends.keys())
+                if None in stable.values():
+                    # Somebody deleted the offsets, or there were none before: the ledger was part of it too.
+                    await self.ledger.open()
+                    entries = await self.ledger.caught_up()
+                    stable = {p: entries.get(p) if offset is None else offset for p, offset in stable.items()}
+                return how_it_ended(publication.starts, publication.ends, stable)
+            except BrokerError as error:
+                self.reachability.away(Away.PUBLISHING, describe(error))
+            await pauses.pause()
+
+
+_OUTCOMES = {
+    Ending.AT_START: Outcome.FENCED,  # and the group has moved on: it is not sent again
+    Ending.AT_END: Outcome.FOUND_COMMITTED,
+    Ending.ELSEWHERE: Outcome.LOST,
+}
+
+
+def how_it_ended(
+    starts: Mapping[Place, int], ends: Mapping[Place, int], stable: Mapping[Place, int | None]
+) -> Ending:
+    """Return how a transaction ended whose window covers `starts` to `ends`.
+
+    No offset at all means that nothing was ever committed: the start.
+    """
+    if all(stable[place] == end for place, end in ends.items()):
+        return Ending.AT_END
+    if all(stable[place] in (None, start) for place, start in starts.items()):
+        return Ending.AT_START
+    return Ending.ELSEWHERE

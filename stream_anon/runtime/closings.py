@@ -1,0 +1,138 @@
+"""Windows on their way out: one is being closed, and at most the next one waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.kafka.seam import Membership
+from stream_anon.microdata.batch import Reason, Rejects
+from stream_anon.runtime.checkpoint import Checkpoint, Closed, Closing
+from stream_anon.runtime.events import Listener, Outcome, WindowAbandoned, WindowPublished
+from stream_anon.runtime.publication import Targets
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Leaving:
+    closing: Closing
+    times: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Unpublished:
+    """A window that did not get out, and the membership it was sent under."""
+
+    outcome: Outcome
+    membership: Membership
+
+
+class Closings:
+    """Close windows one after another, in the order in which they were sealed.
+
+    Parameters
+    ----------
+    stop
+        Ends a closing's pauses early.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, clock: Clock, tell: Listener, stop: asyncio.Event) -> None:
+        self._checkpoint = checkpoint
+        self._clock = clock
+        self._tell = tell
+        self._stop = stop
+        self._waiting: deque[_Leaving] = deque()
+        self._running: _Leaving | None = None
+        self._task: asyncio.Task[Closed] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Return whether a window is being closed."""
+        return self._task is not None
+
+    @property
+    def full(self) -> bool:
+        """Return whether a sealed window waits: no further record may be taken."""
+        return bool(self._waiting)
+
+    def put(self, closing: Closing, times: NDArray[np.float64]) -> None:
+        """Let a sealed window follow; `times` are the broker's, of its records."""
+        self._waiting.append(_Leaving(closing, times))
+
+    def start_next(self, targets: Targets) -> None:
+        """Begin to close the next window, if none is being closed."""
+        if self._task is None and self._waiting:
+            self._running = self._waiting.popleft()
+            self._task = asyncio.create_task(self._checkpoint.close(self._running.closing, targets, self._stop))
+
+    async def wait(self, within: float) -> None:
+        """Return when the closing has ended, or after so many seconds."""
+        if self._task is not None:
+            await asyncio.wait([self._task], timeout=within)
+        else:
+            await asyncio.sleep(within)
+
+    def collect(self) -> Unpublished | None:
+        """Tell of a closing that has ended; return it if its window did not get out."""
+        if self._task is None or not self._task.done():
+            return None
+        task, leaving = self._task, self._running
+        self._task = self._running = None
+        closed = task.result()
+        assert leaving is not None  # noqa: S101 - set together with the task
+        if closed.published:
+            self._tell(self._published(closed, leaving.times))
+            return None
+        reason = "fenced" if closed.outcome is Outcome.FENCED else "lost"
+        self._tell(WindowAbandoned(closed.release.records_in, reason))
+        return Unpublished(closed.outcome, leaving.closing.membership)
+
+    def abandon(self, reason: str) -> None:
+        """Drop the windows that wait."""
+        while self._waiting:
+            window = self._waiting.popleft().closing.window
+            self._tell(WindowAbandoned(window.records + len(window.rejects) + window.over_limit, reason))
+
+    async def cancel(self, reason: str) -> None:
+        """Drop all windows, the one that is being closed too; its outcome is for the next owner to read."""
+        self.abandon(reason)
+        task, self._task = self._task, None
+        if task is None or self._running is None:
+            return
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        self._tell(WindowAbandoned(self._running.closing.window.records, reason))
+        self._running = None
+
+    def _published(self, closed: Closed, times: NDArray[np.float64]) -> WindowPublished:
+        release, publication = closed.release, closed.publication
+        return WindowPublished(
+            batch=publication.batch,
+            ranges=tuple((*place, start, publication.ends[place]) for place, start in publication.starts.items()),
+            records_in=release.records_in,
+            released=release.released,
+            suppressed={reason.value: count for reason, count in release.suppressed.items()},
+            rejected=_by_reason(release.rejects),
+            class_sizes=release.classes.records,
+            achieved_k=release.achieved_k,
+            achieved_l=release.achieved_l,
+            gcp=release.gcp,
+            gate_violations=release.gate_violations,
+            arrivals=release.arrivals,
+            broker_times=times,
+            opened_at=release.opened_at,
+            closed_at=release.closed_at,
+            at=self._clock.monotonic(),
+            wall=self._clock.wall(),
+            durations=closed.durations,
+            outcome=closed.outcome,
+        )
+
+
+def _by_reason(rejects: Rejects) -> dict[str, int]:
+    counts = np.bincount(rejects.reasons, minlength=len(Reason)).tolist()
+    return {reason.label: counts[reason] for reason in Reason if counts[reason]}

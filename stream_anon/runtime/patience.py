@@ -1,0 +1,97 @@
+"""Wait for a broker: growing pauses, and one word when it goes and one when it is back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stream_anon.errors import BrokerError
+from stream_anon.runtime.events import Away, BrokerAway, BrokerBack, Listener, ReadinessChanged
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 2.0
+
+
+@dataclass
+class _Absence:
+    since: float
+    attempts: int = 0
+
+
+class Reachability:
+    """Says once that the broker is away and once that it is back, for each thing that was tried.
+
+    Parameters
+    ----------
+    monotonic
+        Returns seconds.
+    tell
+        Hears of it, and of readiness: ready is who has joined and misses nothing.
+    """
+
+    def __init__(self, monotonic: Callable[[], float], tell: Listener) -> None:
+        self._monotonic = monotonic
+        self._tell = tell
+        self._absences: dict[Away, _Absence] = {}
+        self._joined = False
+        self._ready = False
+
+    def joined(self) -> None:
+        """Take note that the first takeover is done."""
+        self._joined = True
+        self._judge("")
+
+    def away(self, doing: Away, error: str) -> None:
+        """Take note that something could not be done."""
+        absence = self._absences.get(doing)
+        if absence is None:
+            absence = self._absences[doing] = _Absence(self._monotonic())
+            self._tell(BrokerAway(doing, error))
+        absence.attempts += 1
+        self._judge(f"broker away while {doing.value}")
+
+    def back(self, doing: Away) -> None:
+        """Take note that it could be done."""
+        absence = self._absences.pop(doing, None)
+        if absence is not None:
+            self._tell(BrokerBack(doing, self._monotonic() - absence.since, absence.attempts))
+        self._judge("starting")
+
+    def _judge(self, reason: str) -> None:
+        ready = self._joined and not self._absences
+        if ready != self._ready:
+            self._ready = ready
+            self._tell(ReadinessChanged(ready, "" if ready else reason))
+
+
+class Pauses:
+    """Pauses that double, ended early by `stop`.
+
+    Parameters
+    ----------
+    stop
+        The worker's wish to leave.
+    """
+
+    def __init__(self, stop: asyncio.Event) -> None:
+        self._stop = stop
+        self._next = FIRST_PAUSE
+
+    async def pause(self) -> None:
+        """Wait, longer every time."""
+        seconds, self._next = self._next, min(2 * self._next, LONGEST_PAUSE)
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stop.wait()
+        except TimeoutError:
+            return
+
+    def relax(self) -> None:
+        """Begin with short pauses again."""
+        self._next = FIRST_PAUSE
+
+
+def describe(error: Exception) -> str:
+    """Return what may be said of an error: our own words, of any other its type."""
+    return str(error) if isinstance(error, BrokerError) else type(error).__name__

@@ -1,0 +1,140 @@
+"""What a window becomes: the very bytes that are sent, however often."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stream_anon.adapters.json_codec.codec import JsonCodec
+from stream_anon.adapters.json_codec.dead_letters import encode_dead_letters
+from stream_anon.adapters.kafka.seam import Ledger, Parcel, Place
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import Release
+from stream_anon.privacy.certificate import CertificateFrame, Delivery, certificate_digest, certificate_parts
+from stream_anon.version import SOFTWARE
+
+CHUNK = 500
+"""Released records that go to one partition of the output together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The topics a window goes to, with their numbers of partitions."""
+
+    output: str
+    certificates: str
+    dead_letters: str
+    partitions: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Publication:
+    """A closed window, ready to be sent.
+
+    Parameters
+    ----------
+    starts, ends
+        The stretch of each partition: committed offsets lie at its start before and at its end after.
+    digest
+        Of its certificate; the next certificate names it.
+    """
+
+    batch: str
+    parcels: tuple[Parcel, ...]
+    starts: Mapping[Place, int]
+    ends: Mapping[Place, int]
+    digest: str
+
+
+class Writer:
+    """Turns releases into publications.
+
+    Parameters
+    ----------
+    delivery
+        As certificates name it.
+
+    Notes
+    -----
+    Batch ids and output partitions draw from the operating system's entropy: nobody who knows the seed of the
+    classes may learn the order of arrival.
+    """
+
+    def __init__(self, policy: Policy, codec: JsonCodec, ledger: Ledger, delivery: Delivery) -> None:
+        self._policy = policy
+        self._codec = codec
+        self._ledger = ledger
+        self._delivery: Delivery = delivery
+        self.previous: str | None = None
+
+    def write(
+        self, release: Release, targets: Targets, places: Sequence[Place], opened: float, closed: float
+    ) -> Publication:
+        """Return the bytes of a window.
+
+        Parameters
+        ----------
+        places
+            Topic and partition by source number.
+        opened, closed
+            Seconds since the epoch; `closed`, cut to seconds, is the time of all its records.
+        """
+        batch = secrets.token_hex(16)
+        time = int(closed) * 1000
+        starts = {places[part.source]: part.start for part in release.ranges}
+        ends = {places[part.source]: part.end for part in release.ranges}
+        frame = CertificateFrame(
+            batch=batch,
+            opened=_iso(opened),
+            closed=_iso(closed),
+            inputs=tuple((*place, starts[place], ends[place]) for place in starts),
+            delivery=self._delivery,
+            software=SOFTWARE,
+            previous=self.previous,
+        )
+        certificate = certificate_parts(release, self._policy, frame)
+        parcels = self._records(release, targets, batch, time)
+        parcels += self._certificate(certificate, targets, batch, time)
+        parcels += self._dead_letters(release, targets, places, time)
+        entries = self._ledger.entries(ends, time)
+        if entries is not None:
+            parcels.append(entries)
+        return Publication(batch, tuple(parcels), starts, ends, certificate_digest(certificate))
+
+    def _records(self, release: Release, targets: Targets, batch: str, time: int) -> list[Parcel]:
+        values = self._codec.encode(release)
+        header = (("batch", batch.encode()),)
+        draws = np.random.default_rng(secrets.randbits(256))
+        chosen = draws.integers(0, targets.partitions[targets.output], len(values) // CHUNK + 1).tolist()
+        return [
+            Parcel(targets.output, chosen[i // CHUNK], values[i : i + CHUNK], time, header)
+            for i in range(0, len(values), CHUNK)
+        ]
+
+    def _certificate(self, parts: Sequence[bytes], targets: Targets, batch: str, time: int) -> list[Parcel]:
+        partition = secrets.randbelow(targets.partitions[targets.certificates])
+        return [
+            Parcel(
+                targets.certificates,
+                partition,
+                [part],
+                time,
+                (("batch", batch.encode()), ("part", str(number).encode())),
+            )
+            for number, part in enumerate(parts, 1)
+        ]
+
+    def _dead_letters(self, release: Release, targets: Targets, places: Sequence[Place], time: int) -> list[Parcel]:
+        if not len(release.rejects):
+            return []
+        values = encode_dead_letters(release.rejects, places, self._policy)
+        partition = secrets.randbelow(targets.partitions[targets.dead_letters])
+        return [Parcel(targets.dead_letters, partition, values, time)]
+
+
+def _iso(wall: float) -> str:
+    return dt.datetime.fromtimestamp(int(wall), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,258 @@
+"""Take over the partitions that the group gave: seven numbered steps.
+
+A window takes a record only of an open partition, from its next offset on; a partition is opened here and nowhere
+else. Whatever fails, the whole starts over: every step may be repeated, and nothing is read before the last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Collection, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol, TypeVar
+
+from stream_anon.adapters.kafka.seam import Ledger, Membership, Place, Sink, Source
+from stream_anon.errors import BrokerError, OwnershipLost
+from stream_anon.runtime.faults import At
+
+_T = TypeVar("_T")
+
+
+class Rows(Protocol):
+    """What a takeover does to the engine; see `engine.engine.Engine`."""
+
+    @property
+    def sources(self) -> frozenset[int]:
+        """Return the open sources."""
+        ...
+
+    def started_at(self, source: int) -> int:
+        """Return where the open window began on an open source."""
+        ...
+
+    def position(self, source: int) -> int:
+        """Return the next offset to take of an open source."""
+        ...
+
+    def revoke(self, sources: Collection[int]) -> int:
+        """Close sources; return how many rows left the open window."""
+        ...
+
+    def open(self, source: int, offset: int) -> None:
+        """Take records of a source from `offset` on."""
+        ...
+
+
+class Policy(Enum):
+    """What happens when a step fails."""
+
+    START_OVER = "start over after a pause"
+    START_OVER_AT_ONCE = "the group has moved: start over at once"
+    STOP_PARTITION = "the partition is not read until an operator decides; the others go on"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step's number, name, deadline in seconds, and what happens when it fails."""
+
+    number: int
+    name: str
+    within: float
+    policy: Policy
+
+
+MARK = Step(1, "wait for the group's word", 0.0, Policy.START_OVER_AT_ONCE)
+MEMBERSHIP = Step(2, "read generation and member id", 0.0, Policy.START_OVER_AT_ONCE)
+STABLE_OFFSETS = Step(3, "read stable offsets", 20.0, Policy.START_OVER)
+LEDGER = Step(4, "compare with the ledger", 60.0, Policy.START_OVER)
+REWOUND = Step(4, "compare with the ledger", 0.0, Policy.STOP_PARTITION)
+ROWS = Step(5, "keep or drop rows", 0.0, Policy.START_OVER)
+SEEK = Step(6, "seek", 0.0, Policy.START_OVER)
+RESUME = Step(7, "resume in an unchanged generation", 0.0, Policy.START_OVER_AT_ONCE)
+STEPS = (MARK, MEMBERSHIP, STABLE_OFFSETS, LEDGER, REWOUND, ROWS, SEEK, RESUME)
+
+
+class Moved(BrokerError):  # noqa: N818 - named after what happened
+    """The group moved on during a takeover: start over at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a partition goes on, and why there."""
+
+    offset: int
+    from_ledger: bool = False
+    skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """What a takeover did.
+
+    Parameters
+    ----------
+    opened
+        Next offset of each source that is open now.
+    kept
+        Sources whose rows of the open window stayed.
+    gone
+        Sources that the group gave to somebody else, and the rows that left with them.
+    dropped, read_again
+        Rows that left of sources that are still ours; offsets of theirs that will be read again.
+    stopped
+        Why a source is not read.
+    """
+
+    membership: Membership
+    marks: int
+    opened: Mapping[int, int]
+    kept: frozenset[int]
+    gone: frozenset[int]
+    gone_rows: int
+    dropped: int
+    read_again: int
+    skipped: tuple[Place, ...]
+    from_ledger: tuple[Place, ...]
+    stopped: Mapping[int, str] = field(default_factory=dict)
+
+
+async def take_over(source: Source, sink: Sink, ledger: Ledger, rows: Rows, start: str, at: At) -> TakenOver:
+    """Open the partitions that the group gave, each from the one offset that loses and repeats nothing.
+
+    Parameters
+    ----------
+    start
+        Where a partition begins of which nothing was ever released: `earliest` or `latest`.
+
+    Raises
+    ------
+    Moved
+        Start over at once.
+    BrokerError
+        Start over after a pause.
+    """
+    # 1. The callbacks have paused everything and marked it. No window is on its way out, nothing is being polled.
+    await at("takeover.1")
+    marks, assigned = source.marks, source.assigned
+    if not source.settled:
+        raise Moved("the group is reassigning")
+    # 2. Generation and member id: what is read from here on belongs to them.
+    await at("takeover.2")
+    membership = source.membership()
+    if membership is None:
+        raise Moved("not a member of the group")
+    # 3. Stable offsets. An error or a missing partition is a reason to ask again, never "no offset".
+    await at("takeover.3")
+    places = {source.place(number): number for number in assigned}
+    stable = await _within(STABLE_OFFSETS, sink.stable_offsets(places.keys()))
+    # 4. The ledger knows what was released, whatever became of the offsets.
+    await at("takeover.4")
+    entries = await _within(LEDGER, _entries(ledger))
+    judged = {number: judge(place, stable[place], entries.get(place)) for place, number in places.items()}
+    unknown = [number for number, verdict in judged.items() if verdict is None and number not in rows.sources]
+    bounds = await _within(LEDGER, _first_offsets(source, sink, unknown, start, membership))
+    # 5. Rows stay where the stable offset is still the one where the open window began; all others leave.
+    await at("takeover.5")
+    starts, stopped = _starts(judged, bounds, rows)
+    kept = frozenset(n for n, begin in starts.items() if n in rows.sources and begin.offset == rows.started_at(n))
+    gone = rows.sources - assigned
+    gone_rows = rows.revoke(gone)
+    leaving = (rows.sources & assigned) - kept
+    read_again = sum(max(rows.position(n) - starts[n].offset, 0) for n in leaving if n in starts)
+    dropped = rows.revoke(leaving)
+    for number in starts.keys() - kept:
+        rows.open(number, starts[number].offset)
+    # 6. Seek: what was fetched before is thrown away.
+    await at("takeover.6")
+    if source.marks != marks:
+        raise Moved("the group moved during the takeover")
+    opened = {number: rows.position(number) for number in starts}
+    for number, offset in opened.items():
+        source.seek(number, offset)
+    # 7. Only in the generation of step 2 does all this hold.
+    await at("takeover.7")
+    if source.marks != marks or source.membership() != membership:
+        raise Moved("the group moved during the takeover")
+    source.resume(opened.keys())
+    return TakenOver(
+        membership=membership,
+        marks=marks,
+        opened=opened,
+        kept=kept,
+        gone=gone,
+        gone_rows=gone_rows,
+        dropped=dropped,
+        read_again=read_again,
+        skipped=tuple(source.place(n) for n, begin in starts.items() if begin.skipped),
+        from_ledger=tuple(source.place(n) for n, begin in starts.items() if begin.from_ledger),
+        stopped=stopped,
+    )
+
+
+def judge(place: Place, stable: int | None, entry: int | None) -> Start | str | None:
+    """Return where a partition goes on, why it must not, or None if nothing of it was ever committed.
+
+    Parameters
+    ----------
+    stable
+        The group's committed offset.
+    entry
+        The ledger's: everything below was released or rejected.
+    """
+    if stable is None:
+        return None if entry is None else Start(entry, from_ledger=True)
+    if entry is None or stable == entry:
+        return Start(stable)
+    if stable > entry:
+        return Start(stable, skipped=True)
+    topic, partition = place
+    return (
+        f"the committed offset {stable} of {topic}-{partition} lies below the ledger's {entry}: the records "
+        "between were released already, and would be released again in other classes. Set the group's offset to "
+        f"{entry}, or allow it with `stream-anon forget`"
+    )
+
+
+def _starts(
+    judged: Mapping[int, Start | str | None], bounds: Mapping[int, int], rows: Rows
+) -> tuple[dict[int, Start], dict[int, str]]:
+    starts: dict[int, Start] = {}
+    stopped: dict[int, str] = {}
+    for number, verdict in judged.items():
+        if isinstance(verdict, Start):
+            starts[number] = verdict
+        elif isinstance(verdict, str):
+            stopped[number] = verdict
+        else:
+            # Nothing was ever committed. If it is open already, it goes on from where it began.
+            starts[number] = Start(bounds[number] if number in bounds else rows.started_at(number))
+    return starts, stopped
+
+
+async def _entries(ledger: Ledger) -> Mapping[Place, int]:
+    await ledger.open()
+    return await ledger.caught_up()
+
+
+async def _first_offsets(
+    source: Source, sink: Sink, numbers: Collection[int], start: str, membership: Membership
+) -> Mapping[int, int]:
+    """Return where partitions begin; `latest` is written down, or the next owner would begin later."""
+    if not numbers:
+        return {}
+    bounds = await source.bounds(numbers, start)
+    if start == "latest":
+        try:
+            await sink.pin_offsets({source.place(n): offset for n, offset in bounds.items()}, membership)
+        except OwnershipLost:
+            raise Moved("the group moved during the takeover") from None
+    return bounds
+
+
+async def _within(step: Step, work: Awaitable[_T]) -> _T:
+    try:
+        async with asyncio.timeout(step.within):
+            return await work
+    except TimeoutError:
+        raise BrokerError(f"takeover, step {step.number} ({step.name}): no answer in {step.within:g} s") from None

@@ -1,0 +1,217 @@
+"""The composition root: settings in, a running service out. Nothing else knows which parts there are."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import numpy as np
+from prometheus_client import CollectorRegistry
+
+from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.http.server import HttpServers
+from stream_anon.adapters.json_codec.codec import JsonCodec
+from stream_anon.adapters.kafka.at_least_once_sink import AtLeastOnceSink
+from stream_anon.adapters.kafka.connection import Connection, Security
+from stream_anon.adapters.kafka.ledger import KafkaLedger, NoLedger
+from stream_anon.adapters.kafka.seam import Ledger, Sink, Source
+from stream_anon.adapters.kafka.source import KafkaSource
+from stream_anon.adapters.kafka.topics import Topics, create_ledger
+from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
+from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition
+from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.engine.closing import Closer
+from stream_anon.engine.engine import Engine
+from stream_anon.engine.warming import warm_up
+from stream_anon.errors import SettingsError
+from stream_anon.microdata.policy import Policy
+from stream_anon.runtime.checkpoint import Checkpoint
+from stream_anon.runtime.events import Listener, WorkerStarted
+from stream_anon.runtime.faults import At, fault_at
+from stream_anon.runtime.observing import into_log, into_metrics, tell_all
+from stream_anon.runtime.patience import Reachability
+from stream_anon.runtime.policy_file import build_policy
+from stream_anon.runtime.publication import Writer
+from stream_anon.runtime.settings import KafkaSettings, Settings, load_settings
+from stream_anon.runtime.status import StatusBoard
+from stream_anon.runtime.worker import Choices, Parts, Worker
+from stream_anon.version import SOFTWARE
+
+
+def serve(config: Path) -> None:
+    """Run a worker with the settings of a file until SIGTERM or SIGINT.
+
+    Raises
+    ------
+    SettingsError
+        If the settings are wrong.
+    """
+    settings = load_settings(config)
+    kafka_of(settings)
+    policy = build_policy(settings, config)
+    asyncio.run(_serve(settings, policy))
+
+
+async def _serve(settings: Settings, policy: Policy) -> None:
+    clock = Clock()
+    log = open_log(clock.wall, settings.logs.format, settings.logs.level)
+    registry = CollectorRegistry()
+    board = StatusBoard(clock.monotonic)
+    tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    http = settings.http
+    servers = HttpServers(
+        board,
+        lambda: exposition(registry),
+        CONTENT_TYPE,
+        (http.host, http.port),
+        (http.admin_host, http.admin_port),
+    )
+    with quiet_libraries(log, clock.monotonic):
+        public, admin = await servers.start()
+        log.info(Line.SERVING, public="{}:{}".format(*public), admin="{}:{}".format(*admin))
+        try:
+            tell(started(settings, policy))
+            # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later.
+            await asyncio.to_thread(warm_up, policy)
+            await build_worker(settings, policy, clock, tell, stop).run()
+        except Exception:
+            log.exception(Line.FAILED)
+            raise
+        finally:
+            await servers.stop()
+
+
+def kafka_of(settings: Settings) -> KafkaSettings:
+    """Return the section on Kafka.
+
+    Raises
+    ------
+    SettingsError
+        If there is none.
+    """
+    if settings.kafka is None:
+        raise SettingsError("kafka", "is required for a service; files need no such section")
+    return settings.kafka
+
+
+def connection_of(kafka: KafkaSettings) -> Connection:
+    """Return where the brokers are and how to reach them."""
+    given = kafka.security
+    security = Security(
+        given.protocol,
+        given.sasl_mechanism,
+        given.username,
+        given.secret(),
+        given.ca_file,
+        given.certificate_file,
+        given.key_file,
+    )
+    return Connection(
+        kafka.bootstrap_servers, kafka.group, security, kafka.session_timeout, kafka.transaction_timeout
+    )
+
+
+def topics_of(kafka: KafkaSettings) -> Topics:
+    """Return the five topics."""
+    return Topics(kafka.input, kafka.output, kafka.certificates, kafka.dead_letters, kafka.ledger)
+
+
+def started(settings: Settings, policy: Policy) -> WorkerStarted:
+    """Return the event that says what runs."""
+    kafka = kafka_of(settings)
+    return WorkerStarted(
+        software=SOFTWARE,
+        policy=policy.digest,
+        group=kafka.group,
+        topic=kafka.input,
+        output=kafka.output,
+        delivery=kafka.delivery,
+        engine=policy.engine.name,
+        k=policy.k,
+        max_delay=policy.window.max_delay,
+        max_records=policy.window.max_records,
+    )
+
+
+def build_worker(settings: Settings, policy: Policy, clock: Clock, tell: Listener, stop: asyncio.Event) -> Worker:
+    """Return a worker between two topics of a real broker."""
+    kafka = kafka_of(settings)
+    connection = connection_of(kafka)
+    exactly_once = kafka.delivery == "exactly-once"
+    sink: Sink = TransactionalSink(connection) if exactly_once else AtLeastOnceSink(connection)
+    ledger: Ledger = KafkaLedger(connection, kafka.ledger) if exactly_once else NoLedger()
+
+    async def prepare() -> None:
+        if exactly_once:
+            await create_ledger(connection, topics_of(kafka))
+
+    return assemble(
+        settings,
+        policy,
+        source=KafkaSource(connection, kafka.input),
+        sink=sink,
+        ledger=ledger,
+        clock=clock,
+        tell=tell,
+        stop=stop,
+        at=fault_at(kafka.fault),
+        prepare=prepare,
+    )
+
+
+def assemble(  # noqa: PLR0913 - a part an argument
+    settings: Settings,
+    policy: Policy,
+    *,
+    source: Source,
+    sink: Sink,
+    ledger: Ledger,
+    clock: Clock,
+    tell: Listener,
+    stop: asyncio.Event,
+    at: At,
+    prepare: Callable[[], Awaitable[object]],
+) -> Worker:
+    """Return a worker between a source and a sink of any kind.
+
+    Age limits, shuffles, batch ids and output partitions draw from the operating system's entropy.
+    """
+    kafka = kafka_of(settings)
+    codec = JsonCodec(policy, max_record_bytes=kafka.max_record_bytes)
+    reachability = Reachability(clock.monotonic, tell)
+    checkpoint = Checkpoint(
+        closer=Closer(policy),
+        writer=Writer(policy, codec, ledger, kafka.delivery),
+        sink=sink,
+        ledger=ledger,
+        clock=clock,
+        tell=tell,
+        at=at,
+        reachability=reachability,
+        current=source.membership,
+    )
+    parts = Parts(
+        policy=policy,
+        choices=Choices(kafka.start, kafka.lost_input, (kafka.output, kafka.certificates, kafka.dead_letters)),
+        source=source,
+        sink=sink,
+        ledger=ledger,
+        codec=codec,
+        engine=Engine(policy, draws=np.random.default_rng(secrets.randbits(256))),
+        checkpoint=checkpoint,
+        reachability=reachability,
+        clock=clock,
+        tell=tell,
+        at=at,
+        prepare=prepare,
+    )
+    return Worker(parts, stop)

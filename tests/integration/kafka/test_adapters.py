@@ -1,0 +1,235 @@
+"""The adapters on a real Kafka, without a worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from stream_anon.adapters.kafka.connection import Connection
+from stream_anon.adapters.kafka.ledger import KafkaLedger
+from stream_anon.adapters.kafka.seam import Membership, Parcel, Polled
+from stream_anon.adapters.kafka.source import KafkaSource
+from stream_anon.adapters.kafka.topics import Severity, Topics, create_ledger, examine
+from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
+from stream_anon.errors import BrokerError, OwnershipLost
+from tests.support.apache_kafka import ApacheKafka
+
+pytestmark = pytest.mark.kafka
+
+
+def connect(kafka: ApacheKafka, group: str, **more: float) -> Connection:
+    return Connection(kafka.address, group, session_timeout=2.0, **more)
+
+
+async def produce(kafka: ApacheKafka, topic: str, values: list[bytes], partitions: int = 1) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=kafka.address)
+    await producer.start()
+    try:
+        futures = [await producer.send(topic, v, partition=i % partitions) for i, v in enumerate(values)]
+        await asyncio.gather(*futures)
+    finally:
+        await producer.stop()
+
+
+@asynccontextmanager
+async def joined(kafka: ApacheKafka, group: str, topic: str) -> AsyncIterator[KafkaSource]:
+    source = KafkaSource(connect(kafka, group), topic)
+    await source.start()
+    try:
+        yield source
+    finally:
+        await source.stop(5.0)
+
+
+async def publish(sink: TransactionalSink, parcels: list[Parcel], offsets: dict, member: Membership) -> None:
+    await sink.begin()
+    await sink.send(parcels)
+    await sink.settle()
+    await sink.add_offsets()
+    await sink.commit_offsets(offsets, member)
+    await sink.commit()
+
+
+async def poll_some(source: KafkaSource, records: int) -> list[Polled]:
+    polled: list[Polled] = []
+    async with asyncio.timeout(10):
+        while sum(len(c.offsets) for p in polled for c in p.chunks) < records:
+            polled.append(await source.poll(0.2, 1000))
+    return polled
+
+
+async def test_source_gives_nothing_before_a_takeover_and_all_of_it_after(kafka: ApacheKafka, unique: str) -> None:
+    await kafka.create_topic(unique, 2)
+    await produce(kafka, unique, [b"%d" % i for i in range(100)], partitions=2)
+    async with joined(kafka, unique, unique) as source:
+        assert source.assigned == {0, 1}
+        assert source.membership() is not None
+        assert await source.poll(0.5, 100) == Polled()
+        assert await source.bounds([0, 1], "earliest") == {0: 0, 1: 0}
+        assert await source.bounds([0, 1], "latest") == {0: 50, 1: 50}
+        for partition in (0, 1):
+            source.seek(partition, 10)
+        source.resume([0, 1])
+        polled = await poll_some(source, 80)
+        values = sorted(int(v) for p in polled for c in p.chunks for v in c.values if v is not None)
+        assert values == list(range(20, 100))
+        assert next(c.first for p in polled for c in p.chunks if c.source == 0) == 10
+        assert source.lag() == 0
+
+
+async def test_seek_beyond_the_log_is_told_as_lost_input(kafka: ApacheKafka, unique: str) -> None:
+    await kafka.create_topic(unique, 1)
+    async with joined(kafka, unique, unique) as source:
+        source.seek(0, 7)
+        source.resume([0])
+        async with asyncio.timeout(10):
+            while not (polled := await source.poll(0.2, 100)).lost:
+                pass
+        assert polled.lost[0].position == 7
+
+
+async def test_transaction_sets_records_ledger_and_offsets_together(kafka: ApacheKafka, unique: str) -> None:
+    output, ledger_topic = f"{unique}.out", f"{unique}.out.ledger"
+    for name in (unique, output):
+        await kafka.create_topic(name, 2)
+    connection = connect(kafka, unique)
+    topics = Topics(unique, output, "none", "none", ledger_topic)
+    assert await create_ledger(connection, topics)
+    assert not await create_ledger(connection, topics)
+    sink, ledger = TransactionalSink(connection), KafkaLedger(connection, ledger_topic)
+    await sink.open()
+    await ledger.open()
+    try:
+        async with joined(kafka, unique, unique) as source:
+            member = source.membership()
+            assert member is not None
+            place = (unique, 0)
+            assert await sink.stable_offsets([place]) == {place: None}
+            for turn in (1, 2, 3):
+                entries = ledger.entries({place: turn * 10}, 5000)
+                assert entries is not None
+                parcels = [
+                    Parcel(output, turn % 2, [b"x" * 200_000] * 4, 5000, (("batch", b"id"),)),
+                    Parcel(output, 0, [b"y" * 900_000], 5000),
+                    entries,
+                ]
+                await publish(sink, parcels, {place: turn * 10}, member)
+                assert await sink.stable_offsets([place, (unique, 1)]) == {place: turn * 10, (unique, 1): None}
+                assert await ledger.caught_up() == {place: turn * 10}
+        records = await kafka.read_to_end(output)
+        assert len(records) == 15
+        assert {(r.key, r.timestamp) for r in records} == {(None, 5000)}
+        assert sum(r.headers == (("batch", b"id"),) for r in records) == 12
+    finally:
+        await ledger.discard()
+        await sink.discard()
+
+
+async def test_old_generation_is_turned_away_and_publishes_nothing(kafka: ApacheKafka, unique: str) -> None:
+    output = f"{unique}.out"
+    for name in (unique, output):
+        await kafka.create_topic(name, 2)
+    sink = TransactionalSink(connect(kafka, unique))
+    await sink.open()
+    try:
+        async with joined(kafka, unique, unique) as first:
+            old = first.membership()
+            assert old is not None
+            async with joined(kafka, unique, unique) as second:
+                async with asyncio.timeout(20):
+                    while len(first.assigned) != 1 or len(second.assigned) != 1:  # noqa: ASYNC110
+                        await asyncio.sleep(0.05)
+                now = second.membership()
+                assert now is not None
+                for stranger in (old, Membership(now.generation, "nobody")):
+                    with pytest.raises(OwnershipLost):
+                        await publish(sink, [Parcel(output, 0, [b"a"], 5000)], {(unique, 0): 5}, stranger)
+                    await sink.discard()
+                    await sink.open()
+                    assert await sink.stable_offsets([(unique, 0)]) == {(unique, 0): None}
+        assert await kafka.read_to_end(output) == []
+    finally:
+        await sink.discard()
+
+
+async def test_stable_offsets_wait_for_an_open_transaction_of_another(kafka: ApacheKafka, unique: str) -> None:
+    output = f"{unique}.out"
+    for name in (unique, output):
+        await kafka.create_topic(name, 1)
+    sink, reader = TransactionalSink(connect(kafka, unique)), TransactionalSink(connect(kafka, unique))
+    await sink.open()
+    await reader.open()
+    try:
+        async with joined(kafka, unique, unique) as source:
+            member = source.membership()
+            assert member is not None
+            await sink.begin()
+            await sink.send([Parcel(output, 0, [b"a"], 5000)])
+            await sink.settle()
+            await sink.add_offsets()
+            await sink.commit_offsets({(unique, 0): 5}, member)
+            question = asyncio.create_task(reader.stable_offsets([(unique, 0)]))
+            await asyncio.sleep(0.5)
+            assert not question.done(), "answered while the transaction was open"
+            await sink.commit()
+            assert await question == {(unique, 0): 5}
+    finally:
+        await sink.discard()
+        await reader.discard()
+
+
+async def test_new_producer_settles_what_a_thrown_away_one_left_open(kafka: ApacheKafka, unique: str) -> None:
+    output = f"{unique}.out"
+    for name in (unique, output):
+        await kafka.create_topic(name, 1)
+    sink = TransactionalSink(connect(kafka, unique))
+    await sink.open()
+    try:
+        async with joined(kafka, unique, unique) as source:
+            member = source.membership()
+            assert member is not None
+            await sink.begin()
+            await sink.send([Parcel(output, 0, [b"a"], 5000)])
+            await sink.settle()
+            await sink.add_offsets()
+            await sink.commit_offsets({(unique, 0): 5}, member)
+            await sink.discard()
+            await sink.open()
+            assert await sink.stable_offsets([(unique, 0)]) == {(unique, 0): None}
+            await publish(sink, [Parcel(output, 0, [b"a"], 5000)], {(unique, 0): 5}, member)
+        assert [r.value for r in await kafka.read_to_end(output)] == [b"a"]
+        assert len(await kafka.read_to_end(output, isolation="read_uncommitted")) == 2
+    finally:
+        await sink.discard()
+
+
+async def test_examine_names_missing_topics_and_missing_replicas(kafka: ApacheKafka, unique: str) -> None:
+    await kafka.create_topic(unique, 3)
+    await kafka.create_topic(f"{unique}.out", 1, cleanup_policy="compact")
+    topics = Topics(unique, f"{unique}.out", f"{unique}.cert", f"{unique}.dead", f"{unique}.ledger")
+    findings = await examine(connect(kafka, unique), topics)
+    texts = {(f.topic.removeprefix(unique), f.severity, f.text) for f in findings}
+    assert ("", Severity.OK, "3 partitions, 1 replicas") in texts
+    assert ("", Severity.ERROR, "has 1 replicas, 3 are needed") in texts
+    assert (".cert", Severity.ERROR, "does not exist") in texts
+    assert (".out", Severity.ERROR, "cleanup.policy must not be compact: records have no key") in texts
+    assert (".ledger", Severity.OK, "does not exist yet: a run creates it") in texts
+    lenient = await examine(connect(kafka, unique), topics, development=True)
+    assert not [f for f in lenient if f.severity is Severity.ERROR and "replicas" in f.text]
+
+
+async def test_absent_broker_is_an_error_of_ours_without_the_librarys_words() -> None:
+    nowhere = Connection("127.0.0.1:9", "g")
+    for start in (
+        KafkaSource(nowhere, "t").start,
+        TransactionalSink(nowhere).open,
+        KafkaLedger(nowhere, "t").open,
+        lambda: examine(nowhere, Topics("a", "b", "c", "d", "e")),
+    ):
+        with pytest.raises(BrokerError, match="KafkaConnectionError") as raised:
+            await start()
+        assert "127.0.0.1" not in str(raised.value)

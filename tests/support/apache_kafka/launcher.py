@@ -1,0 +1,282 @@
+"""Start and stop a real Apache Kafka: one KRaft node on free loopback ports, its data in a folder of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.client import AIOKafkaClient
+from aiokafka.errors import KafkaError
+
+HERE = Path(__file__).parent
+LIBS = HERE / "libs"
+_UP_WITHIN = 60.0
+_DOWN_WITHIN = 20.0
+
+
+def missing_parts() -> str:
+    """Return why a real Kafka cannot be started here; empty if it can."""
+    if shutil.which("java") is None:
+        return "a real Kafka needs Java 17 (no `java` on the path)"
+    if not list(LIBS.glob("kafka_2.13-*.jar")) and shutil.which("mvn") is None:
+        return "a real Kafka needs its jars (no `mvn` on the path to fetch them)"
+    return ""
+
+
+def fetch_jars() -> None:
+    """Let Maven put Kafka's jars into `libs/`, once."""
+    if list(LIBS.glob("kafka_2.13-*.jar")):
+        return
+    scratch = HERE / f"libs.{uuid.uuid4().hex}"
+    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={scratch}"]
+    try:
+        subprocess.run(command, cwd=HERE, check=True, timeout=600, capture_output=True)
+        if not LIBS.exists():
+            scratch.rename(LIBS)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def free_port() -> int:
+    """Return a loopback port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class ApacheKafka:
+    """One broker and controller in one process, stopped by its own process id.
+
+    Parameters
+    ----------
+    folder
+        Where its data, configuration and log live.
+    properties
+        Further lines of server.properties; they win.
+    """
+
+    def __init__(self, folder: Path, properties: dict[str, str] | None = None) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self._controller = free_port()
+        self._properties = properties or {}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        """Return host and port for clients."""
+        return f"127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Self:
+        fetch_jars()
+        self._format()
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill() if kind else self.stop()
+
+    def start(self) -> None:
+        """Start the process and wait until it serves requests."""
+        assert self._process is None, "it runs already"
+        with (self.folder / "broker.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*self._java(), "kafka.Kafka", str(self.folder / "server.properties")],
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                start_new_session=True,
+            )
+        try:
+            self._wait_until_up()
+        except BaseException:
+            self.kill()
+            raise
+
+    def stop(self) -> None:
+        """Stop it the polite way."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Stop it as a power failure would."""
+        self._end(signal.SIGKILL)
+
+    def restart(self) -> None:
+        """Stop and start it again on the same port and data."""
+        self.stop()
+        self.start()
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is None:
+            return
+        self._process.send_signal(how)
+        try:
+            self._process.wait(_DOWN_WITHIN)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(_DOWN_WITHIN)
+        self._process = None
+
+    def _java(self) -> list[str]:
+        log4j = self.folder / "log4j2.properties"
+        return [
+            "java",
+            "-Xmx768m",
+            "-Xms256m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            f"-Dlog4j2.configurationFile={log4j}",
+            "-cp",
+            f"{LIBS}/*",
+        ]
+
+    def _format(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lines = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{self._controller}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": str(self.folder / "data"),
+            "num.partitions": "1",
+            "auto.create.topics.enable": "false",
+            "offsets.topic.replication.factor": "1",
+            "offsets.topic.num.partitions": "4",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.num.partitions": "4",
+            "transaction.state.log.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            "group.min.session.timeout.ms": "500",
+            # A killed worker's transaction is to be settled as soon as its own timeout is over.
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": "250",
+            "log.cleaner.dedupe.buffer.size": "8388608",
+            "num.io.threads": "4",
+            "num.network.threads": "2",
+        } | self._properties
+        text = "".join(f"{key}={value}\n" for key, value in lines.items())
+        (self.folder / "server.properties").write_text(text)
+        (self.folder / "log4j2.properties").write_text(
+            "rootLogger.level=WARN\nrootLogger.appenderRef.out.ref=OUT\n"
+            "appender.out.type=Console\nappender.out.name=OUT\n"
+            "appender.out.layout.type=PatternLayout\nappender.out.layout.pattern=%d %p %c %m%n\n"
+        )
+        identity = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if identity.startswith("-"):  # the tool would read it as an option
+            identity = "A" + identity[1:]
+        command = [
+            "kafka.tools.StorageTool",
+            "format",
+            "-t",
+            identity,
+            "-c",
+            str(self.folder / "server.properties"),
+        ]
+        subprocess.run([*self._java(), *command], check=True, timeout=60, capture_output=True)
+
+    def _wait_until_up(self) -> None:
+        deadline = time.monotonic() + _UP_WITHIN
+        while time.monotonic() < deadline:
+            assert self._process is not None
+            if self._process.poll() is not None:
+                raise RuntimeError(f"the broker ended: see {self.folder / 'broker.log'}")
+            try:
+                with socket.create_connection(("127.0.0.1", self.port), timeout=1):
+                    break
+            except OSError:
+                time.sleep(0.1)
+        asyncio.run(self._wait_until_it_answers(deadline))
+
+    async def _wait_until_it_answers(self, deadline: float) -> None:
+        while time.monotonic() < deadline:
+            client = AIOKafkaClient(bootstrap_servers=self.address, request_timeout_ms=3000)
+            try:
+                await client.bootstrap()
+                if client.cluster.brokers():
+                    return
+            except KafkaError:
+                pass
+            finally:
+                await client.close()
+            await asyncio.sleep(0.1)
+        raise RuntimeError("the broker does not answer")
+
+    @property
+    def pid(self) -> int | None:
+        """Return its process id; None while it is down."""
+        return self._process.pid if self._process else None
+
+    async def create_topic(self, name: str, partitions: int = 1, **settings: str) -> None:
+        """Create a topic and wait until its partitions have leaders."""
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
+        await admin.start()
+        try:
+            configs = {key.replace("_", "."): value for key, value in settings.items()}
+            answer = await admin.create_topics([NewTopic(name, partitions, 1, topic_configs=configs)])
+            for _, code, *_ in answer.topic_errors:
+                assert code == 0, f"topic {name} could not be created: {code}"
+            for _ in range(100):
+                described = await admin.describe_topics([name])
+                leaders = [p["leader"] for topic in described for p in topic["partitions"]]
+                if len(leaders) == partitions and min(leaders) >= 0:
+                    return
+                await asyncio.sleep(0.05)
+            raise RuntimeError(f"topic {name} has no leaders")
+        finally:
+            await admin.close()
+
+    async def read_to_end(
+        self, topic: str, *, isolation: str = "read_committed", within: float = 30.0
+    ) -> list[ConsumerRecord]:
+        """Return all records of a topic up to the end that it has now, waiting for open transactions."""
+        consumer = AIOKafkaConsumer(
+            bootstrap_servers=self.address,
+            isolation_level=isolation,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            fetch_max_wait_ms=50,
+        )
+        await consumer.start()
+        try:
+            await consumer._client._wait_on_metadata(topic)
+            places = [TopicPartition(topic, p) for p in sorted(consumer.partitions_for_topic(topic) or ())]
+            ends = await _high_watermarks(self.address, places)
+            consumer.assign(places)
+            records: list[ConsumerRecord] = []
+            deadline = time.monotonic() + within
+            while time.monotonic() < deadline:
+                for part in (await consumer.getmany(timeout_ms=100)).values():
+                    records.extend(part)
+                if all([await consumer.position(place) >= ends[place] for place in places]):
+                    return records
+            raise TimeoutError(f"{topic}: a transaction stays open")
+        finally:
+            await consumer.stop()
+
+
+async def _high_watermarks(address: str, places: list[TopicPartition]) -> dict[TopicPartition, int]:
+    """Return the ends of partitions, what open transactions wrote included."""
+    consumer = AIOKafkaConsumer(bootstrap_servers=address, isolation_level="read_uncommitted")
+    await consumer.start()
+    try:
+        ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
+        return ends
+    finally:
+        await consumer.stop()

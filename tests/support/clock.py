@@ -1,0 +1,23 @@
+"""A clock that stands still until a test moves it."""
+
+from __future__ import annotations
+
+from stream_anon.adapters.clock import Clock
+
+
+class FakeClock(Clock):
+    """Time as a test says; `monotonic` and `wall` move together."""
+
+    def __init__(self, start: float = 1000.0, wall: float = 1_700_000_000.25) -> None:
+        self._now = start
+        self._offset = wall - start
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def wall(self) -> float:
+        return self._now + self._offset
+
+    def advance(self, seconds: float) -> None:
+        assert seconds >= 0, "time never runs backwards"
+        self._now += seconds

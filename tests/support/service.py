@@ -1,0 +1,274 @@
+"""Workers as real processes, made-up records for them, and what must hold of what they publish."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import yaml
+from aiokafka import AIOKafkaProducer
+
+from tests.support.apache_kafka import ApacheKafka
+
+K = 5
+PARTITIONS = 4
+CITIES = ("Aachen", "Bonn", "Calw", "Dessau", "Essen", "Fulda", "Gera", "Halle")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Topics and settings of one test."""
+
+    kafka: ApacheKafka
+    name: str
+    folder: Path
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def output(self) -> str:
+        return f"{self.name}.out"
+
+    async def create_topics(self, **more: str) -> None:
+        for topic, partitions in (
+            (self.name, PARTITIONS),
+            (self.output, 3),
+            (f"{self.output}.certificates", 2),
+            (f"{self.output}.dead-letters", 1),
+        ):
+            await self.kafka.create_topic(topic, partitions, **more)
+
+    def config(self, **overrides: Any) -> Path:
+        """Write a settings file and return it."""
+        kafka = {
+            "bootstrap_servers": self.kafka.address,
+            "group": self.name,
+            "input": self.name,
+            "output": self.output,
+            "development": True,
+            "session_timeout": "2s",
+            "transaction_timeout": "4s",
+        }
+        window = {"max_records": 200, "max_delay": "1s"}
+        given = {**self.settings, **overrides}
+        document = {
+            "kafka": {**kafka, **given.get("kafka", {})},
+            "privacy": {"k": K, "individual": "person"},
+            "window": {**window, **given.get("window", {})},
+            "attributes": {
+                "person": {"role": "identifier"},
+                "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+                "city": {"role": "quasi-identifier", "values": list(CITIES)},
+                # Tells each record apart, so that a test sees every one arrive once.
+                "serial": {"role": "insensitive", "type": "integer", "accept_linkable": True},
+            },
+            "http": {"port": 0, "admin_port": 0},
+            "logs": {"format": "json", "level": "debug"},
+        }
+        path = self.folder / f"{self.name}.{len(list(self.folder.iterdir()))}.yaml"
+        path.write_text(yaml.safe_dump(document))
+        return path
+
+
+class WorkerProcess:
+    """`stream-anon run` in a process of its own; its log lines are read from a file."""
+
+    def __init__(self, config: Path, environment: Mapping[str, str] | None = None) -> None:
+        self._log = config.with_suffix(f".{time.monotonic_ns()}.log")
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "stream_anon.cli.main", "run", "--config", str(config)],
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **(environment or {})},
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill()
+        if kind is not None:
+            print(self._log.read_text()[-8000:], file=sys.stderr)  # noqa: T201 - of made-up records only
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """Return the log lines so far."""
+        lines = self._log.read_text().splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+
+    def said(self, event: str) -> list[dict[str, Any]]:
+        """Return the lines of one event."""
+        return [line for line in self.lines if line.get("event") == event]
+
+    @property
+    def text(self) -> str:
+        return self._log.read_text()
+
+    async def wait_for(self, event: str, within: float = 40.0, times: int = 1) -> dict[str, Any]:
+        """Return the line of an event as soon as it is there."""
+        deadline = time.monotonic() + within
+        while time.monotonic() < deadline:
+            found = self.said(event)
+            if len(found) >= times:
+                return found[times - 1]
+            if self._process.poll() is not None:
+                break
+            await asyncio.sleep(0.05)
+        raise AssertionError(f"no {event!r} in {within:g} s; {len(self.lines)} lines, rc {self._process.poll()}")
+
+    def get(self, page: str, port: str = "public") -> tuple[int, str]:
+        """Return status and body of a page."""
+        address = self.said("serving")[0][port]
+        try:
+            with urllib.request.urlopen(f"http://{address}{page}", timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    @property
+    def code(self) -> int | None:
+        return self._process.poll()
+
+    async def ended(self, within: float) -> int:
+        """Return its exit code; fail if it still runs after `within` seconds."""
+        return await asyncio.to_thread(self._process.wait, within)
+
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait(10)
+
+
+def make_records(count: int, seed: int, first: int = 0) -> list[bytes]:
+    """Return records of made-up people, with serial numbers from `first` on."""
+    draws = np.random.default_rng(seed)
+    people = draws.integers(0, max(count, 1000), count).tolist()
+    ages = draws.integers(0, 100, count).tolist()
+    cities = draws.integers(0, len(CITIES), count).tolist()
+    return [
+        json.dumps({"person": people[i], "age": ages[i], "city": CITIES[cities[i]], "serial": first + i}).encode()
+        for i in range(count)
+    ]
+
+
+async def produce(stage: Stage, values: Iterable[bytes], *, rate: float | None = None, seed: int = 0) -> None:
+    """Send records to partitions of the input, drawn by `seed`; `rate` records a second if given."""
+    draws = np.random.default_rng(seed)
+    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address, acks="all", enable_idempotence=True)
+    await producer.start()
+    try:
+        values = list(values)
+        piece = max(int(rate / 20), 1) if rate else len(values)
+        for begin in range(0, len(values), max(piece, 1)):
+            futures = [
+                await producer.send(stage.name, value, partition=int(draws.integers(0, PARTITIONS)))
+                for value in values[begin : begin + piece]
+            ]
+            await asyncio.gather(*futures)
+            if rate:
+                await asyncio.sleep(0.05)
+    finally:
+        await producer.stop()
+
+
+@dataclass
+class Published:
+    """All that is visible of a stage to who reads committed records."""
+
+    records: list[tuple[str, dict[str, Any]]]  # batch, record
+    certificates: list[dict[str, Any]]
+    dead_letters: list[dict[str, Any]]
+
+    @property
+    def serials(self) -> Counter[int]:
+        return Counter(record["serial"] for _, record in self.records)
+
+    @property
+    def accounted(self) -> int:
+        """Return the records that certificates speak of."""
+        return sum(c["in"] for c in self.certificates if c["part"] == 1)
+
+
+async def read_published(stage: Stage) -> Published:
+    """Read the three output topics to their ends, certificates first: what they speak of is then there."""
+    certificates = await stage.kafka.read_to_end(f"{stage.output}.certificates")
+    output = await stage.kafka.read_to_end(stage.output)
+    dead_letters = await stage.kafka.read_to_end(f"{stage.output}.dead-letters")
+    for record in output:
+        assert record.key is None
+        assert [name for name, _ in record.headers] == ["batch"]
+        assert record.timestamp % 1000 == 0
+    return Published(
+        [(record.headers[0][1].decode(), json.loads(record.value)) for record in output],
+        [json.loads(record.value) for record in certificates],
+        [json.loads(record.value) for record in dead_letters],
+    )
+
+
+async def wait_until_accounted(stage: Stage, count: int, within: float = 60.0) -> Published:
+    """Read until certificates speak of `count` records; more than that is an error."""
+    deadline = time.monotonic() + within
+    while True:
+        published = await read_published(stage)
+        if published.accounted >= count or time.monotonic() > deadline:
+            assert published.accounted == count, f"{published.accounted} of {count} records accounted for"
+            return published
+        await asyncio.sleep(0.3)
+
+
+def check_published(published: Published, sent: int) -> None:
+    """Check all that must hold: every record at most once, in a class of k, ranges that join, sums that agree."""
+    twice = [serial for serial, times in published.serials.items() if times > 1]
+    assert not twice, f"{len(twice)} records were released twice"
+    suppressed = sum(c["suppressed"] for c in published.certificates if c["part"] == 1)
+    rejected = sum(c["rejected"] for c in published.certificates if c["part"] == 1)
+    assert len(published.records) + suppressed + rejected == sent
+    assert len(published.dead_letters) == rejected
+    assert published.serials.keys() <= set(range(sent))
+    _check_classes(published)
+    _check_ranges(published.certificates)
+
+
+def _check_classes(published: Published) -> None:
+    sizes: Counter[tuple[str, str]] = Counter()
+    for batch, record in published.records:
+        assert record.keys() == {"age", "city", "serial"}, "a field that must not be published, or one too few"
+        sizes[batch, json.dumps([record["age"], record["city"]])] += 1
+    assert not [size for size in sizes.values() if size < K], "a class below k"
+    released = {c["batch"]: c["released"] for c in published.certificates if c["part"] == 1}
+    per_batch: Counter[str] = Counter(batch for batch, _ in published.records)
+    assert {batch: count for batch, count in released.items() if count} == dict(per_batch)
+
+
+def _check_ranges(certificates: Iterable[Mapping[str, Any]]) -> None:
+    ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for certificate in certificates:
+        for part in certificate["inputs"]:
+            ranges[part["partition"]].append((part["start"], part["end"]))
+    for partition, parts in ranges.items():
+        parts.sort()
+        joins = all(left[1] == right[0] for left, right in pairwise(parts))
+        assert joins, f"the ranges of partition {partition} do not join: {parts}"

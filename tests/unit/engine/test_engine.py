@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_anon.clustering.protocol import UNPLACED
+from stream_anon.engine.closing import Closer
+from stream_anon.engine.engine import Engine
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.microdata.release import InputRange, Release, Suppression
+from stream_anon.privacy.criteria import Criteria
+from tests.support.batches import batch_of, both, small_policy
+
+
+def _engine(policy: Policy, **more: object) -> Engine:
+    engine = Engine(policy, draws=np.random.default_rng(0), **more)  # type: ignore[arg-type]
+    engine.open(0, 0)
+    return engine
+
+
+def _release(policy: Policy, batch: CodedBatch, **more: object) -> Release:
+    engine = _engine(policy, **more)
+    assert not engine.add(batch, 1.0)
+    window = engine.seal(2.0)
+    assert window is not None
+    return Closer(policy).release(window, np.random.default_rng(0))
+
+
+def test_a_window_spills_into_the_next_at_the_wrong_record() -> None:
+    #  window 20:  0 ... 19 | 20 ... 39 | 40 ... 44
+    policy = small_policy()
+    engine = _engine(policy)
+    first, second = engine.add(batch_of(policy, 0, range(45), rejected=[100, 101]), 1.0)
+    assert first.ranges == (InputRange(0, 0, 20),)
+    assert second.ranges == (InputRange(0, 20, 40),)
+    assert (engine.open_window.records, engine.position(0), engine.started_at(0)) == (5, 102, 40)
+    assert first.payload == [(0, i) for i in range(20)]
+    assert len(first.rejects) == len(second.rejects) == 0
+    engine.check_invariants()
+
+
+def test_rejects_belong_to_another_window_than_their_neighbours() -> None:
+    policy = small_policy()
+    engine = _engine(policy)
+    offsets = [i for i in range(50) if i % 5]
+    (first, second) = engine.add(batch_of(policy, 0, offsets, rejected=range(0, 50, 5)), 1.0)
+    assert first.ranges == (InputRange(0, 0, 25),)
+    assert first.rejects.offsets.tolist() == [0, 5, 10, 15, 20]
+    assert second.rejects.offsets.tolist() == [25, 30, 35, 40, 45]
+
+
+def test_gaps_of_transaction_markers_part_the_ranges() -> None:
+    policy = small_policy()
+    engine = _engine(policy)
+    engine.add(batch_of(policy, 0, [5, 9]), 1.0)
+    window = engine.seal(1.0)
+    assert window is not None
+    assert window.ranges == (InputRange(0, 0, 10),)
+    engine.add(batch_of(policy, 0, [30]), 2.0)
+    window = engine.seal(2.0)
+    assert window is not None
+    assert window.ranges == (InputRange(0, 10, 31),)
+
+
+def test_records_of_closed_partitions_or_from_before_a_takeover_are_taken() -> None:
+    policy = small_policy()
+    engine = _engine(policy)
+    engine.open(1, 100)
+    engine.add(
+        both(
+            batch_of(policy, 0, [0, 1]), batch_of(policy, 1, [98, 99, 100], rejected=[97]), batch_of(policy, 2, [7])
+        ),
+        1.0,
+    )
+    assert engine.open_window.records == 3
+    engine.add(batch_of(policy, 0, [0, 1, 2], rejected=[1]), 1.0)
+    assert engine.open_window.records == 4
+    assert engine.position(0) == 3
+    assert engine.revoke([0]) == 3
+    assert engine.open_window.records == 1
+    assert engine.sources == {1}
+    engine.add(batch_of(policy, 0, [3]), 1.0)
+    assert engine.open_window.records == 1
+    with pytest.raises(ValueError, match="open already"):
+        engine.open(1, 0)
+    with pytest.raises(KeyError):
+        engine.position(0)
+
+
+def test_people_who_left_with_their_partition_are_counted() -> None:
+    policy = small_policy(k=3, max_records_per_individual=2)
+    engine = _engine(policy)
+    engine.open(1, 0)
+    engine.add(batch_of(policy, 0, range(3), people=[1, 2, 7]), 1.0)
+    engine.add(batch_of(policy, 1, range(4), people=[7, 7, 8, 8]), 1.0)  # one of 7 is over the limit
+    engine.revoke([0])
+    engine.check_invariants()
+    window = engine.seal(1.0)
+    assert window is not None
+    assert (window.records, window.individuals, window.over_limit) == (3, 2, 1)
+    release = Closer(policy).release(window, np.random.default_rng(0))
+    assert release.suppressed == {Suppression.SHORTFALL: 3, Suppression.OVER_LIMIT: 1}
+    assert release.gcp == 1
+    assert release.records_in == 4
+
+
+def test_one_flooding_id_closes_windows_or_fills_the_memory() -> None:
+    policy = small_policy(max_records_per_individual=3)
+    engine = _engine(policy)
+    for i in range(200):
+        assert not engine.add(batch_of(policy, 0, range(10 * i, 10 * i + 10), people=[7] * 10), 1.0)
+    assert engine.open_window.records == 3
+    assert len(engine._window._chunks) <= 2
+    window = engine.seal(2.0)
+    assert window is not None
+    assert (window.over_limit, window.ranges) == (1_997, (InputRange(0, 0, 2_000),))
+
+
+def test_the_flood_of_one_partition_stays_when_the_partition_leaves() -> None:
+    policy = small_policy(max_records_per_individual=1)
+    engine = _engine(policy)
+    engine.open(1, 0)
+    for i in range(3):
+        engine.add(batch_of(policy, 0, [i], people=[7]), 1.0)
+        engine.add(batch_of(policy, 1, [i], people=[7]), 1.0)
+    assert engine.revoke([1]) == 3
+    window = engine.seal(2.0)
+    assert window is not None
+    assert (window.records, window.over_limit) == (1, 2)
+
+
+def test_time_runs_backwards() -> None:
+    policy = small_policy()
+    engine = _engine(policy)
+    engine.add(batch_of(policy, 0, [0]), 100.0)
+    engine.add(batch_of(policy, 0, [1]), 50.0)
+    engine.check_invariants()
+    assert engine.open_window.opened_at == 100.0
+    window = engine.seal(10.0)
+    assert window is not None
+    assert window.closed_at == 100.0
+    assert window.arrivals == ((100.0, 1), (100.0, 1))
+
+
+def test_a_window_outlives_its_deadline_or_a_fresh_one_is_sealed() -> None:
+    policy = small_policy()
+    engine = _engine(policy)
+    assert engine.deadline is None
+    assert engine.tick(1e9) is None
+    engine.add(batch_of(policy, 0, [0]), 1e9 + 5)
+    deadline = engine.deadline
+    assert deadline is not None
+    assert 9.0 <= deadline - (1e9 + 5) <= 10.0
+    assert engine.tick(np.nextafter(deadline, 0)) is None
+    assert engine.tick(deadline) is not None
+    assert engine.deadline is None
+    assert engine.seal(2e9) is None
+
+
+def test_rejects_alone_wait_for_ever() -> None:
+    policy = small_policy()
+    engine = _engine(policy)
+    engine.add(batch_of(policy, 0, [], rejected=[3, 4]), 1.0)
+    deadline = engine.deadline
+    assert deadline is not None
+    window = engine.tick(deadline)
+    assert window is not None
+    release = Closer(policy).release(window, np.random.default_rng(0))
+    assert (release.released, len(release.rejects), release.suppressed, release.gcp) == (0, 2, {}, None)
+    assert window.ranges == (InputRange(0, 0, 5),)
+
+
+def test_a_held_window_is_sealed_or_never_released() -> None:
+    policy = small_policy(shortfall=Shortfall.HOLD)
+    engine = _engine(policy)
+    engine.add(batch_of(policy, 0, [0, 1], people=[1, 2]), 1.0)
+    assert engine.deadline is None
+    assert engine.tick(1e6) is None
+    engine.add(batch_of(policy, 0, [2], people=[3]), 2.0)
+    assert engine.deadline is not None
+    window = engine.tick(1e6)
+    assert window is not None
+    assert Closer(policy).release(window, np.random.default_rng(0)).released == 3
+
+
+def test_a_held_window_without_room_for_rejects_blocks_its_partitions_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("stream_anon.engine.engine.LEAST_REJECTS", 5)
+    policy = small_policy(shortfall=Shortfall.HOLD)
+    engine = _engine(policy)
+    engine.add(batch_of(policy, 0, [0], people=[1]), 1.0)
+    assert engine.deadline is None
+    assert engine.room
+    engine.add(batch_of(policy, 0, [], rejected=range(1, 200)), 1.0)
+    assert not engine.room
+    assert engine.deadline is not None
+    assert engine.tick(engine.deadline) is not None
+    assert engine.room
+
+
+class _Liar:
+    """A partitioner that puts rows where it likes."""
+
+    arrival_matters = False
+
+    def __init__(self, classes: list[int]) -> None:
+        self._classes = classes
+
+    def add(self, rows: Columns) -> None: ...
+
+    def keep(self, rows: np.ndarray) -> None: ...
+
+    def close(self, rows: Columns, criteria: Criteria) -> np.ndarray:
+        return np.array(self._classes, np.int32)
+
+    def check_invariants(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("classes", "released", "violations"),
+    [
+        pytest.param([0, 0, 0, 1, 1, 1, 2, 2], 6, 1, id="one class too small"),
+        pytest.param([0, 0, 1, 1, 2, 2, 3, 3], 0, 4, id="all too small"),
+        pytest.param([0, 0, 0, 2, 2, 2, UNPLACED, UNPLACED], 6, 0, id="a number without a row"),
+    ],
+)
+def test_the_gate_lets_a_faulty_partitioner_publish(classes: list[int], released: int, violations: int) -> None:
+    policy = small_policy()
+    batch = batch_of(policy, 0, range(8), codes=[(2 * (c if c >= 0 else 7), 0) for c in classes])
+    release = _release(policy, batch, partitioner=lambda: _Liar(classes))
+    assert (release.released, release.gate_violations) == (released, violations)
+    placed = sum(c >= 0 for c in classes)
+    expected = {Suppression.GATE: placed - released, Suppression.UNPLACED: 8 - placed}
+    assert release.suppressed == {reason: n for reason, n in expected.items() if n}
+    assert len(release.classes) == len(set(release.class_of_row.tolist()) - {-1})
+    assert release.records_in == 8
+
+
+def test_classes_published_alike_stay_apart() -> None:
+    policy = small_policy()
+    classes = [0, 0, 0, 1, 1, 1]
+    release = _release(policy, batch_of(policy, 0, range(6)), partitioner=lambda: _Liar(classes))
+    assert release.classes.records.tolist() == [6]
+    assert release.achieved_k == 6
+    assert sorted(release.order.tolist()) == list(range(6))
+
+
+def test_more_than_half_of_a_window_is_one_person() -> None:
+    policy = small_policy(k=2, max_records_per_individual=50)
+    release = _release(policy, batch_of(policy, 0, range(10), people=[7] * 8 + [1, 2]))
+    # Of the heavy person no more rows stay than the others have.
+    assert release.released == 4
+    assert release.suppressed == {Suppression.UNPLACED: 6}
+    assert (release.classes.individuals >= 2).all()

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_anon.engine.people import Numbering
+
+KEYS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)
+
+
+@given(st.lists(st.lists(KEYS, max_size=30), max_size=6), st.integers(1, 4))
+def test_numbers_differ_from_those_of_a_dictionary(batches: list[list[int]], limit: int) -> None:
+    numbering = Numbering(limit)
+    known: dict[int, int] = {}
+    admitted: dict[int, int] = {}
+    for keys in batches:
+        expected = []
+        for key in keys:
+            number = known.setdefault(key, len(known))
+            admitted[key] = admitted.get(key, 0) + 1
+            expected.append(number if admitted[key] <= limit else -1)
+        assert numbering.number(np.array(keys, np.int64)).tolist() == expected
+        assert len(numbering) == len(known)
+
+
+def test_growing_forgets_numbers_or_counts() -> None:
+    numbering = Numbering(2)
+    keys = np.arange(5_000, dtype=np.int64) * 7_919
+    assert numbering.number(keys[:10]).tolist() == list(range(10))
+    assert numbering.number(keys).tolist() == list(range(5_000))
+    assert (numbering.number(keys[:10]) == -1).all()
+    assert numbering.number(keys[10:20]).tolist() == list(range(10, 20))
+    assert (numbering.number(keys[10:20]) == -1).all()
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pytest.param(np.arange(100_000, dtype=np.int64) << 40, id="low bits zero"),
+        pytest.param(np.arange(100_000, dtype=np.float64).view(np.int64), id="bits of floats"),
+        pytest.param(np.arange(100_000, dtype=np.int64) << 20, id="middle bits"),
+        pytest.param(-np.arange(100_000, dtype=np.int64), id="negative"),
+    ],
+)
+def test_keys_alike_in_their_low_bits_walk_one_chain(keys: np.ndarray) -> None:
+    numbering = Numbering(1)
+    numbering.number(keys[:10])
+    start = time.perf_counter()
+    numbering.number(keys[10:])
+    assert time.perf_counter() - start < 0.5  # 10 s and more where all fall on one place
+    assert len(numbering) == 100_000

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
+from stream_anon.microdata.domains import CategoricalDomain
+from stream_anon.microdata.hierarchy import Hierarchy
+from stream_anon.microdata.policy import Diversity, Policy
+from stream_anon.privacy.criteria import ClassCounts, Criteria
+
+
+def _permit(criteria: Criteria, records: int, individuals: int, largest: int, *values: int) -> bool:
+    columns = [np.array([number], np.int64) for number in (records, individuals, largest)]
+    (answer,) = criteria.permit(ClassCounts(*columns, np.array(values, np.int64).reshape(len(values), 1)))
+    return bool(answer)
+
+
+K3 = Criteria(3, 0.5, np.empty(0, np.int64))
+L2 = Criteria(3, 0.5, np.array([2, 3], np.int64))
+
+
+@pytest.mark.parametrize(
+    ("counts", "legal"),
+    [
+        ((3, 3, 1), True),
+        ((9, 2, 5), False),  # many records of few people
+        ((4, 3, 2), True),  # exactly half
+        ((5, 3, 3), False),  # more than half
+    ],
+)
+def test_records_count_as_people_or_a_share_as_less(counts: tuple[int, int, int], legal: bool) -> None:
+    assert _permit(K3, *counts) is legal
+
+
+def test_one_of_two_criteria_suffices() -> None:
+    assert _permit(L2, 6, 6, 1, 2, 3)
+    assert not _permit(L2, 6, 6, 1, 1, 3)
+    assert not _permit(L2, 6, 6, 1, 2, 2)
+
+
+def test_a_window_out_of_reach_is_partitioned() -> None:
+    assert K3.in_reach(3, np.empty(0, np.int64))
+    assert not K3.in_reach(2, np.empty(0, np.int64))
+    assert L2.in_reach(3, np.array([2, 3]))
+    assert not L2.in_reach(3, np.array([2, 2]))
+
+
+def test_criteria_stand_beside_the_wrong_attribute() -> None:
+    attributes = (
+        Identifier("name"),
+        Sensitive("first"),
+        QuasiIdentifier("sex", CategoricalDomain(Hierarchy.flat(["f", "m"]))),
+        Sensitive("second"),
+        Sensitive("third"),
+    )
+    policy = Policy(attributes, 3, "name", diversity={"third": Diversity(5), "first": Diversity(2)})
+    assert Criteria.of(policy).distinct_l.tolist() == [2, 5]
+    assert [a.name for a in policy.diverse] == ["first", "third"]

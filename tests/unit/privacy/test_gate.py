@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.automatic import balanced
+from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.domains import CategoricalDomain
+from stream_anon.privacy.criteria import Criteria
+from stream_anon.privacy.gate import recount, violating_classes
+from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, generalize
+
+LETTERS = CategoricalDomain(balanced(list("abcdefgh")))
+NODES = QuasiIdentifier("x", LETTERS)
+SETS = QuasiIdentifier("x", LETTERS, publication=Publication.VALUES)
+K3 = Criteria(3, 0.5, np.empty(0, np.int64))
+
+
+def _columns(codes: Sequence[int], people: Sequence[int], values: Sequence[int] | None = None) -> Columns:
+    sensitive = np.empty((0, len(codes)), np.int32) if values is None else np.array([values], np.int32)
+    return Columns(np.array([codes], np.int32), np.array(people, np.int32), sensitive)
+
+
+def _generalized(attribute: QuasiIdentifier, rows: Columns, classes: Sequence[int]) -> GeneralizedClasses:
+    return generalize(
+        [Generalizer(attribute)], [attribute], rows.codes, np.array(classes, np.int32), max(classes) + 1
+    )
+
+
+def _judge(
+    attribute: QuasiIdentifier, rows: Columns, classes: Sequence[int], criteria: Criteria = K3
+) -> list[bool]:
+    generalized = _generalized(attribute, rows, classes)
+    return violating_classes(rows, np.array(classes, np.int64), generalized, criteria)[0].tolist()
+
+
+GOOD = ([0, 1, 1, 4, 5, 5], [0, 1, 2, 3, 4, 5], [0, 0, 0, 1, 1, 1])
+
+
+def test_a_legal_release_is_held_back() -> None:
+    codes, people, classes = GOOD
+    for attribute in (NODES, SETS):
+        assert _judge(attribute, _columns(codes, people), classes) == [False, False]
+
+
+def test_too_few_people_pass() -> None:
+    codes, _, classes = GOOD
+    assert _judge(NODES, _columns(codes, [0, 1, 2, 3, 4, 4]), classes) == [False, True]
+    assert _judge(NODES, _columns(codes[:5], range(5)), classes[:5]) == [False, True]
+
+
+def test_one_heavy_person_passes() -> None:
+    codes, classes = [0] * 7 + [4] * 3, [0] * 7 + [1] * 3
+    assert _judge(NODES, _columns(codes, [0, 0, 0, 0, 1, 2, 3, 5, 6, 7]), classes) == [True, False]
+    assert _judge(NODES, _columns(codes, [0, 0, 0, 1, 1, 2, 3, 5, 6, 7]), classes) == [False, False]
+
+
+def test_too_few_values_pass() -> None:
+    criteria = Criteria(3, 0.5, np.array([2], np.int64))
+    codes, people, classes = GOOD
+    assert _judge(NODES, _columns(codes, people, [0, 0, 1, 2, 2, 2]), classes, criteria) == [False, True]
+
+
+def test_a_row_outside_of_what_is_published_passes() -> None:
+    codes, people, classes = GOOD
+    rows = _columns(codes, people)
+    generalized = _generalized(NODES, rows, classes)
+    moved = _columns([7, *codes[1:]], people)  # after the classes were generalized
+    assert violating_classes(moved, np.array(classes, np.int64), generalized, K3)[0].tolist() == [True, False]
+
+
+def test_a_row_that_a_set_does_not_list_passes() -> None:
+    codes, people, classes = [0, 2, 4, 5, 5, 7], range(6), [0, 0, 0, 1, 1, 1]
+    rows = _columns(codes, people)
+    generalized = _generalized(SETS, rows, classes)
+    moved = _columns([0, 3, 4, 5, 5, 7], people)  # between the ends, but not in the set
+    assert violating_classes(rows, np.array(classes, np.int64), generalized, K3)[0].tolist() == [False, False]
+    assert violating_classes(moved, np.array(classes, np.int64), generalized, K3)[0].tolist() == [True, False]
+
+
+def test_two_classes_with_one_tuple_are_counted_apart() -> None:
+    # a, b | a, b: both are published as a..b. Apart neither has three people, together there are four.
+    rows = _columns([0, 1, 0, 1], range(4))
+    assert _judge(NODES, rows, [0, 0, 1, 1]) == [False, False]
+    # The other way round: one person in both classes is one person.
+    assert _judge(NODES, _columns([0, 1, 0, 1], [0, 1, 0, 1]), [0, 0, 1, 1]) == [True, True]
+
+
+def test_a_set_published_as_the_star_lists_every_code_of_a_large_domain() -> None:
+    large = QuasiIdentifier(
+        "x", CategoricalDomain(balanced([str(i) for i in range(5_000)], 17)), publication=Publication.VALUES
+    )
+    codes = [large.missing_code, 0, 1] * 400
+    rows = _columns(codes, range(1_200))
+    classes = np.repeat(np.arange(400), 3)
+    generalized = _generalized(large, rows, classes.tolist())
+    assert all(len(members) <= 3 for members in generalized.members[0] or ())
+    failing, _ = violating_classes(rows, classes.astype(np.int64), generalized, K3)
+    assert not failing.any()
+
+
+def test_nothing_to_publish_breaks_the_gate() -> None:
+    nothing = GeneralizedClasses(
+        np.empty((1, 0), np.int32),
+        np.empty((1, 0), np.int32),
+        [[]],
+        np.empty((1, 0), np.int64),
+        np.empty((1, 0)),
+        [None],
+    )
+    failing, counts = violating_classes(Columns.empty(1, 0), np.empty(0, np.int64), nothing, K3)
+    assert len(failing) == len(counts.records) == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 2)), min_size=1, max_size=40))
+def test_a_recount_differs_from_one_by_hand(rows: list[tuple[int, int, int]]) -> None:
+    group, people, values = zip(*rows, strict=True)
+    counts = recount(np.array(group, np.int64), 4, _columns([0] * len(rows), people, values))
+    for g in range(4):
+        own = [(person, value) for number, person, value in rows if number == g]
+        who = [person for person, _ in own]
+        assert counts.records[g] == len(own)
+        assert counts.individuals[g] == len(set(who))
+        assert counts.largest[g] == max((who.count(person) for person in who), default=0)
+        assert counts.values[0, g] == len({value for _, value in own})

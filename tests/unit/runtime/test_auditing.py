@@ -1,0 +1,302 @@
+"""Auditing files: what the engine releases passes as JSON Lines and as CSV, and nothing else does."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from pycanon import anonymity
+from rich.console import Console
+
+from stream_anon.adapters.json_codec.codec import JsonCodec
+from stream_anon.audit.cells import CellReader
+from stream_anon.audit.verdict import Kind
+from stream_anon.cli.audit import SHOWN, show
+from stream_anon.errors import InputError
+from stream_anon.microdata.policy import Policy
+from stream_anon.runtime.anonymizing import SOURCE, Anonymization
+from stream_anon.runtime.auditing import audit_files
+from stream_anon.runtime.policy_file import load_policy
+from tests.support.data import shared_data
+
+SETTINGS: dict[str, Any] = {
+    "privacy": {"k": 4, "individual": "person", "sensitive": {"result": {"distinct_l": 2}}},
+    "window": {"max_records": 200},
+    "attributes": {
+        "person": {"role": "identifier"},
+        "patient.age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+        "patient.zip": {"role": "quasi-identifier", "prefix": {"length": 3}},
+        "plan": {"role": "quasi-identifier", "values": ["[a]", "b", "c", "d"], "publish": "values"},
+        "ward": {
+            "role": "quasi-identifier",
+            "type": "integer",
+            "hierarchy": {"inner": ["1", "2"], "03": ["3", "4"]},
+        },
+        "smoker": {"role": "quasi-identifier", "type": "boolean", "values": [True, False]},
+        "weight": {
+            "role": "quasi-identifier",
+            "numeric": {"min": 30, "max": 150, "step": 0.5, "decimals": 1, "publish": "tight"},
+        },
+        "day": {"role": "quasi-identifier", "date": {"min": "2024-01-01", "max": "2024-12-31"}},
+        "result": {"role": "sensitive", "type": "string"},
+        "paid": {"role": "insensitive", "type": "boolean"},
+        "visits": {"role": "insensitive", "type": "integer", "accept_linkable": True},
+        "cost": {"role": "insensitive", "type": "number", "accept_linkable": True},
+    },
+}
+
+
+def _visits(count: int, seed: int = 1) -> list[dict[str, Any]]:
+    draws = np.random.default_rng(seed)
+    rows = []
+    for i in range(count):
+        row: dict[str, Any] = {
+            "person": int(draws.integers(count // 2)),
+            "patient": {"age": int(draws.integers(100)), "zip": f"{draws.integers(5)}{draws.integers(3)}7"},
+            "plan": str(draws.choice(["[a]", "b", "c", "d"])),
+            "ward": int(draws.integers(1, 5)),
+            "smoker": bool(draws.integers(2)),
+            "weight": 60 + int(draws.integers(60)) / 2,
+            "day": f"2024-{draws.integers(1, 13):02}-{draws.integers(1, 29):02}",
+            "result": str(draws.choice(["fine", "poor, or not", 'say "no"', "two\nlines"])),
+            "paid": bool(draws.integers(2)),
+            "visits": int(draws.integers(9)),
+            "cost": float(draws.integers(90)) / 8,
+        }
+        if not i % 17:
+            del row["plan"], row["paid"]
+            row["day"] = None
+        if not i % 31:
+            row["weight"] = 500
+        rows.append(row)
+    return rows
+
+
+class Files:
+    """A policy, the released records and their certificates on disk."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any], records: Sequence[dict[str, Any]]) -> None:
+        self.policy_path = folder / "policy.yaml"
+        self.policy_path.write_text(yaml.safe_dump(settings, sort_keys=False))
+        self.policy = load_policy(self.policy_path)
+        self.output, self.certificates = folder / "out.jsonl", folder / "certificates.jsonl"
+        codec, work = JsonCodec(self.policy), Anonymization(self.policy)
+        values = [json.dumps(record).encode() for record in records]
+        batch = codec.decode(values, SOURCE, np.arange(len(values)))
+        self.lines: list[bytes] = []
+        self.parts: list[bytes] = []
+        for certified in [*work.add(batch), *work.close()]:
+            self.lines += codec.encode(certified.release)
+            self.parts += certified.certificate
+        self.write()
+
+    def write(self) -> None:
+        self.output.write_bytes(b"".join(line + b"\n" for line in self.lines))
+        self.certificates.write_bytes(b"".join(part + b"\n" for part in self.parts))
+
+    def write_csv(self, delimiter: str = ",", header: Sequence[str] | None = None) -> None:
+        """Write the records as CSV: intervals, sets and scalars as JSON, texts as they are, null as nothing."""
+        self.output = self.output.with_suffix(".csv")
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+        names = [attribute.name for attribute in self.policy.published]
+        writer.writerow(header or names)
+        for line in self.lines:
+            writer.writerow([_cell(json.loads(line), name) for name in names])
+        self.output.write_bytes(text.getvalue().encode())
+
+    def kinds(self) -> set[Kind]:
+        verdict = audit_files(self.policy_path, self.output, self.certificates)
+        return {violation.kind for violation in verdict.violations}
+
+
+def _cell(record: Any, name: str) -> str:
+    for key in name.split("."):
+        record = record[key]
+    return record if isinstance(record, str) else "" if record is None else json.dumps(record)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path, SETTINGS, _visits(700))
+
+
+def test_what_the_engine_releases_is_accused(files: Files) -> None:
+    verdict = audit_files(files.policy_path, files.output, files.certificates)
+    assert verdict.violations == ()
+    assert verdict.counts.windows == 4
+    assert verdict.counts.records == len(files.lines) > 300
+    published = b"\n".join(files.lines)
+    assert b'"plan":["' in published  # sets, intervals and the root are among what was read
+    assert b'"min":' in published
+    assert b'"*"' in published
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_the_same_release_as_csv_is_accused(delimiter: str, files: Files) -> None:
+    files.write_csv(delimiter)
+    assert files.kinds() == set()
+
+
+def test_another_judge_counts_a_smaller_k(files: Files) -> None:
+    # One window: k holds per window, and a judge of tables knows no windows.
+    first = json.loads(files.parts[0])
+    rows = [json.loads(line) for line in files.lines[: first["released"]]]
+    names = [attribute.name for attribute in files.policy.quasi_identifiers]
+    frame = pd.DataFrame([{name: _cell(row, name) for name in names} | {"result": row["result"]} for row in rows])
+    assert anonymity.k_anonymity(frame, names) == min(one["records"] for one in first["classes"])
+    assert anonymity.k_anonymity(frame, names) >= 4
+    assert anonymity.l_diversity(frame, names, ["result"]) == first["achieved"]["distinct_l"]["result"]
+
+
+def test_adult_in_many_windows_is_accused(tmp_path: Path) -> None:
+    folder = shared_data("arx-adult")
+    roles: dict[str, Any] = {"salary-class": {"role": "sensitive"}}
+    with (folder / "adult.csv").open() as file:
+        rows: list[dict[str, Any]] = list(csv.DictReader(file, delimiter=";"))[:6000]
+    for name in rows[0]:
+        if name != "salary-class":
+            hierarchy = folder / "hierarchies" / f"adult_hierarchy_{name}.csv"
+            roles[name] = {"role": "quasi-identifier", "hierarchy": str(hierarchy)}
+    settings = {
+        "privacy": {"k": 10, "individual": "every-record", "sensitive": {"salary-class": {"distinct_l": 2}}},
+        "window": {"max_records": 2000},
+        "attributes": roles,
+    }
+    files = Files(tmp_path, settings, rows)
+    verdict = audit_files(files.policy_path, files.output, files.certificates)
+    assert verdict.violations == ()
+    assert verdict.counts.windows == 3
+
+
+def test_a_changed_line_passes(files: Files) -> None:
+    record = json.loads(files.lines[5])
+    record["patient"]["age"] = 41
+    files.lines[5] = json.dumps(record).encode()
+    files.write()
+    assert Kind.UNCERTIFIED_CLASS in files.kinds()
+
+
+def test_a_key_written_twice_passes(files: Files) -> None:
+    files.lines[5] = b'{"visits":"Mrs Smith",' + files.lines[5][1:]
+    files.write()
+    assert Kind.MALFORMED_RECORD in files.kinds()
+
+
+def test_a_policy_changed_afterwards_passes(files: Files) -> None:
+    files.policy_path.write_text(yaml.safe_dump(SETTINGS | {"window": {"max_records": 300}}, sort_keys=False))
+    assert files.kinds() == {Kind.WRONG_POLICY}
+
+
+def test_a_column_more_passes(files: Files) -> None:
+    files.write_csv()
+    lines = files.output.read_text().splitlines(keepends=True)
+    header = lines[0].replace("visits", "visits,person", 1)
+    files.output.write_text(header + "".join(lines[1:]))
+    assert Kind.MALFORMED_RECORD in files.kinds()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("person", Kind.IDENTIFYING_FIELD), ("note", Kind.UNDECLARED_FIELD), ("paid", Kind.MALFORMED_RECORD)],
+)
+def test_a_renamed_column_passes(name: str, kind: Kind, files: Files) -> None:
+    names = [attribute.name for attribute in files.policy.published]
+    files.write_csv(header=[name if known == "visits" else known for known in names])
+    assert kind in files.kinds()
+
+
+def _reader(policy: Policy) -> CellReader:
+    return CellReader(policy, [attribute.name for attribute in policy.published])
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "value"),
+    [
+        ("patient.age", '{"min": 1, "max": 2}', {"min": 1, "max": 2}),
+        ("patient.age", '{"min": 1, "min": 1, "max": 2}', '{"min": 1, "min": 1, "max": 2}'),
+        ("patient.age", "25", 25),
+        ("patient.age", "025", "025"),
+        ("patient.age", "*", "*"),
+        ("patient.age", "NaN", "NaN"),
+        ("patient.age", "null", "null"),
+        ("patient.age", "", None),
+        ("patient.zip", "02*", "02*"),
+        ("patient.zip", "127", "127"),
+        ("plan", '["b", "c"]', ["b", "c"]),
+        ("plan", "[a]", "[a]"),
+        ("plan", "[b", "[b"),
+        ("ward", "3", 3),
+        ("ward", "03", "03"),
+        ("ward", "inner", "inner"),
+        ("smoker", "true", True),
+        ("smoker", "True", "True"),
+        ("weight", "70.0", 70.0),
+        ("day", "2024", "2024"),
+        ("result", "12", "12"),
+        ("result", '"quoted"', '"quoted"'),
+        ("paid", "false", False),
+        ("visits", "3", 3),
+        ("visits", "three", "three"),
+        ("cost", "0.125", 0.125),
+    ],
+)
+def test_a_cell_is_read_as_something_else(name: str, cell: str, value: object, files: Files) -> None:
+    cells = [cell if attribute.name == name else "" for attribute in files.policy.published]
+    record: Any = _reader(files.policy).read(cells)
+    for key in name.split("."):
+        record = record[key]
+    assert (record, type(record)) == (value, type(value))
+
+
+def test_a_column_under_a_parents_name_hides_its_children(files: Files) -> None:
+    names = [attribute.name for attribute in files.policy.published]
+    assert CellReader(files.policy, ["patient", *names[:2]]).read(["x", "1", "2"]) is None
+    assert CellReader(files.policy, ["patient.age", "patient.age"]).read(["1", "2"]) is None
+
+
+@pytest.mark.parametrize("which", ["output", "certificates"])
+def test_a_missing_file_is_a_clean_audit(which: str, files: Files) -> None:
+    getattr(files, which).unlink()
+    with pytest.raises(InputError, match="cannot be read"):
+        files.kinds()
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b'patient.age\n"unclosed', b"patient.age\n\xff\n"])
+def test_a_broken_csv_file_is_a_traceback(content: bytes, files: Files) -> None:
+    files.output = files.output.with_suffix(".csv")
+    files.output.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        files.kinds()
+    assert "unclosed" not in str(caught.value)
+
+
+def test_an_empty_output_is_clean(files: Files) -> None:
+    for content in (b"", b"\n"):
+        files.output.write_bytes(content)
+        assert Kind.NO_RECORDS in files.kinds()
+
+
+def test_the_exit_code_or_the_print_hides_a_violation(files: Files) -> None:
+    text = io.StringIO()
+    console = Console(file=text, width=160, markup=False)
+    assert show(audit_files(files.policy_path, files.output, files.certificates), console) == 0
+    assert "no violation found" in text.getvalue()
+    assert "number of individuals in each class" in text.getvalue()
+    files.lines = [b"[]" for _ in files.lines]
+    files.write()
+    verdict = audit_files(files.policy_path, files.output, files.certificates)
+    assert show(verdict, console) == 1
+    batch = json.loads(files.parts[0])["batch"]
+    assert batch in text.getvalue()
+    assert Kind.MALFORMED_RECORD.value in text.getvalue()
+    assert len(verdict.violations) > SHOWN
+    assert "not shown" in text.getvalue()
