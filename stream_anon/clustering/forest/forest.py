@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.agglomerate import CANDIDATES, grow_forest
-from stream_anon.clustering.forest.classes import by_key, join_illegal
+from stream_anon.clustering.forest.classes import by_rank, join_illegal
 from stream_anon.clustering.forest.cut import cut_line
 from stream_anon.clustering.forest.layout import lay_out
 from stream_anon.clustering.forest.order import KeyTable, line_order
@@ -18,6 +18,7 @@ from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
 from stream_anon.privacy.criteria import Criteria
 
+_SWAPS = 2
 _LONGEST = 64  # times k: rows beyond which no class is tried, however few individuals they belong to
 
 
@@ -58,12 +59,15 @@ class Forest:
         Cost tables.
     table
         The learned order.
+    rounds
+        1: neighbours in the key order are refined; 2: then those along the forest's line too.
     """
 
     arrival_matters = False
 
-    def __init__(self, model: CostModel, table: KeyTable) -> None:
+    def __init__(self, model: CostModel, table: KeyTable, rounds: int = 1) -> None:
         self._model = model
+        self._rounds = rounds
         self._table = table
         self._count = 0
 
@@ -87,7 +91,15 @@ class Forest:
         order = line_order(rows.codes, self._table)
         line, points, point_of = lay_line(rows.codes, order, self._model)
         longest = 2 * criteria.k - 1 if ledger.each_once else _LONGEST * criteria.k
-        ends = cut_line(points, point_of, following_of(rows.individuals[line]), self._model, criteria.k, longest, np.empty(n + 1))
+        ends = cut_line(
+            points,
+            point_of,
+            following_of(rows.individuals[line]),
+            self._model,
+            criteria.k,
+            longest,
+            np.empty(n + 1),
+        )
         if not len(ends):
             ends = np.array([n], np.int64)
         return self._refined(rows, order, line, ends, ledger, answer)
@@ -102,13 +114,16 @@ class Forest:
         answer: NDArray[np.int32],
     ) -> NDArray[np.int32]:
         codes = np.ascontiguousarray(rows.codes.T)
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
         if not ledger.each_once:
             ends = ends[: join_illegal(codes, line, ends, self._model, ledger)]
-        placed, ends = by_key(line, ends, rank)
-        resplit_pass(codes, placed, ends, self._model, ledger)
-        swap_pass(codes, placed, ends, self._model, ledger)
+        rank = np.empty(len(order), np.int64)
+        placed = line
+        for along in (order, line)[: self._rounds]:
+            rank[along] = np.arange(len(order))
+            placed, ends = by_rank(placed, ends, rank)
+            resplit_pass(codes, placed, ends, self._model, ledger)
+            for _ in range(_SWAPS):
+                swap_pass(codes, placed, ends, self._model, ledger)
         sizes = np.diff(ends, prepend=0)
         answer[placed] = np.repeat(np.arange(len(ends)), sizes)
         return answer

@@ -54,23 +54,29 @@ def resplit_pass(
     q = codes.shape[1]
     k = ledger.k
     changed = 0
-    longest = 2
-    for c in range(len(ends) - 1):
-        longest = max(longest, ends[c + 1] - (ends[c - 1] if c > 0 else 0))
-    pool = np.empty((longest, q), np.int32)
-    keys = np.empty(longest, np.int32)
-    places = np.empty((q, longest), np.int64)
-    fore = np.empty(longest, np.float64)
-    back = np.empty(longest, np.float64)
+    longest = 0
+    pool = np.empty((0, q), np.int32)
+    keys = np.empty(0, np.int32)
+    places = np.empty((q, 0), np.int64)
+    fore = np.empty(0, np.float64)
+    back = np.empty(0, np.float64)
+    sorted_rows = np.empty(0, np.int64)
     low = np.empty(q, np.int32)
     high = np.empty(q, np.int32)
     own = np.empty(q, np.float64)
-    sorted_rows = np.empty(longest, np.int64)
     start = 0
     for c in range(len(ends) - 1):
         stop = ends[c + 1]
         m = stop - start
         left = ends[c] - start
+        if m > longest:  # a class that grew may make the next pair larger than any before
+            longest = 2 * m
+            pool = np.empty((longest, q), np.int32)
+            keys = np.empty(longest, np.int32)
+            places = np.empty((q, longest), np.int64)
+            fore = np.empty(longest, np.float64)
+            back = np.empty(longest, np.float64)
+            sorted_rows = np.empty(longest, np.int64)
         for i in range(m):
             for j in range(q):
                 pool[i, j] = codes[rows[start + i], j]
@@ -138,9 +144,7 @@ def resplit_pass(
                 break
             for i in range(m):
                 sorted_rows[i] = rows[start + places[axis, i]]
-            if ledger.each_once or (
-                is_legal(sorted_rows[:cut], ledger) and is_legal(sorted_rows[cut:m], ledger)
-            ):
+            if ledger.each_once or (is_legal(sorted_rows[:cut], ledger) and is_legal(sorted_rows[cut:m], ledger)):
                 rows[start:stop] = sorted_rows[:m]
                 ends[c] = start + cut
                 changed += 1
@@ -192,10 +196,7 @@ def swap_pass(
     q = codes.shape[1]
     k = ledger.k
     changed = 0
-    longest = 2
-    for c in range(len(ends) - 1):
-        longest = max(longest, ends[c + 1] - (ends[c - 1] if c > 0 else 0))
-    room = np.empty(longest + 1, np.int64)
+    room = np.empty(0, np.int64)
     box = np.empty((2, q, 4), np.int32)  # least, second least, greatest, second greatest
     own = np.empty((2, q), np.float64)
     border = np.empty((2, 2 * q), np.int64)
@@ -209,6 +210,8 @@ def swap_pass(
         pool = rows[start:stop]
         m = stop - start
         left = ends[c] - start
+        if m > len(room):
+            room = np.empty(2 * m, np.int64)
         size[0] = left
         size[1] = m - left
         for side in range(2):
