@@ -387,6 +387,24 @@ def test_a_settled_window_is_kept(story: Story) -> None:
     assert not audit._parts
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_an_audit_ends_in_the_middle_of_a_window(seed: int, story: Story) -> None:
+    # Of a topic that is still written to, an audit may end only where all that was begun is there.
+    events = _events(story)
+    random.Random(seed).shuffle(events)
+    audit = Audit(story.policy)
+    assert audit.at_rest
+    rests = []
+    for kind, value in events:
+        audit.add_part(value) if kind == "part" else audit.add_record(*value)
+        rests.append(audit.at_rest)
+    assert rests[-1]
+    certified = [i for i, (kind, _) in enumerate(events) if kind == "part"]
+    begun = range(certified[0], max(certified) + 1)
+    complete = [i for i in begun if rests[i]]
+    assert len(complete) < len(begun)
+
+
 def test_records_without_certificate_pass(story: Story) -> None:
     events = [event for event in _events(story) if event[0] == "record"]
     assert _kinds(_audited(story.policy, events)) == {Kind.NO_CERTIFICATE}
