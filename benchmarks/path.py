@@ -21,7 +21,9 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-from adult import DATA, adult_events, adult_policy
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.adult import DATA, adult_events, adult_policy
 
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.engine.closing import Closer
