@@ -51,7 +51,9 @@ class DateDomain:
             raise SettingsError(f"{self.key}.min", "must be before max")
         if self.size > MOST_DAYS:
             raise SettingsError(f"{self.key}.max", f"at most {MOST_DAYS} days are possible")
-        if any(self._parsed(day.strftime(self.format)) != day for day in (self.earliest, self.latest)):
+        # strftime does not pad years before 1000, strptime wants them padded: try the format 2000 years later.
+        ends = (day if day.year >= 1000 else day.replace(year=day.year + 2000) for day in (self.earliest, self.latest))
+        if any(self._parsed(day.strftime(self.format)) != day for day in ends):
             raise SettingsError(f"{self.key}.format", "must hold day, month and year in full, such as %Y-%m-%d")
 
     @property
