@@ -129,9 +129,8 @@ def _settings_findings(kafka: KafkaSettings) -> list[Finding]:
         text = "at-least-once: after a failure records are published twice, in different classes"
         found.append(Finding(Severity.WARNS, "kafka.delivery", text))
     if kafka.development:
-        found.append(
-            Finding(Severity.WARNS, "kafka.development", "true: too few replicas are not held against a run")
-        )
+        text = "true: too few replicas are not held against a run"
+        found.append(Finding(Severity.WARNS, "kafka.development", text))
     return found
 
 

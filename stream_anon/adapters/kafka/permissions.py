@@ -11,13 +11,17 @@ from enum import IntEnum
 from typing import Any
 
 from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
+from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import Array, Boolean, Bytes, Int16, Int32, Schema, String
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 
 _WITHIN = 15.0
+_RETRY = 0.2
 _NOT_TOLD = -(2**31)
+_LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR = 14, 15, 16
+_REFUSED, _GROUP_REFUSED = 29, 30
 _Text = String("utf-8")
 
 
@@ -185,13 +189,21 @@ async def _ask_topics(client: AIOKafkaClient, topics: Collection[str]) -> dict[s
 
 
 async def _ask_group(client: AIOKafkaClient, group: str) -> int | None:
-    node = await client.coordinator_lookup(CoordinationType.GROUP, group)
-    answer: Any = await client.send(node, _GroupOperations(group), group=ConnectionGroup.COORDINATION)
-    code, *_, mask = answer.groups[0]
-    if code == _GROUP_REFUSED:
-        return 0
-    return None if code or mask == _NOT_TOLD else int(mask)
-
-
-_REFUSED = 29
-_GROUP_REFUSED = 30
+    """Return the group's operations; None if not told. On a new cluster a coordinator must first be found."""
+    while True:
+        try:
+            node = await client.coordinator_lookup(CoordinationType.GROUP, group)
+            answer: Any = await client.send(node, _GroupOperations(group), group=ConnectionGroup.COORDINATION)
+        except GroupAuthorizationFailedError:
+            return 0
+        except KafkaError as error:
+            if not error.retriable:
+                raise
+            code = _LOADING
+        else:
+            code, *_, mask = answer.groups[0]
+        if code == _GROUP_REFUSED:
+            return 0
+        if code not in (_LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR):
+            return None if code or mask == _NOT_TOLD else int(mask)
+        await asyncio.sleep(_RETRY)
