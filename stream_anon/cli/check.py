@@ -102,7 +102,9 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
 
 
 def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None:
-    windows = f"{forecast.windows:,}, of {forecast.individuals:,} individuals in the middle"
+    windows = (
+        f"{forecast.windows:,} whole ones in the sample, {forecast.individuals:,} individuals in the median one"
+    )
     if not forecast.whole:
         windows = f"none whole: the sample ends before one is full; it has {forecast.individuals:,} individuals"
     fill = f"{forecast.windows - forecast.short:,} of {forecast.windows:,} windows"
@@ -120,7 +122,7 @@ def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None
 
 def _rare(field: RareValues) -> str:
     accepted = ", accepted by accept_linkable" if field.accepted else ""
-    return f"{field.share:.2%} of {field.values:,} distinct values' records ({field.rare:,} rare values){accepted}"
+    return f"{field.share:.2%} of its records, {field.rare:,} of {field.values:,} distinct values{accepted}"
 
 
 def _grid(console: Console, rows: Mapping[str, str]) -> None:

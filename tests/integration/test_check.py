@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.client import AIOKafkaClient
+from aiokafka.protocol.admin import CreateAclsRequest
 
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
 from stream_anon.adapters.kafka.connection import Connection
-from stream_anon.adapters.kafka.permissions import Operation, missing_permissions
+from stream_anon.adapters.kafka.permissions import Operation, permissions_of
 from stream_anon.adapters.kafka.topic_reader import read_topic
 from stream_anon.cli.check import check
 from stream_anon.errors import BrokerError, TopicError
@@ -26,6 +28,7 @@ from tests.support.apache_kafka import ApacheKafka
 from tests.support.data import ROOT
 
 PERSONAL = "Zyxwvut"
+TOPIC, GROUP, LITERAL, ALLOW, DESCRIBE, DESCRIBE_CONFIGS = 2, 3, 3, 3, 8, 10
 
 
 def _settings(folder: Path, address: str, prefix: str, *, more: str = "", development: bool = True) -> Path:
@@ -181,7 +184,45 @@ def test_rare_values_give_exit_code_0(
 async def test_an_open_broker_is_said_to_refuse(kafka: ApacheKafka, unique: str) -> None:
     await _create(kafka.address, _topics(unique))
     wanted = dict.fromkeys(_topics(unique), (Operation.READ, Operation.WRITE, Operation.DESCRIBE))
-    assert await missing_permissions(Connection(kafka.address, unique), wanted) == []
+    found = await permissions_of(Connection(kafka.address, unique), wanted)
+    assert found.told == {*_topics(unique), unique}
+    assert found.missing == ()
+
+
+@pytest.mark.kafka
+def test_what_the_brokers_forbid_lets_a_run_start(
+    kafka: ApacheKafka, unique: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    properties = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    output, group = f"{unique}.out", f"{unique}-group"
+    with ApacheKafka(tmp_path / "broker", properties) as strict:
+        asyncio.run(_create(strict.address, _topics(unique)))
+        asyncio.run(_fill(strict.address, f"{unique}.in", [*_events(50)], 2))
+        # What has a rule allows nothing else.
+        asyncio.run(_allow(strict.address, TOPIC, output, DESCRIBE, DESCRIBE_CONFIGS))
+        asyncio.run(_allow(strict.address, GROUP, group, DESCRIBE))
+        path = _settings(tmp_path, strict.address, unique)
+        report = asyncio.run(examine_deployment(path))
+        assert _forbidden(report) == {output, group}
+        assert report.study is not None
+        asyncio.run(_allow(strict.address, TOPIC, f"{unique}.in", DESCRIBE, DESCRIBE_CONFIGS))
+        assert check(path) == 1
+    assert f"FORBIDS  {unique}.in: this user may not read" in capsys.readouterr().out
+
+
+async def _allow(address: str, kind: int, name: str, *operations: int) -> None:
+    client = AIOKafkaClient(bootstrap_servers=address)
+    await client.bootstrap()
+    try:
+        for operation in operations:
+            rule = CreateAclsRequest(kind, name, LITERAL, "User:ANONYMOUS", "*", operation, ALLOW)
+            answer = await client.send(client.get_random_node(), rule)
+            assert answer.creation_responses[0][0] == 0
+    finally:
+        await client.close()
 
 
 def _command(path: Path) -> subprocess.CompletedProcess[str]:
@@ -210,6 +251,6 @@ def test_a_broker_away_or_wrong_settings_give_the_same_exit_code(tmp_path: Path)
 
 async def test_a_broker_away_is_waited_for_without_end() -> None:
     with pytest.raises(BrokerError):
-        await missing_permissions(Connection("127.0.0.1:1", "g"), {})
+        await permissions_of(Connection("127.0.0.1:1", "g"), {})
     with pytest.raises(BrokerError):
         await read_topic(Connection("127.0.0.1:1", "g"), "t")

@@ -54,7 +54,15 @@ def _adult_policy(folder: Path) -> Path:
     return path
 
 
-def test_make_demo_does_not_show_what_happened() -> None:
+def test_make_demo_is_another_command() -> None:
+    # A dry run: the real one would install into the environment that runs this test.
+    run = subprocess.run(
+        ["make", "--dry-run", "demo"], check=True, cwd=ROOT, capture_output=True, text=True, timeout=20
+    )
+    assert run.stdout.splitlines()[-1].endswith("/stream-anon demo")
+
+
+def test_the_demo_does_not_show_what_happened() -> None:
     begun = time.monotonic()
     command = [*DEMO, "--events", "12000"]
     run = subprocess.run(
