@@ -12,7 +12,7 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
@@ -91,12 +91,22 @@ def open_log(
     return cast(
         "Log",
         structlog.wrap_logger(
-            structlog.WriteLogger(stream),
+            _Lines(stream),
             processors=[structlog.processors.add_log_level, _without_foreign_text, _dated(wall), render],
             wrapper_class=structlog.make_filtering_bound_logger(level),
             cache_logger_on_first_use=False,
         ),
     )
+
+
+class _Lines(structlog.WriteLogger):
+    """Write lines; one that cannot be written is lost, for a full disk must not stop the service."""
+
+    def msg(self, message: str) -> None:
+        with suppress(OSError, ValueError):  # the disk is full, the reader has gone, the stream is closed
+            super().msg(message)
+
+    debug = info = warning = error = critical = exception = msg
 
 
 def _dated(wall: Callable[[], float]) -> Processor:

@@ -117,6 +117,12 @@ class Audit:
                 self._join(read.batch)
         return read
 
+    @property
+    def at_rest(self) -> bool:
+        """Return whether every window that was begun is complete, and all certificates join."""
+        begun = self._open or self._parts or self._waiting
+        return not begun and self._certificates.joined
+
     def finish(self) -> Verdict:
         """Return the verdict; nothing may be added afterwards."""
         for batch in self._parts:

@@ -52,6 +52,11 @@ class CertificateAudit:
         self._chain.finish()
         return self._ranges.finish()
 
+    @property
+    def joined(self) -> bool:
+        """Return whether the certificates so far leave nothing open between them."""
+        return self._chain.joined and self._ranges.joined
+
     def _check_criteria(self, certificate: Certificate) -> None:
         policy, batch = self._policy, certificate.batch
         if certificate.policy != policy.digest or certificate.engine != policy.engine.name:
@@ -133,22 +138,30 @@ class Chain:
         self._findings = findings
         self._known: set[str] = set()
         self._claimed: dict[str, str] = {}
+        self._unknown: set[str] = set()
+
+    @property
+    def joined(self) -> bool:
+        """Return whether no certificate follows an unknown one."""
+        return not self._unknown
 
     def add(self, certificate: Certificate, digest: str) -> None:
         """Note a certificate and the one it follows."""
         self._known.add(digest)
+        self._unknown.discard(digest)
         previous = certificate.previous
         if previous is None:
             return
         if previous in self._claimed:
             self._findings.add(Kind.PREVIOUS_TWICE, certificate.batch)
         self._claimed.setdefault(previous, certificate.batch)
+        if previous not in self._known:
+            self._unknown.add(previous)
 
     def finish(self) -> None:
         """Note certificates that follow an unknown one."""
-        for previous, batch in self._claimed.items():
-            if previous not in self._known:
-                self._findings.add(Kind.UNKNOWN_PREVIOUS, batch)
+        for previous in sorted(self._unknown):
+            self._findings.add(Kind.UNKNOWN_PREVIOUS, self._claimed[previous])
 
 
 class Ranges:
@@ -162,6 +175,11 @@ class Ranges:
         self._places: set[tuple[str, int]] = set()
         self._by_start: dict[tuple[str, int, int], tuple[int, str]] = {}  # to end, and the batch that starts it
         self._by_end: dict[tuple[str, int, int], int] = {}  # to start
+
+    @property
+    def joined(self) -> bool:
+        """Return whether one range is left of each partition."""
+        return len({place[:2] for place in self._by_start}) == len(self._by_start)
 
     def add(self, certificate: Certificate) -> None:
         """Note the ranges of one certificate."""

@@ -208,14 +208,14 @@ class QuasiIdentifier(Attribute):
         if isinstance(published, list):
             return self._read_set(published) if self.publication is Publication.VALUES else None
         if published == ROOT_LABEL:
-            return (0, self.unknown_code) if self._root_is_possible else None
+            return (0, self.unknown_code) if self.root_is_possible else None
         bounds = self._read_one(published)
         if bounds is not None and bounds[0] != bounds[1] and self.publication is Publication.VALUES:
             return None
         return bounds
 
     @cached_property
-    def _root_is_possible(self) -> bool:
+    def root_is_possible(self) -> bool:
         """Return whether some values are published as "*": a domain's top may have a name of its own."""
         if self.missing is Missing.LEAF or self.unknown is Unknown.ROOT:
             return True

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from stream_anon.audit.audit import audit_in_order
+from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.kafka.committed import CommittedRecord, committed_records
+from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.cells import CellReader, header_cells
 from stream_anon.audit.records import decode_record
 from stream_anon.audit.verdict import Verdict
 from stream_anon.errors import InputError
 from stream_anon.microdata.policy import Policy
-from stream_anon.runtime.policy_file import load_policy
+from stream_anon.runtime.policy_file import build_policy, load_policy
+from stream_anon.runtime.settings import KafkaSettings, load_settings
+from stream_anon.runtime.wiring import connection_of, kafka_of
 
 MOST_LINE_BYTES = 64 * 2**20
 _MOST_CELL = 2**24
+
+PATIENCE = 15.0  # seconds for a transaction to end whose worker died: its timeout is 10 by default
 
 Decoded = dict[str, Any] | None
 
@@ -47,6 +55,42 @@ def audit_files(policy_path: Path, output: Path, certificates: Path) -> Verdict:
         else:
             records = map(decode_record, _lines(stack.enter_context(_open(output)), output))
         return audit_in_order(policy, parts, records)
+
+
+def audit_topic(config: Path) -> Verdict:
+    """Return the verdict on the output topic of a settings file and its certificates, read to their ends.
+
+    Where the service still writes, it reads on until all that was begun is there.
+
+    Raises
+    ------
+    SettingsError, BrokerError
+        If the settings are wrong, or the topics cannot be read.
+    """
+    settings = load_settings(config)
+    kafka, policy = kafka_of(settings), build_policy(settings, config)
+    clock = Clock()
+    with quiet_libraries(open_log(clock.wall, settings.logs.format, "error"), clock.monotonic):
+        return asyncio.run(_audit_topic(kafka, policy))
+
+
+async def _audit_topic(kafka: KafkaSettings, policy: Policy) -> Verdict:
+    audit = Audit(policy)
+    topics = (kafka.output, kafka.certificates)
+    async for records in committed_records(connection_of(kafka), topics, lambda: audit.at_rest, PATIENCE):
+        for record in records:
+            if record.topic == kafka.certificates:
+                audit.add_part(record.value, _batch(record) or "")
+            else:
+                bare = not record.keyed and len(record.headers) == 1
+                audit.add_record(_batch(record), decode_record(record.value), record.time, bare=bare)
+    return audit.finish()
+
+
+def _batch(record: CommittedRecord) -> str | None:
+    """Return the header that names the window; None where it is absent or stands twice."""
+    values = [value for name, value in record.headers if name == "batch"]
+    return values[0].decode("ascii", "replace") if len(values) == 1 else None
 
 
 def _open(path: Path) -> BinaryIO:

@@ -102,7 +102,7 @@ def _field(name: str, kind: Kind, column: Column, people: People, texts: bool) -
     if kind is Kind.IDENTIFIER:
         return Field(name, {"role": "identifier"})
     found = guess(name, column, people, texts)
-    if kind is Kind.SENSITIVE and not (found is not None and "date" in found.settings):
+    if kind is Kind.SENSITIVE and not (found is not None and found.is_time):
         return _sensitive(name, column, people, texts)
     if found is None:
         return Field(name, {}, (f"too many different values, or too few that {FEWEST} individuals share",))

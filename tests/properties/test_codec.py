@@ -63,6 +63,18 @@ def test_a_record_fools_the_columns_in_good_company(which: int, records: list[di
     assert_same(batch, one_by_one(POLICIES[which], values, offsets))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_one_field_fools_the_columns(name: str) -> None:
+    """A try alone goes through the strict tables; all together go through the lenient ones."""
+    good = {name: choices[0] for name, choices in hostile.FITTING.items()}
+    tries: list[bytes | None] = [nested(good | {name: value}) for value in hostile.TRICKY]
+    offsets = np.arange(len(tries))
+    for codec, policy in zip(CODECS, POLICIES, strict=True):
+        assert_same(codec.decode(tries, 3, offsets), one_by_one(policy, tries, offsets))
+        for value in tries:
+            assert_same(codec.decode([value], 3, offsets[:1]), one_by_one(policy, [value], offsets[:1]))
+
+
 def nested(record: dict[str, Any]) -> bytes:
     tree: dict[str, Any] = {}
     for name, value in record.items():
@@ -115,6 +127,12 @@ def test_bytes_make_a_single_look_raise(value: bytes) -> None:
     assert isinstance(result, CodedRecord | Misfit)
     if len(value) > 100:
         assert result == Misfit(Reason.TOO_LARGE)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_the_columns_are_never_asked(codec: JsonCodec) -> None:
+    good = {name: choices[0] for name, choices in hostile.FITTING.items()}
+    assert not codec._columns.decode([nested(good)]).left.any()
 
 
 @pytest.mark.parametrize("codec", CODECS)

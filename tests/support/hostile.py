@@ -59,7 +59,7 @@ def broad_policy(missing: Missing, unknown: Unknown) -> Policy:
         quasi("income", grid("0", "1000000", "1", 0)),
         quasi("meters", grid("-8000", "8000", "1", 0)),
         quasi("grams", grid("0", "16000", "2", 0)),
-        quasi("far", grid("9007199254740990", "9007199254741100", "1", 0)),
+        quasi("far", grid("999999999999900", "1000000000000000", "1", 0)),
         quasi("when", DateDomain("%d.%m.%Y", dt.date(2024, 1, 1), dt.date(2024, 3, 31))),
         Sensitive("result"),
         Sensitive("score", ScalarType.NUMBER),
@@ -88,13 +88,13 @@ FITTING = {
     "level": ["1", 1, 1.0, -3, "x", "05"],
     "smoker": [True, False, "true"],
     "color": ["red", "grün", 'a"b', "tiny\u2028"],
-    "odd": [True, "1", 1, 0, 0.0, "é"],
+    "odd": ["é", True, "1", 1, 0, 0.0],
     "weight": [0.5, 70, 70.5, 70.0, 199.9],
     "height": [1.7, 0.7, 2.5, 1, 1.0, 1.7, 1.75, 0.7000000000000001],
     "income": [0, 999_999, 1e6],
     "meters": [-8000, 17, 8e3],
     "grams": [0, 1, 16000],
-    "far": [9007199254740991, 9007199254740993, 9007199254741000.0],
+    "far": [999999999999901, 1e15, 999999999999999.0],
     "when": ["03.02.2024", "3.2.2024"],
     "result": ["fine", "poor", ""],
     "score": [1, 1.0, -1, -2, 0.0, -0.0, 1e300],
@@ -114,6 +114,65 @@ _numbers = (
     | st.sampled_from([0.7, 2.5, 2.4999999999999996, 0.6999999999999999, 1e308, -0.0, 12.0, 1e22])
 )
 _scalars = st.none() | st.booleans() | _numbers | _texts
+TRICKY = [
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    2,
+    50,
+    200,
+    0.0,
+    -0.0,
+    1.0,
+    1.5,
+    0.7,
+    2.5,
+    2.6,
+    0.6,
+    70.25,
+    250.5,
+    1e15,
+    10**400,
+]
+TRICKY += [
+    "",
+    "true",
+    "false",
+    "1",
+    "1.0",
+    "0",
+    "x",
+    "012",
+    "999",
+    "٣٣٣",
+    "zA0ä",
+    "AAAA",
+    "AAAB",
+    "2024-02-30",
+    "1.2.2024",
+]
+TRICKY += [
+    [],
+    {},
+    [1],
+    "\U0001f600",
+    "*",
+    "null",
+    "None",
+    10**16,
+    2**63,
+    2**64,
+    -(2**63) - 1,
+    1e22,
+    12,
+    7.0,
+    "red",
+    "RED",
+]
+
 anything = st.recursive(
     _scalars, lambda v: st.lists(v, max_size=3) | st.dictionaries(_texts, v, max_size=3), max_leaves=6
 )
@@ -139,13 +198,15 @@ _RAW = [
 
 @st.composite
 def objects(draw: st.DrawFn, names: list[str]) -> dict[str, Any]:
-    """Draw a record in which most fields fit."""
+    """Draw a record in which most fields fit, so that it mostly goes the way of columns."""
     record: dict[str, Any] = {}
     for name in names:
-        fate = draw(st.integers(0, 39))
+        fate = draw(st.integers(0, 99))
         if fate == 0:
             continue
-        value = draw(anything) if fate == 1 else None if fate == 2 else draw(st.sampled_from(FITTING[name]))
+        value = FITTING[name][0]
+        if fate < 30:
+            value = None if fate == 1 else draw(anything if fate == 2 else st.sampled_from(FITTING[name]))
         *parents, last = name.split(".")
         place = record
         for key in parents:

@@ -17,7 +17,6 @@ from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import WHOLE_TABLE, CategoricalDomain, PrefixDomain
 from stream_anon.microdata.numbers import NumericDomain
 
-MOST_EXACT = 2**53  # beyond it a float is no longer the number that its shortest text says
 _MOST_EDGES = 64 * WHOLE_TABLE
 _MOST_LITERALS = 10_000
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
@@ -88,7 +87,7 @@ def column_coder(attribute: QuasiIdentifier) -> CodeColumn:
         return _PrefixColumn(attribute, domain)
     if isinstance(domain, NumericDomain) and domain.decimals is None and domain.size <= _MOST_EDGES:
         edges = [domain.minimum + i * domain.step for i in range(domain.size)]
-        if all(abs(edge) <= MOST_EXACT and Decimal(str(float(edge))) == edge for edge in edges):
+        if all(Decimal(str(float(edge))) == edge for edge in edges):
             return _NumberColumn(attribute, domain, np.array([float(edge) for edge in edges]))
     return lambda column: _distinct(attribute, column)
 
@@ -105,9 +104,9 @@ def _truths(domain: CategoricalDomain) -> dict[object, int]:
 
 
 def _agrees(attribute: QuasiIdentifier, value: object, code: int) -> bool:
-    """Tell whether a table's entry is what the value gets alone, also if it comes as an equal number."""
+    """Tell whether a table's entry is what the value gets alone: a float may not be the decimal it stands for."""
     try:
-        return abs(value) <= MOST_EXACT and attribute.code(value) == code  # type: ignore[arg-type]
+        return attribute.code(value) == code
     except Unfit:
         return False
 
@@ -117,8 +116,6 @@ def _distinct(attribute: QuasiIdentifier, column: Column) -> NDArray[np.int64]:
     codes: dict[object, int] = {}
     for value in set(column):
         codes[value] = attribute.size
-        if isinstance(value, int | float) and abs(value) > MOST_EXACT:
-            continue
         try:
             codes[value] = attribute.code(value)
         except Unfit:
@@ -144,7 +141,7 @@ class _NumberColumn:
             return _distinct(self._attribute, column)
         codes = np.searchsorted(self._edges, numbers, side="right") - 1
         outside = ~((numbers > self._low) & (numbers < self._high))
-        codes[outside | (np.abs(numbers) > MOST_EXACT)] = self._attribute.size
+        codes[outside] = self._attribute.size
         if self._attribute.missing is Missing.LEAF:
             codes[np.isnan(numbers)] = self._attribute.missing_code
         return codes

@@ -13,8 +13,9 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 
 from stream_anon.adapters.files.samples import Column, Value
-from stream_anon.errors import HierarchyError
+from stream_anon.errors import HierarchyError, SettingsError
 from stream_anon.microdata import automatic
+from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.hierarchy import ROOT_LABEL
 from stream_anon.runtime.proposal.roles import is_postal
 from stream_anon.runtime.proposal.support import FEWEST, People
@@ -38,9 +39,8 @@ DAY_FORMATS = (
     "%Y-%m-%d %H:%M:%S",
     "%Y-%m-%d %H:%M:%S.%f",
     "%Y-%m-%d %H:%M",
-    "%Y/%m",
-    "%Y-%m",
 )
+MONTH = re.compile(r"\d{4}([/-])\d{2}")
 
 Setting = str | int | float | bool | Decimal | list[str] | list[bool] | Mapping[str, object]
 
@@ -51,6 +51,7 @@ class Guess:
 
     settings: Mapping[str, Setting]
     remarks: tuple[str, ...] = ()
+    is_time: bool = False
 
 
 def label(value: Value) -> str:
@@ -77,7 +78,7 @@ def number(value: Value, texts: bool) -> Decimal | None:
 
 def guess(name: str, column: Column, people: People, texts: bool) -> Guess | None:
     """Return the domain that fits a field, None if the values are too many or too rare for any."""
-    for attempt in (_prefix, _dates, _numbers):
+    for attempt in (_prefix, _months, _dates, _numbers):
         found = attempt(name, column, people, texts)
         if found is not None:
             return found
@@ -125,6 +126,18 @@ def _prefix(name: str, column: Column, people: People, texts: bool) -> Guess | N
     return Guess({"prefix": {"length": length}, "unknown": "root"}, _misfits(column, len(digits)))
 
 
+def _months(name: str, column: Column, people: People, texts: bool) -> Guess | None:  # noqa: ARG001 - one signature
+    """Return prefixes for months: they have no day, which a date must have."""
+    marks = [match[1] for value in column.values if isinstance(value, str) and (match := MONTH.fullmatch(value))]
+    if not marks or marks.count(marks[0]) < FITTING * len(column.values):
+        return None
+    prefix = {"length": 7, "alphabet": f"0123456789{marks[0]}"}
+    remarks = ("months are published as beginnings: of the month, the year, the decade",)
+    return Guess(
+        {"prefix": prefix, "unknown": "root"}, (*_misfits(column, marks.count(marks[0])), *remarks), is_time=True
+    )
+
+
 def _dates(name: str, column: Column, people: People, texts: bool) -> Guess | None:  # noqa: ARG001 - one signature
     best, others = _best_format(column)
     if best is None:
@@ -139,13 +152,15 @@ def _dates(name: str, column: Column, people: People, texts: bool) -> Guess | No
         first -= 1
     while last < 9999 and dt.date(last, 12, 31) in rare:
         last += 1
-    if last - first > 300:
+    try:
+        DateDomain(form, dt.date(first, 1, 1), dt.date(last, 12, 31))
+    except SettingsError:
         return None
     settings = {"format": form, "min": f"{first:04}-01-01", "max": f"{last:04}-12-31"}
     remarks = _misfits(column, len(days))
     if others:
         remarks += ("DECIDE: day and month could be the other way round",)
-    return Guess({"date": settings, "unknown": "root"}, remarks)
+    return Guess({"date": settings, "unknown": "root"}, remarks, is_time=True)
 
 
 def _best_format(column: Column) -> tuple[tuple[str, list[int], list[dt.date]] | None, int]:

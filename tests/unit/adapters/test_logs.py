@@ -72,6 +72,16 @@ def test_a_field_with_a_line_break_becomes_two_lines(log: Log, stream: io.String
     assert len(stream.getvalue().splitlines()) == 1
 
 
+@pytest.mark.parametrize("error", [BrokenPipeError(), OSError(28, "No space left on device"), ValueError("closed")])
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error", "critical"])
+def test_a_full_disk_stops_the_service(error: Exception, level: str) -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise error
+
+    getattr(open_log(lambda: MOMENT, "json", "debug", Full()), level)(Event.STARTED)
+
+
 def test_auto_writes_json_to_a_terminal_or_colours_to_a_file() -> None:
     terminal, file = Terminal(), io.StringIO()
     for stream in (terminal, file):

@@ -68,7 +68,12 @@ def test_records_of_closed_partitions_or_from_before_a_takeover_are_taken() -> N
     policy = small_policy()
     engine = _engine(policy)
     engine.open(1, 100)
-    engine.add(both(batch_of(policy, 0, [0, 1]), batch_of(policy, 1, [98, 99, 100], rejected=[97]), batch_of(policy, 2, [7])), 1.0)
+    engine.add(
+        both(
+            batch_of(policy, 0, [0, 1]), batch_of(policy, 1, [98, 99, 100], rejected=[97]), batch_of(policy, 2, [7])
+        ),
+        1.0,
+    )
     assert engine.open_window.records == 3
     engine.add(batch_of(policy, 0, [0, 1, 2], rejected=[1]), 1.0)
     assert engine.open_window.records == 4
@@ -180,7 +185,9 @@ def test_a_held_window_is_sealed_or_never_released() -> None:
     assert Closer(policy).release(window, np.random.default_rng(0)).released == 3
 
 
-def test_a_held_window_without_room_for_rejects_blocks_its_partitions_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_held_window_without_room_for_rejects_blocks_its_partitions_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("stream_anon.engine.engine.LEAST_REJECTS", 5)
     policy = small_policy(shortfall=Shortfall.HOLD)
     engine = _engine(policy)

@@ -26,10 +26,14 @@ def _columns(codes: Sequence[int], people: Sequence[int], values: Sequence[int] 
 
 
 def _generalized(attribute: QuasiIdentifier, rows: Columns, classes: Sequence[int]) -> GeneralizedClasses:
-    return generalize([Generalizer(attribute)], [attribute], rows.codes, np.array(classes, np.int32), max(classes) + 1)
+    return generalize(
+        [Generalizer(attribute)], [attribute], rows.codes, np.array(classes, np.int32), max(classes) + 1
+    )
 
 
-def _judge(attribute: QuasiIdentifier, rows: Columns, classes: Sequence[int], criteria: Criteria = K3) -> list[bool]:
+def _judge(
+    attribute: QuasiIdentifier, rows: Columns, classes: Sequence[int], criteria: Criteria = K3
+) -> list[bool]:
     generalized = _generalized(attribute, rows, classes)
     return violating_classes(rows, np.array(classes, np.int64), generalized, criteria)[0].tolist()
 
@@ -87,7 +91,9 @@ def test_two_classes_with_one_tuple_are_counted_apart() -> None:
 
 
 def test_a_set_published_as_the_star_lists_every_code_of_a_large_domain() -> None:
-    large = QuasiIdentifier("x", CategoricalDomain(balanced([str(i) for i in range(5_000)], 17)), publication=Publication.VALUES)
+    large = QuasiIdentifier(
+        "x", CategoricalDomain(balanced([str(i) for i in range(5_000)], 17)), publication=Publication.VALUES
+    )
     codes = [large.missing_code, 0, 1] * 400
     rows = _columns(codes, range(1_200))
     classes = np.repeat(np.arange(400), 3)
@@ -99,7 +105,12 @@ def test_a_set_published_as_the_star_lists_every_code_of_a_large_domain() -> Non
 
 def test_nothing_to_publish_breaks_the_gate() -> None:
     nothing = GeneralizedClasses(
-        np.empty((1, 0), np.int32), np.empty((1, 0), np.int32), [[]], np.empty((1, 0), np.int64), np.empty((1, 0)), [None]
+        np.empty((1, 0), np.int32),
+        np.empty((1, 0), np.int32),
+        [[]],
+        np.empty((1, 0), np.int64),
+        np.empty((1, 0)),
+        [None],
     )
     failing, counts = violating_classes(Columns.empty(1, 0), np.empty(0, np.int64), nothing, K3)
     assert len(failing) == len(counts.records) == 0

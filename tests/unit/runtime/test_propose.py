@@ -1,4 +1,5 @@
 import csv
+import datetime as dt
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.runtime.policy_file import load_policy
+from stream_anon.runtime.proposal.domains import DAY_FORMATS
 from stream_anon.runtime.proposal.roles import Kind, kind_of
 from stream_anon.runtime.proposal.support import FEWEST, People
 from stream_anon.runtime.propose import propose
@@ -125,7 +127,7 @@ def test_a_column_gets_the_wrong_role_or_domain(write: Any, name: str, tmp_path:
         "town": CategoricalDomain,
         "job": CategoricalDomain,
         "born": DateDomain,
-        "seen": DateDomain,
+        "seen": PrefixDomain,
         "smoker": CategoricalDomain,
     }
     assert [a.name for a in policy.attributes if isinstance(a, Identifier)] == ["person_id"]
@@ -250,8 +252,8 @@ def test_receipts_count_records_for_people(tmp_path: Path) -> None:
     assert policy.individual == "iid"
     assert [a.name for a in policy.attributes if isinstance(a, Identifier)] == ["rid", "iid"]
     assert set(policy.diversity) == {"icd10"}
-    dates = {a.name for a in policy.quasi_identifiers if isinstance(a.domain, DateDomain)}
-    assert dates == {"treatment_ym", "birth_ym", "start_obs_ym", "end_obs_ym", "start_treatment_ym"}
+    months = {a.name for a in policy.quasi_identifiers if isinstance(a.domain, PrefixDomain)}
+    assert months == {"treatment_ym", "birth_ym", "start_obs_ym", "end_obs_ym", "start_treatment_ym"}
 
 
 @pytest.mark.parametrize(
@@ -327,6 +329,18 @@ def test_a_table_without_names_shows_its_first_person(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="first line must hold the names") as caught:
             propose(path)
         assert "Jane" not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", [form for form in DAY_FORMATS if "%z" not in form])
+def test_a_format_of_days_is_mistaken_for_another(form: str, tmp_path: Path) -> None:
+    days = [dt.datetime(2024, 1 + i % 12, 13 + i % 15, i % 24, i % 60, i % 7, tzinfo=dt.UTC) for i in range(400)]
+    records: list[Record] = [{"id": i, "seen": day.strftime(form)} for i, day in enumerate(days)]
+    seen = policy_of(write_json(tmp_path / "s.jsonl", records)).attribute("seen")
+
+    assert isinstance(seen, QuasiIdentifier)
+    assert isinstance(seen.domain, DateDomain)
+    for day, record in zip(days, records, strict=True):
+        assert seen.domain.earliest + dt.timedelta(days=seen.code(record["seen"])) == day.date()
 
 
 def test_blanks_around_cells_or_a_repeated_header_make_new_values(tmp_path: Path) -> None:

@@ -1,0 +1,110 @@
+"""The one suite for all partitioners: what the protocol promises, on random windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from stream_anon.clustering.protocol import UNPLACED
+from stream_anon.microdata.policy import EngineChoice
+from stream_anon.runtime.settings import EngineSettings
+from tests.conformance.engines import ORACLES, PARTITIONERS
+from tests.support.tables import Table, classes_of, is_legal, renumbered, tables
+
+engines = pytest.mark.parametrize("engine", PARTITIONERS)
+with_oracle = pytest.mark.parametrize("engine", ORACLES)
+
+
+def _close(engine: str, table: Table, pieces: Sequence[int] = ()) -> NDArray[np.int32]:
+    """Add the rows cut at `pieces`, close, and return the class of each row."""
+    partitioner = PARTITIONERS[engine](table.model)
+    ends = [0, *sorted(pieces), len(table.rows)]
+    for start, stop in pairwise(ends):
+        partitioner.add(table.rows.take(slice(start, stop)))
+        partitioner.check_invariants()
+    return partitioner.close(table.rows, table.criteria)
+
+
+@engines
+@settings(max_examples=200)
+@given(table=tables())
+def test_a_row_is_lost_or_a_class_is_illegal(engine: str, table: Table) -> None:
+    answer = _close(engine, table)
+    assert answer.dtype == np.int32
+    assert answer.shape == (len(table.rows),)
+    numbers = sorted(set(answer.tolist()) - {UNPLACED})
+    assert numbers == list(range(len(numbers)))
+    assert all(is_legal(table.rows, sorted(members), table.criteria) for members in classes_of(answer))
+
+
+@engines
+@given(table=tables())
+def test_nothing_is_placed_though_all_rows_could_be_one_class(engine: str, table: Table) -> None:
+    everything = list(range(len(table.rows)))
+    if everything and is_legal(table.rows, everything, table.criteria):
+        assert (_close(engine, table) != UNPLACED).all()
+
+
+@with_oracle
+@settings(max_examples=300)
+@given(table=tables())
+def test_the_kernel_forms_other_classes_than_the_plain_algorithm(engine: str, table: Table) -> None:
+    assert classes_of(_close(engine, table).tolist()) == ORACLES[engine](table)
+
+
+@engines
+@given(table=tables())
+def test_the_same_rows_give_other_classes_the_second_time(engine: str, table: Table) -> None:
+    before = table.rows.codes.copy(), table.rows.individuals.copy(), table.rows.sensitive.copy()
+    first = _close(engine, table)
+    assert first.tolist() == _close(engine, table).tolist()
+    after = table.rows.codes, table.rows.individuals, table.rows.sensitive
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))  # nor are the rows changed
+
+
+@engines
+@given(table=tables(), data=st.data())
+def test_arrival_in_pieces_gives_other_classes_than_at_once(engine: str, table: Table, data: st.DataObject) -> None:
+    pieces = data.draw(st.lists(st.integers(0, len(table.rows)), max_size=4))
+    at_once, in_pieces = _close(engine, table), _close(engine, table, pieces)
+    if not PARTITIONERS[engine](table.model).arrival_matters:
+        assert at_once.tolist() == in_pieces.tolist()
+
+
+@engines
+@given(table=tables(), data=st.data())
+def test_rows_that_left_are_counted_or_others_left(engine: str, table: Table, data: st.DataObject) -> None:
+    """Adds and keeps in random order, the invariants checked after each."""
+    partitioner = PARTITIONERS[engine](table.model)
+    held: list[int] = []
+    todo = list(range(len(table.rows)))
+    while todo:
+        count = data.draw(st.integers(0, len(todo)) | st.just(len(todo)))
+        new, todo = todo[:count], todo[count:]
+        partitioner.add(table.rows.take(np.array(new, np.intp)))
+        partitioner.check_invariants()
+        held += new
+        marks = data.draw(st.lists(st.booleans(), min_size=len(held), max_size=len(held)))
+        if data.draw(st.booleans()):
+            partitioner.keep(np.array(marks, np.bool_))
+            partitioner.check_invariants()
+            held = [row for row, stays in zip(held, marks, strict=True) if stays]
+    rest = renumbered(table.rows.take(np.array(held, np.intp)))
+    answer = partitioner.close(rest, table.criteria)
+    assert len(answer) == len(held)
+    assert all(is_legal(rest, sorted(members), table.criteria) for members in classes_of(answer.tolist()))
+    if not partitioner.arrival_matters:
+        fresh = Table(table.attributes, table.model, rest, table.criteria)
+        assert answer.tolist() == _close(engine, fresh).tolist()
+
+
+def test_an_engine_is_offered_that_nobody_tests() -> None:
+    offered = set(EngineSettings.model_fields["name"].annotation.__args__)  # type: ignore[union-attr]
+    assert offered == set(PARTITIONERS)
+    assert EngineChoice().name in PARTITIONERS

@@ -1,0 +1,91 @@
+"""`stream-anon audit` on real topics: a right output passes, also while it is written; a stray record does not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from stream_anon.audit.verdict import Kind
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.service import Stage, WorkerProcess, make_records, produce, wait_until_accounted
+
+pytestmark = pytest.mark.kafka
+
+
+async def _audit(config: Path) -> tuple[int | None, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "stream_anon.cli.main", "audit", "--config", str(config)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={"COLUMNS": "200", "PYTHONPATH": ":".join(sys.path)},
+    )
+    text, _ = await asyncio.wait_for(process.communicate(), 60)
+    return process.returncode, text.decode()
+
+
+async def _send(stage: Stage, topic: str, value: bytes, *headers: tuple[str, bytes]) -> None:
+    now = int(time.time()) * 1000  # a broker deletes what is older than its retention
+    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address)
+    await producer.start()
+    try:
+        await producer.send_and_wait(topic, value, headers=list(headers), timestamp_ms=now)
+    finally:
+        await producer.stop()
+
+
+async def test_a_right_topic_is_accused_or_a_wrong_one_passes(
+    kafka: ApacheKafka, unique: str, tmp_path: Path
+) -> None:
+    stage = Stage(kafka, unique, tmp_path)
+    await stage.create_topics()
+    await produce(stage, make_records(1500, 1))
+    config = stage.config()
+    with WorkerProcess(config) as worker:
+        # Two audits while the service writes.
+        writing = asyncio.create_task(produce(stage, make_records(3000, 2, first=1500), rate=400))
+        await worker.wait_for("window-published", times=3)
+        for _ in range(2):
+            code, text = await _audit(config)
+            assert code == 0, text
+            assert "no violation found" in text
+        await writing
+        published = await wait_until_accounted(stage, 4500)
+    code, text = await _audit(config)
+    assert code == 0, text
+    assert f"{len(published.records):,}" in text
+
+    batch, record = published.records[0]
+    await _send(stage, stage.output, json.dumps(record).encode(), ("batch", batch.encode()))
+    code, text = await _audit(config)
+    assert code == 1
+    assert Kind.EXTRA_RECORDS.value in text
+    assert batch in text
+
+
+async def test_a_record_beside_all_windows_passes(kafka: ApacheKafka, unique: str, tmp_path: Path) -> None:
+    stage = Stage(kafka, unique, tmp_path)
+    await stage.create_topics()
+    config = stage.config()
+    code, text = await _audit(config)
+    assert code == 0, text
+    await _send(stage, stage.output, b'{"person":"Mrs Smith"}')
+    await _send(stage, f"{stage.output}.certificates", b'{"schema":1,"who":"Mrs Smith"}', ("batch", b"ff"))
+    code, text = await _audit(config)
+    assert code == 1, text
+    for kind in (Kind.NO_BATCH, Kind.IDENTIFYING_FIELD, Kind.MISSING_FIELD, Kind.MALFORMED_CERTIFICATE):
+        assert kind.value in text
+    assert "Smith" not in text
+
+
+async def test_a_missing_topic_is_a_clean_audit(kafka: ApacheKafka, unique: str, tmp_path: Path) -> None:
+    stage = Stage(kafka, unique, tmp_path)
+    code, text = await _audit(stage.config())
+    assert code == 3
+    assert text.strip().endswith(f"stream-anon: {stage.output}: does not exist")
+    assert "cluster metadata" not in text  # the library's words

@@ -1,0 +1,143 @@
+"""Drive a whole worker without a broker, on a clock that a test moves, as Kafka Streams' TopologyTestDriver does.
+
+::
+
+    async with Driver() as driver:
+        driver.send(people(10))
+        await driver.settle()          # all that is due now is done
+        await driver.advance(30)       # time passes
+        assert driver.broker.records
+
+Everything but the clients is real: engine, codec, certificates, takeover, checkpoint and the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from stream_anon.runtime.events import Event
+from stream_anon.runtime.faults import At, nowhere
+from stream_anon.runtime.policy_file import build_policy
+from stream_anon.runtime.settings import parse_settings
+from stream_anon.runtime.wiring import assemble
+from tests.support.clock import FakeClock
+from tests.support.data import ROOT
+from tests.support.memory import MemoryBroker, MemoryLedger, MemorySink, MemorySource
+
+CITIES = ("Aachen", "Bonn", "Calw", "Dessau")
+_E = TypeVar("_E")
+
+
+def people(count: int, first: int = 0) -> list[bytes]:
+    """Return records of `count` different people."""
+    return [
+        json.dumps({"person": n, "age": n * 7 % 100, "city": CITIES[n % 4], "serial": n}).encode()
+        for n in range(first, first + count)
+    ]
+
+
+class Driver:
+    """One worker on a broker in memory, which several drivers may share.
+
+    Parameters
+    ----------
+    sections
+        Settings by section; the defaults are k = 3, windows of 20 records and 10 seconds.
+    """
+
+    def __init__(
+        self,
+        broker: MemoryBroker | None = None,
+        clock: FakeClock | None = None,
+        name: str = "one",
+        at: At = nowhere,
+        **sections: dict[str, Any],
+    ) -> None:
+        kafka = {"bootstrap_servers": "nowhere:9092", "group": "g", "input": "people", "output": "out"}
+        document: dict[str, Any] = {
+            "kafka": kafka | sections.get("kafka", {}),
+            "privacy": {"k": 3, "individual": "person"},
+            "window": {"max_records": 20, "max_delay": 10} | sections.get("window", {}),
+            "attributes": {
+                "person": {"role": "identifier"},
+                "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+                "city": {"role": "quasi-identifier", "values": list(CITIES)},
+                "serial": {"role": "insensitive", "type": "integer", "accept_linkable": True},
+            },
+        }
+        settings = parse_settings(document)
+        self.broker = broker or MemoryBroker()
+        self.clock = clock or FakeClock()
+        self.source = MemorySource(self.broker, name)
+        self.sink = MemorySink(self.broker, name)
+        self.events: list[Event] = []
+        self.stopping = asyncio.Event()
+        self.worker = assemble(
+            settings,
+            build_policy(settings, ROOT / "policy.yaml"),
+            source=self.source,
+            sink=self.sink,
+            ledger=MemoryLedger(self.broker),
+            clock=self.clock,
+            tell=self.events.append,
+            stop=self.stopping,
+            at=at,
+            prepare=self._prepare,
+        )
+
+    async def _prepare(self) -> None:
+        self.broker.ask()
+
+    async def __aenter__(self) -> Self:
+        await self.worker.connect()
+        await self.settle()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stopping.set()
+        await self.worker.disconnect()
+
+    def send(self, values: Sequence[bytes | None], partition: int = 0) -> None:
+        """Put records into the input."""
+        self.broker.send(values, partition, int(self.clock.wall() * 1000))
+
+    async def settle(self, turns: int = 12) -> None:
+        """Let the worker do all that is due now."""
+        for _ in range(turns):
+            await self.worker.turn()
+        while self.worker._closings.busy and self.sink.gate.is_set():
+            await self.worker.turn()
+
+    async def advance(self, seconds: float) -> None:
+        """Let the worker do what is due, time pass, and the worker do what is due then."""
+        await self.settle()
+        self.clock.advance(seconds)
+        await self.settle()
+
+    async def stop(self) -> None:
+        """Do what SIGTERM does."""
+        self.stopping.set()
+        await self.worker.finish()
+        await self.worker.disconnect()
+
+    async def kill(self) -> None:
+        """Do what SIGKILL does: nothing is said to anybody, open transactions stay open."""
+        task = self.worker._closings._task
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        self.source.asleep = True
+        self.broker.leave(self.source.name)
+
+    def told(self, kind: type[_E]) -> list[_E]:
+        """Return the events of a kind."""
+        return [event for event in self.events if isinstance(event, kind)]

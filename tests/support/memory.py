@@ -1,0 +1,345 @@
+"""A broker in memory: partitions, a group with generations, transactions that may break, and a ledger.
+
+It keeps the rules that exactly-once stands on: stable offsets wait for open transactions, the group turns away old
+generations, a new producer aborts what an older one of its id left open, and only commits make anything visible.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Parcel, Place, Polled
+from stream_anon.errors import BrokerError, OutcomeUnknown, OwnershipLost
+
+INPUT = "people"
+
+
+@dataclass
+class Transaction:
+    parcels: list[Parcel] = field(default_factory=list)
+    offsets: dict[Place, int] = field(default_factory=dict)
+
+
+class MemoryBroker:
+    """Everything a broker remembers. `away` makes every request fail."""
+
+    def __init__(self, partitions: int = 2) -> None:
+        self.input: list[list[tuple[bytes | None, int]]] = [[] for _ in range(partitions)]
+        self.first = [0] * partitions
+        self.committed: list[Parcel] = []
+        self.offsets: dict[Place, int] = {}
+        self.ledger: dict[Place, int] = {}
+        self.generation = 0
+        self.members: dict[str, MemorySource] = {}
+        self.given: dict[str, frozenset[int]] = {}
+        self.open: dict[str, Transaction] = {}
+        self.owner: dict[str, object] = {}
+        self.away = False
+
+    def ask(self) -> None:
+        if self.away:
+            raise BrokerError("the broker is away")
+
+    def send(self, values: Sequence[bytes | None], partition: int = 0, time: int = 0) -> None:
+        self.input[partition] += [(value, time) for value in values]
+
+    def lose(self, partition: int, first: int) -> None:
+        """Delete all records below `first`."""
+        self.first[partition] = first
+
+    # -- the group -----------------------------------------------------------------------------------------
+
+    def rebalance(self) -> None:
+        """Begin a new generation; partitions go around among the members, in the order in which they joined."""
+        self.generation += 1
+        names = list(self.members)
+        self.given = {
+            name: frozenset(p for p in range(len(self.input)) if p % len(names) == i)
+            for i, name in enumerate(names)
+        }
+        for source in self.members.values():
+            source.hear()
+
+    def leave(self, name: str) -> None:
+        self.members.pop(name, None)
+        if self.members:
+            self.rebalance()
+        else:
+            self.generation += 1
+            self.given = {}
+
+    def fence(self, membership: Membership) -> None:
+        if membership.member not in self.members or membership.generation != self.generation:
+            raise OwnershipLost("an old generation")
+
+    # -- transactions --------------------------------------------------------------------------------------
+
+    def commit(self, transaction: Transaction) -> None:
+        self.committed += transaction.parcels
+        self.offsets |= transaction.offsets
+        for parcel in transaction.parcels:
+            if parcel.topic == "ledger":
+                assert parcel.keys is not None
+                for key, value in zip(parcel.keys, parcel.values, strict=True):
+                    topic, partition = json.loads(key)
+                    self.ledger[topic, partition] = json.loads(value)
+
+    def expire(self) -> None:
+        """Abort every transaction, as their timeouts would."""
+        self.open.clear()
+        self.owner.clear()
+
+    def visible(self, topic: str) -> list[bytes]:
+        """Return all committed values of a topic."""
+        return [value for parcel in self.committed if parcel.topic == topic for value in parcel.values]
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        return [json.loads(value) for value in self.visible("out")]
+
+    @property
+    def certificates(self) -> list[dict[str, Any]]:
+        return [json.loads(value) for value in self.visible("out.certificates")]
+
+    @property
+    def serials(self) -> Counter[int]:
+        return Counter(record["serial"] for record in self.records)
+
+    @property
+    def accounted(self) -> int:
+        return sum(c["in"] for c in self.certificates if c["part"] == 1)
+
+
+class MemorySource:
+    """A member of the group; `asleep` keeps it from hearing what the group decides."""
+
+    def __init__(self, broker: MemoryBroker, name: str) -> None:
+        self.broker = broker
+        self.name = name
+        self.asleep = False
+        self.dead = False
+        self.polls = 0
+        self.paused: set[int] = set()
+        self._positions: dict[int, int] = {}
+        self._assigned: frozenset[int] = frozenset()
+        self._marks = 0
+        self._generation = -1
+
+    @property
+    def marks(self) -> int:
+        return self._marks
+
+    @property
+    def settled(self) -> bool:
+        return self._generation >= 0
+
+    @property
+    def assigned(self) -> frozenset[int]:
+        return self._assigned
+
+    def place(self, source: int) -> Place:
+        return INPUT, source
+
+    async def moved(self, marks: int, within: float) -> None:
+        await asyncio.sleep(0)
+
+    def membership(self) -> Membership | None:
+        return Membership(self._generation, self.name) if self._generation >= 0 else None
+
+    def hear(self) -> None:
+        """Hear of the group's present generation, as a heartbeat would tell it."""
+        if self.asleep or self.name not in self.broker.members or self._generation == self.broker.generation:
+            return
+        self._generation = self.broker.generation
+        self._assigned = self.broker.given[self.name]
+        self._positions.clear()
+        self.paused = set(self._assigned)
+        self._marks += 1
+
+    def wake(self) -> None:
+        self.asleep = False
+        if self.name in self.broker.members:
+            self.hear()
+        else:  # thrown out: it joins anew
+            self._generation = -1
+            self._assigned = frozenset()
+            self._marks += 1
+            self.broker.members[self.name] = self
+            self.broker.rebalance()
+
+    async def start(self) -> None:
+        self.broker.ask()
+        self.broker.members[self.name] = self
+        self.broker.rebalance()
+
+    async def poll(self, wait: float, most: int) -> Polled:
+        await asyncio.sleep(0)
+        self.polls += 1
+        if self.dead:
+            raise DeadClient("a task of the consumer has ended")
+        chunks, lost = [], []
+        for source in sorted(self._assigned - self.paused):
+            position = self._positions.get(source)
+            if position is None or self.broker.away:
+                continue
+            if position < self.broker.first[source] or position > len(self.broker.input[source]):
+                lost.append(Lost(source, position))
+                continue
+            part = self.broker.input[source][position : position + most]
+            if not part:
+                continue
+            most -= len(part)
+            offsets = np.arange(position, position + len(part), dtype=np.int64)
+            times = np.array([time for _, time in part], np.int64)
+            values = [value for value, _ in part]
+            size = sum(len(value or b"") for value in values)
+            chunks.append(Chunk(source, position, values, offsets, times, size))
+            self._positions[source] = position + len(part)
+            if not most:
+                break
+        return Polled(tuple(chunks), tuple(lost))
+
+    def seek(self, source: int, offset: int) -> None:
+        self._positions[source] = offset
+
+    def pause(self, sources: Collection[int]) -> None:
+        self.paused |= set(sources)
+
+    def resume(self, sources: Collection[int]) -> None:
+        self.paused -= set(sources)
+
+    async def bounds(self, sources: Collection[int], start: str) -> Mapping[int, int]:
+        self.broker.ask()
+        return {s: self.broker.first[s] if start == "earliest" else len(self.broker.input[s]) for s in sources}
+
+    def lag(self) -> int | None:
+        return sum(len(self.broker.input[s]) - self._positions.get(s, 0) for s in self._assigned)
+
+    async def reachable(self) -> bool:
+        return not self.broker.away
+
+    async def stop(self, within: float) -> None:
+        self._generation = -1
+        self._assigned = frozenset()
+        self._marks += 1
+        self.dead = False
+        self.broker.leave(self.name)
+
+
+class MemorySink:
+    """A transactional producer. `break_at` names a verb that fails next: before, or `after` it had its effect."""
+
+    delivery = "exactly-once"
+
+    def __init__(self, broker: MemoryBroker, name: str) -> None:
+        self.broker = broker
+        self.name = name
+        self.attempts: list[tuple[Parcel, ...]] = []
+        self.break_at: list[str] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self._alive = False
+        self._transaction: Transaction | None = None
+
+    async def open(self) -> None:
+        self.broker.ask()
+        if not self._alive:
+            # Whatever an older producer of this id left open is aborted, and that producer is fenced.
+            self.broker.open.pop(self.name, None)
+            self.broker.owner[self.name] = self
+            self._alive = True
+
+    async def partitions(self, topic: str) -> int:
+        self.broker.ask()
+        return 3
+
+    async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
+        while any(t.offsets.keys() & set(places) for t in self.broker.open.values()):
+            self.broker.ask()
+            await asyncio.sleep(0.001)
+        self.broker.ask()
+        return {place: self.broker.offsets.get(place) for place in places}
+
+    async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
+        self.broker.ask()
+        self.broker.fence(membership)
+        self.broker.offsets |= offsets
+
+    async def begin(self) -> None:
+        self._check("begin")
+        assert self._alive, "a producer that was thrown away is used again"
+        assert self._transaction is None
+        self._transaction = Transaction()
+
+    async def send(self, parcels: Sequence[Parcel]) -> None:
+        self._check("send")
+        self.attempts.append(tuple(parcels))
+        transaction = self._running()
+        self.broker.open[self.name] = transaction
+        transaction.parcels += parcels
+        self._check("send after")
+
+    async def settle(self) -> None:
+        await self.gate.wait()
+        self._check("settle")
+
+    async def add_offsets(self) -> None:
+        self._check("add_offsets")
+
+    async def commit_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
+        self._check("commit_offsets")
+        transaction = self._running()
+        if self.name not in self.broker.open:
+            raise OutcomeUnknown("the transaction has timed out")
+        self.broker.fence(membership)
+        transaction.offsets |= offsets
+        self._check("commit_offsets after")
+
+    async def commit(self) -> None:
+        self._check("commit")
+        if self.name not in self.broker.open:
+            raise OutcomeUnknown("the transaction has timed out")
+        self.broker.commit(self.broker.open.pop(self.name))
+        self._transaction = None
+        self._check("commit after")
+
+    async def discard(self) -> None:
+        self._alive = False
+        self._transaction = None
+
+    def _running(self) -> Transaction:
+        assert self._transaction is not None
+        return self._transaction
+
+    def _check(self, verb: str) -> None:
+        if " " not in verb:
+            self.broker.ask()
+        if self.break_at and self.break_at[0] == verb:
+            self.break_at.pop(0)
+            raise OutcomeUnknown(f"{verb} broke")
+
+
+class MemoryLedger:
+    def __init__(self, broker: MemoryBroker) -> None:
+        self.broker = broker
+
+    async def open(self) -> None:
+        self.broker.ask()
+
+    async def caught_up(self) -> Mapping[Place, int]:
+        self.broker.ask()
+        return dict(self.broker.ledger)
+
+    def entries(self, offsets: Mapping[Place, int], time: int) -> Parcel | None:
+        keys = [json.dumps(place).encode() for place in offsets]
+        return Parcel("ledger", 0, [json.dumps(offset).encode() for offset in offsets.values()], time, keys=keys)
+
+    async def discard(self) -> None:
+        pass

@@ -1,0 +1,115 @@
+"""Random windows for Hypothesis, and judges in plain Python."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from hypothesis import strategies as st
+
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.automatic import balanced
+from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.dates import DateDomain
+from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.hierarchy import Hierarchy
+from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.privacy.cost import CostModel, cost_model
+from stream_anon.privacy.criteria import Criteria
+
+_RAGGED = Hierarchy.from_tree({"g": {"h": ["a", "b"], "i": ["c"]}, "j": ["d", "e"], "f": None})
+DOMAINS = (
+    CategoricalDomain(_RAGGED),
+    CategoricalDomain(Hierarchy.flat(["only"])),
+    CategoricalDomain(Hierarchy.flat(["x", "y"])),
+    NumericDomain(Decimal(0), Decimal(30), Decimal(1), 0, tight=True),
+    NumericDomain(Decimal(1), Decimal(9), Decimal(1), 0),
+    NumericDomain(Decimal(0), Decimal(5_000), Decimal(1), 0, (Decimal(10), Decimal(100))),
+    PrefixDomain(4, "0123456789", 4),
+    DateDomain("%Y-%m-%d", dt.date(2020, 1, 1), dt.date(2023, 12, 31)),
+    CategoricalDomain(balanced([str(i) for i in range(12)])),
+)
+_ATTRIBUTES = tuple(QuasiIdentifier(f"a{i}", domain) for i, domain in enumerate(DOMAINS))
+_MODELS: dict[tuple[int, ...], CostModel] = {}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A window: its quasi-identifiers, cost model, rows and what classes must meet."""
+
+    attributes: tuple[QuasiIdentifier, ...]
+    model: CostModel
+    rows: Columns
+    criteria: Criteria
+
+
+def dense(values: Sequence[int]) -> list[int]:
+    """Return numbers from 0 in the order of first appearance."""
+    numbers: dict[int, int] = {}
+    return [numbers.setdefault(value, len(numbers)) for value in values]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    """Random windows: ragged and tiny domains, duplicates, heavy people, sizes around multiples of k."""
+    chosen = tuple(draw(st.lists(st.integers(0, len(DOMAINS) - 1), min_size=1, max_size=3, unique=True)))
+    attributes = tuple(_ATTRIBUTES[i] for i in chosen)
+    if chosen not in _MODELS:
+        _MODELS[chosen] = cost_model(attributes)
+    k = draw(st.integers(2, 4))
+    n = draw(st.sampled_from([0, 1, k - 1, k, k + 1, 2 * k - 1, 2 * k, 3 * k - 1, 3 * k, 12, 30]))
+    people = draw(st.sampled_from(["each", "few", "heavy"]))
+    who = {
+        "each": st.lists(st.just(0), min_size=n, max_size=n).map(lambda rows: list(range(len(rows)))),
+        "few": st.lists(st.integers(0, max(1, n // 2)), min_size=n, max_size=n),
+        "heavy": st.lists(st.sampled_from([0] * 6 + list(range(1, n + 1))), min_size=n, max_size=n),
+    }[people]
+    edges = [
+        st.integers(0, a.size - 1) | st.sampled_from([0, a.domain.size - 1, a.missing_code, a.unknown_code])
+        for a in attributes
+    ]
+    pool = draw(st.lists(st.tuples(*edges), min_size=1, max_size=max(1, n)))
+    codes = [draw(st.sampled_from(pool)) for _ in range(n)]
+    diverse = draw(st.integers(0, 2))
+    values = [dense(draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))) for _ in range(diverse)]
+    least = draw(st.lists(st.integers(2, 3), min_size=diverse, max_size=diverse))
+    share = draw(st.sampled_from([0.5, 0.5, 1.0, 0.7]))
+    rows = Columns(
+        np.array(codes, np.int32).reshape(n, len(attributes)).T.copy(),
+        np.array(dense(draw(who)), np.int32),
+        np.array(values, np.int32).reshape(diverse, n),
+    )
+    return Table(attributes, _MODELS[chosen], rows, Criteria(k, share, np.array(least, np.int64)))
+
+
+def is_legal(rows: Columns, members: Sequence[int], criteria: Criteria) -> bool:
+    """Return whether the rows `members` may be one class, counted by hand."""
+    people = Counter(int(rows.individuals[i]) for i in members)
+    if len(people) < criteria.k or max(people.values()) > criteria.max_share * len(members):
+        return False
+    counts = [len({int(column[i]) for i in members}) for column in rows.sensitive]
+    return all(count >= least for count, least in zip(counts, criteria.distinct_l.tolist(), strict=True))
+
+
+def classes_of(answer: Sequence[int]) -> set[frozenset[int]]:
+    """Return the classes as sets of rows, those without one left out."""
+    members: dict[int, set[int]] = {}
+    for row, number in enumerate(answer):
+        if number >= 0:
+            members.setdefault(int(number), set()).add(row)
+    return {frozenset(rows) for rows in members.values()}
+
+
+def renumbered(rows: Columns) -> Columns:
+    """Return rows with people and values numbered anew from 0, as after a revoked partition."""
+    sensitive = [dense(column.tolist()) for column in rows.sensitive]
+    shape = rows.sensitive.shape
+    return Columns(
+        rows.codes,
+        np.array(dense(rows.individuals.tolist()), np.int32),
+        np.array(sensitive, np.int32).reshape(shape),
+    )

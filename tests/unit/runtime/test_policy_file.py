@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stream_anon.errors import HierarchyError, SettingsError
+from stream_anon.microdata.attributes import (
+    Identifier,
+    Insensitive,
+    Missing,
+    Publication,
+    QuasiIdentifier,
+    ScalarType,
+    Sensitive,
+    Unknown,
+)
+from stream_anon.microdata.dates import DateDomain
+from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.policy import Diversity, Policy, Shortfall
+from stream_anon.runtime.policy_file import load_policy
+
+EVERYTHING = """\
+privacy: {k: 4, individual: person.id, max_share: 0.4, sensitive: {result: {distinct_l: 2}}}
+window: {max_records: 500, max_delay: 2s, shortfall: hold, max_records_per_individual: 7}
+engine: {seed: 9}
+attributes:
+  person.id: {role: identifier}
+  age: {role: quasi-identifier, numeric: {min: 17, max: 90, publish: tight}, weight: 2}
+  weight: {role: quasi-identifier, numeric: {min: 30, max: 150, step: 0.5, decimals: 1}}
+  income: {role: quasi-identifier, numeric: {min: 0, max: 100, step: 1, levels: [5, 10]}, unknown: root}
+  height: {role: quasi-identifier, numeric: {min: 0.5, max: 2.5, step: 0.1}}
+  zip: {role: quasi-identifier, prefix: {length: 5}, missing: reject}
+  passport: {role: quasi-identifier, prefix: {length: 9, alphabet: alphanumeric}}
+  day: {role: quasi-identifier, date: {min: 2024-01-01, max: 2024-12-31}}
+  place: {role: quasi-identifier, hierarchy: tree.csv}
+  ill: {role: quasi-identifier, hierarchy: {lung: [flu, cold], none: null}, publish: values}
+  grade: {role: quasi-identifier, hierarchy: {ordered: [1, 2, 3, 4], arity: 2}, type: integer}
+  smoker: {role: quasi-identifier, values: [true, false], type: boolean}
+  result: {role: sensitive}
+  visits: {role: insensitive, type: integer, accept_linkable: true}
+"""
+
+
+def _write(folder: Path, text: str, table: str = "Kiel;north;*\nUlm;south;*\n") -> Path:
+    (folder / "tree.csv").write_text(table)
+    path = folder / "policy.yaml"
+    path.write_text(text)
+    return path
+
+
+def _load(folder: Path, text: str = EVERYTHING, table: str = "Kiel;north;*\nUlm;south;*\n", **more: Any) -> Policy:
+    return load_policy(_write(folder, text, table), **more)
+
+
+def _quasi(policy: Policy, name: str) -> QuasiIdentifier:
+    attribute = policy.attribute(name)
+    assert isinstance(attribute, QuasiIdentifier)
+    return attribute
+
+
+def test_a_setting_is_lost_on_its_way_into_the_policy(tmp_path: Path) -> None:
+    policy = _load(tmp_path)
+    assert (policy.k, policy.individual, policy.max_share) == (4, "person.id", 0.4)
+    assert policy.diversity == {"result": Diversity(2)}
+    limits = policy.window
+    assert (limits.max_records, limits.max_delay, limits.max_records_per_individual) == (500, 2.0, 7)
+    assert limits.shortfall is Shortfall.HOLD
+    assert (policy.engine.name, policy.engine.seed) == ("mondrian", 9)
+    kinds = [type(attribute) for attribute in policy.attributes]
+    assert kinds == [Identifier, *[QuasiIdentifier] * 11, Sensitive, Insensitive]
+    assert policy.attribute("person.id").path == ("person", "id")
+    assert policy.attribute("visits") == Insensitive("visits", ScalarType.INTEGER, accept_linkable=True)
+
+
+def test_a_domain_is_another_than_declared(tmp_path: Path) -> None:
+    policy = _load(tmp_path)
+    age, weight, income = (_quasi(policy, name) for name in ("age", "weight", "income"))
+    assert isinstance(age.domain, NumericDomain)
+    assert (age.weight, age.publication, age.domain.tight, age.domain.size) == (2, Publication.TIGHT, True, 74)
+    assert weight.publish(*weight.node(weight.code(70.5), weight.code(70.5))) == {"min": 70.5, "max": 70.9}
+    assert income.publish(*income.node(3, 4)) == {"min": 0, "max": 4}
+    assert income.unknown is Unknown.ROOT
+    height = _quasi(policy, "height").domain
+    assert isinstance(height, NumericDomain)
+    assert (height.size, height.decimals) == (20, None)
+    zip_code = _quasi(policy, "zip")
+    assert (zip_code.domain, zip_code.missing) == (PrefixDomain(5, "0123456789", 5), Missing.REJECT)
+    passport = _quasi(policy, "passport").domain
+    assert isinstance(passport, PrefixDomain)
+    assert passport.keep == 5  # 36 ** 5 codes are possible, 36 ** 6 are not
+    assert passport.size < 2**30
+    day = _quasi(policy, "day").domain
+    assert isinstance(day, DateDomain)
+    assert day.size == 366
+    place, ill = _quasi(policy, "place"), _quasi(policy, "ill")
+    assert isinstance(place.domain, CategoricalDomain)
+    assert place.domain.hierarchy.labels == ("*", "north", "Kiel", "south", "Ulm")
+    assert ill.publication is Publication.VALUES
+    grade, smoker = _quasi(policy, "grade"), _quasi(policy, "smoker")
+    assert grade.publish(*grade.node(0, 0)) == 1
+    assert grade.publish(*grade.node(0, 1)) == "1..2"
+    assert smoker.publish(*smoker.node(smoker.code(True), smoker.code(True))) is True
+
+
+def _changed(**attributes: Any) -> str:
+    document = yaml.safe_load(EVERYTHING)
+    document["attributes"] |= {name.replace("__", "."): value for name, value in attributes.items()}
+    return yaml.safe_dump(document, sort_keys=False)
+
+
+QI = {"role": "quasi-identifier"}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "key", "allowed"),
+    [
+        pytest.param({"age": QI}, "attributes.age", "exactly one of hierarchy", id="no domain"),
+        pytest.param(
+            {"age": QI | {"values": ["a"], "prefix": {"length": 2}}}, "attributes.age", "exactly one", id="two"
+        ),
+        pytest.param(
+            {"visits": {"role": "insensitive", "weight": 2}}, "attributes.visits.weight", "only", id="weight"
+        ),
+        pytest.param(
+            {"visits": {"role": "insensitive", "values": [1]}}, "attributes.visits.values", "only", id="values"
+        ),
+        pytest.param(
+            {"result": {"role": "sensitive", "accept_linkable": True}},
+            "attributes.result.accept_linkable",
+            "insensitive only",
+            id="linkable",
+        ),
+        pytest.param(
+            {"person__id": {"role": "identifier", "type": "string"}},
+            "attributes.person.id.type",
+            "never",
+            id="typed id",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": 9}, "publish": "values"}},
+            "attributes.age.publish",
+            "values is for",
+            id="set",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": 9}, "type": "integer"}},
+            "attributes.age.type",
+            "hierarchy and",
+            id="type",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 9, "max": 1}}},
+            "attributes.age.numeric.min",
+            "less than max",
+            id="min > max",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": 9, "levels": [0]}}},
+            "attributes.age.numeric.levels",
+            "above 0",
+            id="level 0",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": float("inf")}}},
+            "attributes.age.numeric.max",
+            "1e15",
+            id="infinite",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": float("nan"), "max": 1}}},
+            "attributes.age.numeric.min",
+            "1e15",
+            id="nan",
+        ),
+        pytest.param(
+            {"zip": QI | {"prefix": {"length": 3, "alphabet": "aab"}}},
+            "attributes.zip.prefix.alphabet",
+            "distinct",
+            id="letters",
+        ),
+        pytest.param(
+            {"zip": QI | {"prefix": {"length": 3, "alphabet": "a*"}}},
+            "attributes.zip.prefix.alphabet",
+            "without *",
+            id="star",
+        ),
+        pytest.param(
+            {"day": QI | {"date": {"min": "May", "max": "2024-12-31"}}},
+            "attributes.day.date.min",
+            "2024-05-13",
+            id="no day",
+        ),
+        pytest.param(
+            {"day": QI | {"date": {"min": "2024-01-01", "max": "2024-12-31", "format": "%Y"}}},
+            "attributes.day.date.format",
+            "%Y-%m-%d",
+            id="format",
+        ),
+        pytest.param(
+            {"place": QI | {"hierarchy": "none.csv"}},
+            "attributes.place.hierarchy",
+            "no such file",
+            id="missing file",
+        ),
+        pytest.param(
+            {"place": QI | {"hierarchy": "."}}, "attributes.place.hierarchy", "cannot be read", id="a folder"
+        ),
+        pytest.param(
+            {"ill": QI | {"hierarchy": {"x": ["a"], "y": ["a"]}}},
+            "attributes.ill.hierarchy",
+            "twice",
+            id="leaf twice",
+        ),
+        pytest.param({"ill": QI | {"values": ["a", "a"]}}, "attributes.ill.values", "twice", id="value twice"),
+        pytest.param({"ill": QI | {"values": ["a", "*"]}}, "attributes.ill.values", "'*'", id="star as value"),
+        pytest.param(
+            {"grade": QI | {"values": ["1", "two"], "type": "integer"}},
+            "attributes.grade.type",
+            "no integer",
+            id="no integer",
+        ),
+        pytest.param(
+            {"grade": QI | {"values": ["01"], "type": "integer"}},
+            "attributes.grade.type",
+            "no integer",
+            id="leading zero",
+        ),
+        pytest.param(
+            {"grade": QI | {"values": ["nan", "1"], "type": "number"}},
+            "attributes.grade.type",
+            "no number",
+            id="not a number",
+        ),
+        pytest.param(
+            {"grade": QI | {"values": ["yes"], "type": "boolean"}}, "attributes.grade.type", "no boolean", id="yes"
+        ),
+        pytest.param({"person__id": QI | {"values": ["a"]}}, "privacy.individual", "identifier", id="individual"),
+        pytest.param({"result": {"role": "insensitive"}}, "privacy.sensitive.result", "sensitive", id="criterion"),
+        pytest.param({"age__years": {"role": "insensitive"}}, "attributes.age", "parent", id="value and parent"),
+    ],
+)
+def test_a_wrong_attribute_is_taken_or_its_message_hides_the_key(
+    tmp_path: Path, attributes: dict[str, Any], key: str, allowed: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        _load(tmp_path, _changed(**attributes))
+    assert caught.value.key == key
+    assert allowed in caught.value.message
+    assert str(caught.value).startswith(f"{tmp_path / 'policy.yaml'}: ")
+
+
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        ("Kiel;north;*\nKiel;south;*\n", "stands twice"),
+        ("Kiel;north;*\nUlm;south\n", "one root"),
+        ("Kiel;north;*\nUlm;;*\n", "empty label"),
+        ("", "one root is needed, found 0"),
+        ("a;b\n" + "x" * 200_000 + ";b\n", "no such tree|delimited"),
+        ("Kiel;north;south;north;*\n", "cycle"),
+    ],
+)
+def test_a_hierarchy_file_that_is_no_tree_gives_a_traceback(tmp_path: Path, table: str, complaint: str) -> None:
+    with pytest.raises(SettingsError, match=complaint) as caught:
+        _load(tmp_path, table=table)
+    assert caught.value.key == "attributes.place.hierarchy"
+    assert isinstance(caught.value, HierarchyError) or "delimited" in complaint
+
+
+def test_a_comma_or_a_byte_order_mark_spoils_a_hierarchy(tmp_path: Path) -> None:
+    place = _quasi(_load(tmp_path, table="\ufeffKiel, north, *\r\n\r\nUlm, south, *\r\n"), "place")
+    assert isinstance(place.domain, CategoricalDomain)
+    assert sorted(place.domain.hierarchy.code_of) == ["Kiel", "Ulm"]
+
+
+def test_too_small_a_window_or_share_is_found_too_late(tmp_path: Path) -> None:
+    for change, key in (
+        ({"window": {"max_records": 3}}, "window.max_records"),
+        ({"privacy": {"k": 2}}, "privacy.max_share"),
+    ):
+        with pytest.raises(SettingsError) as caught:
+            _load(tmp_path, overrides=change)
+        assert caught.value.key == key
+
+
+def test_numbers_of_any_decimals_cannot_be_categories(tmp_path: Path) -> None:
+    text = _changed(grade=QI | {"values": ["0.5", "1", "1234567.25", "-2"], "type": "number"})
+    grade = _quasi(_load(tmp_path, text), "grade")
+    assert [grade.publish(code, code) for code in range(4)] == [0.5, 1.0, 1234567.25, -2.0]
+
+
+def test_policies_that_differ_have_one_digest(tmp_path: Path) -> None:
+    digest = _load(tmp_path).digest
+    assert digest == _load(tmp_path).digest
+    document = yaml.safe_load(_write(tmp_path, EVERYTHING).read_text())
+    other_order = dict(reversed(document["attributes"].items()))
+    others = [
+        _load(tmp_path, overrides={"privacy": {"k": 5}}),
+        _load(tmp_path, table="Kiel;north;*\nUlm;north;*\n"),
+        _load(tmp_path, yaml.safe_dump(document | {"attributes": other_order}, sort_keys=False)),
+        _load(tmp_path, _changed(visits={"role": "insensitive"})),
+    ]
+    assert len({digest, *(policy.digest for policy in others)}) == 5
+    with_http = _load(tmp_path, EVERYTHING + "http: {port: 0}\n")
+    assert with_http.digest == digest  # where metrics are served is no matter of privacy

@@ -1,0 +1,380 @@
+"""The whole worker on a fake clock and a broker in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+
+import pytest
+
+from stream_anon.runtime.events import (
+    Away,
+    BrokerAway,
+    BrokerBack,
+    InputSkipped,
+    Outcome,
+    PartitionsRevoked,
+    PartitionStopped,
+    ReadinessChanged,
+    RecordsConsumed,
+    TakeoverDone,
+    TransactionBroken,
+    TransactionEnded,
+    WindowAbandoned,
+    WindowProgress,
+    WindowPublished,
+)
+from tests.support.driver import Driver, people
+from tests.support.memory import MemoryBroker
+
+VERBS = ["begin", "send", "send after", "settle", "add_offsets", "commit_offsets", "commit_offsets after", "commit"]
+
+
+def check_ranges(broker: MemoryBroker) -> None:
+    """Ranges of successive windows join without gap or overlap."""
+    ends: dict[int, int] = {}
+    for certificate in broker.certificates:
+        for part in certificate["inputs"]:
+            assert ends.get(part["partition"], 0) == part["start"]
+            ends[part["partition"]] = part["end"]
+
+
+def check_once(broker: MemoryBroker, sent: int) -> None:
+    """Every record was released once; the offsets and the ledger say so too."""
+    assert broker.serials == Counter(range(sent))
+    check_ranges(broker)
+    assert sum(broker.offsets.values()) == sent
+    assert broker.ledger == broker.offsets
+
+
+async def test_full_window_waits_for_its_deadline() -> None:
+    async with Driver() as driver:
+        driver.send(people(20))
+        await driver.settle()
+        check_once(driver.broker, 20)
+        (window,) = driver.told(WindowPublished)
+        assert window.outcome is Outcome.COMMITTED
+        assert (window.records_in, window.released, window.achieved_k) == (20, 20, window.class_sizes.min())
+        assert sum(count for _, count in window.arrivals) == 20
+        assert len(window.broker_times) == 20
+        assert driver.told(RecordsConsumed)[0].records == 20
+
+
+async def test_window_on_an_idle_topic_never_closes() -> None:
+    async with Driver() as driver:
+        driver.send(people(7))
+        await driver.advance(8.9)
+        assert not driver.broker.records
+        (progress,) = driver.told(WindowProgress)[-1:]
+        assert (progress.records, progress.paused) == (7, False)
+        await driver.advance(1.1)
+        check_once(driver.broker, 7)
+        assert 9 <= driver.told(WindowPublished)[0].at - driver.told(WindowPublished)[0].opened_at <= 10
+
+
+async def test_published_record_carries_a_key_a_second_header_or_a_fine_time() -> None:
+    async with Driver() as driver:
+        driver.send(people(20))
+        await driver.settle()
+        parcels = [p for p in driver.broker.committed if p.topic == "out"]
+        assert {len(p.headers) for p in parcels} == {1}
+        assert {p.keys for p in parcels} == {None}
+        assert {p.time % 1000 for p in driver.broker.committed} == {0}
+        assert {p.headers[0] for p in parcels} == {("batch", driver.told(WindowPublished)[0].batch.encode())}
+
+
+async def test_certificates_do_not_follow_each_other() -> None:
+    async with Driver() as driver:
+        for turn in range(3):
+            driver.send(people(20, 20 * turn))
+            await driver.settle()
+        first, second, third = driver.broker.certificates
+        assert first["previous"] is None
+        assert len({second["previous"], third["previous"], None}) == 3
+
+
+async def test_reject_is_lost_or_quoted() -> None:
+    async with Driver() as driver:
+        bad = [b"{broken", None, b'{"person": 77, "age": 1000, "city": "Bonn", "serial": 5}']
+        driver.send(people(10) + bad)
+        await driver.advance(10)
+        assert driver.broker.serials == Counter(range(10))
+        letters = [json.loads(value) for value in driver.broker.visible("out.dead-letters")]
+        assert [(x["reason"], x["offset"], x["attribute"]) for x in letters] == [
+            ("malformed", 10, None),
+            ("empty", 11, None),
+            ("out-of-range", 12, "age"),
+        ]
+        assert not [v for v in driver.broker.visible("out.dead-letters") if b"1000" in v or b"broken" in v]
+        assert driver.told(WindowPublished)[0].rejected == {"malformed": 1, "empty": 1, "out-of-range": 1}
+        assert driver.broker.offsets == {("people", 0): 13}
+
+
+async def test_third_window_is_taken_while_one_closes_and_one_is_full() -> None:
+    async with Driver() as driver:
+        driver.sink.gate.clear()
+        driver.send(people(200))
+        await driver.settle()
+        consumed = sum(event.records for event in driver.told(RecordsConsumed))
+        assert 40 <= consumed < 60
+        assert driver.told(WindowProgress)[-1].paused
+        polls = driver.source.polls
+        await driver.settle()
+        assert driver.source.polls == polls
+        driver.sink.gate.set()
+        await driver.settle(60)
+        check_once(driver.broker, 200)
+
+
+@pytest.mark.parametrize("seconds", [4.9, 5.1])
+async def test_sigterm_starves_the_output_or_loses_a_young_window(seconds: float) -> None:
+    broker = MemoryBroker()
+    async with Driver(broker) as driver:
+        driver.send(people(9))
+        await driver.advance(seconds)
+        await driver.stop()
+        abandoned = [event.reason for event in driver.told(WindowAbandoned)]
+        if seconds > 5:
+            check_once(broker, 9)
+            assert not abandoned
+        else:
+            assert abandoned == ["stopping"]
+            assert broker.offsets == {}
+    async with Driver(broker, driver.clock, "two") as successor:
+        successor.send(people(20, 9))
+        await successor.advance(10)
+        await successor.advance(10)
+        check_once(broker, 29)
+
+
+async def test_window_that_closes_at_sigterm_is_thrown_away() -> None:
+    async with Driver() as driver:
+        driver.sink.gate.clear()
+        driver.send(people(25))
+        await driver.settle()
+        asyncio.get_running_loop().call_later(0.2, driver.sink.gate.set)
+        await driver.stop()
+        assert driver.broker.serials == Counter(range(20))
+        assert driver.broker.offsets == {("people", 0): 20}
+
+
+async def test_revoked_rows_are_published_or_the_others_dropped() -> None:
+    broker = MemoryBroker()
+    async with Driver(broker) as one:
+        one.send(people(6), 0)
+        one.send(people(6, 6), 1)
+        await one.settle()
+        async with Driver(broker, one.clock, "two") as two:
+            await one.settle()
+            taken = one.told(TakeoverDone)[-1]
+            assert (taken.kept, taken.dropped, taken.read_again) == (1, 0, 0)
+            (revoked,) = one.told(PartitionsRevoked)
+            assert (revoked.places, revoked.dropped, revoked.owned) == ((("people", 1),), 6, 1)
+            await two.settle()
+            one.clock.advance(10)
+            await two.settle()
+            await one.settle()
+            check_once(broker, 12)
+            assert [w.records_in for d in (one, two) for w in d.told(WindowPublished)] == [6, 6]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+async def test_broken_transaction_repeats_or_loses_or_changes_a_window(verb: str) -> None:
+    async with Driver() as driver:
+        driver.sink.break_at = [verb, verb]
+        driver.send(people(20))
+        await driver.settle()
+        check_once(driver.broker, 20)
+        assert [event.outcome for event in driver.told(TransactionEnded)] == [Outcome.REPEATED]
+        assert len(driver.told(TransactionBroken)) == 2
+        sent = {
+            tuple((p.topic, p.partition, tuple(p.values), p.time, p.headers) for p in a)
+            for a in driver.sink.attempts
+        }
+        assert len(sent) == 1, "a repeated attempt must send the same bytes"
+        driver.send(people(20, 20))
+        await driver.settle()
+        check_once(driver.broker, 40)
+
+
+async def test_commit_whose_answer_was_lost_is_sent_again() -> None:
+    async with Driver() as driver:
+        driver.sink.break_at = ["commit after"]
+        driver.send(people(20))
+        await driver.settle()
+        check_once(driver.broker, 20)
+        assert driver.told(WindowPublished)[0].outcome is Outcome.FOUND_COMMITTED
+        assert len(driver.sink.attempts) == 1
+        driver.send(people(20, 20))
+        await driver.settle()
+        check_once(driver.broker, 40)
+        assert driver.broker.certificates[1]["previous"] is not None
+
+
+async def test_zombie_publishes_what_its_successor_published() -> None:
+    broker = MemoryBroker(1)
+    async with Driver(broker) as one:
+        one.send(people(30))
+        one.sink.gate.clear()
+        await one.settle()
+        one.source.asleep = True  # stopped, as far as the group knows
+        broker.members.pop("one")
+        async with Driver(broker, one.clock, "two") as two:
+            await two.settle()
+            await two.advance(10)
+            check_once(broker, 30)
+            one.sink.gate.set()
+            await one.settle()
+            check_once(broker, 30)
+            assert one.told(TransactionEnded)[-1].outcome is Outcome.FENCED
+            assert one.told(WindowAbandoned)[0].reason == "fenced"
+            one.source.wake()
+            for _ in range(3):
+                await one.settle()
+                await two.settle()
+            one.send(people(20, 30))
+            for _ in range(3):
+                await one.advance(10)
+                await two.settle()
+            check_once(broker, 50)
+
+
+async def test_offsets_that_fit_neither_end_are_guessed() -> None:
+    async with Driver() as driver:
+        driver.sink.break_at = ["commit"]
+        driver.sink.gate.clear()
+        driver.send(people(20))
+        await driver.settle()
+        driver.broker.offsets["people", 0] = 7  # somebody went on
+        driver.sink.gate.set()
+        await driver.settle()
+        assert driver.told(TransactionEnded)[0].outcome is Outcome.LOST
+        await driver.advance(10)
+        assert driver.broker.serials == Counter(range(7, 20))
+
+
+async def test_deleted_offsets_release_everything_again() -> None:
+    broker = MemoryBroker()
+    async with Driver(broker) as driver:
+        driver.send(people(20))
+        await driver.settle()
+        await driver.stop()
+    broker.offsets.clear()
+    async with Driver(broker, driver.clock) as driver:
+        assert driver.told(TakeoverDone)[0].from_ledger == (("people", 0),)
+        driver.send(people(20, 20))
+        await driver.settle()
+        check_once(broker, 40)
+
+
+async def test_rewound_partition_stops_the_others_or_goes_on() -> None:
+    broker = MemoryBroker()
+    async with Driver(broker) as driver:
+        driver.send(people(20))
+        await driver.settle()
+        await driver.stop()
+    broker.offsets["people", 0] = 12
+    async with Driver(broker, driver.clock) as driver:
+        (stopped,) = driver.told(PartitionStopped)
+        assert (stopped.place, stopped.reason) == (("people", 0), "rewound")
+        driver.send(people(20, 20), 1)
+        driver.send(people(20, 40), 0)
+        await driver.advance(10)
+        assert broker.serials == Counter(range(40))
+        assert broker.offsets == {("people", 0): 12, ("people", 1): 20}
+
+
+async def test_skip_beyond_the_ledger_is_refused_or_unsaid() -> None:
+    broker = MemoryBroker()
+    broker.ledger["people", 0] = 3
+    broker.offsets["people", 0] = 8
+    broker.send(people(20))
+    async with Driver(broker) as driver:
+        assert driver.told(TakeoverDone)[0].skipped == (("people", 0),)
+        await driver.advance(10)
+        assert driver.broker.serials == Counter(range(8, 20))
+
+
+async def test_latest_start_moves_on_when_a_worker_is_lost() -> None:
+    broker = MemoryBroker(1)
+    broker.send(people(5))
+    async with Driver(broker, kafka={"start": "latest"}) as driver:
+        driver.send(people(6, 5))
+        await driver.settle()
+        await driver.kill()
+    async with Driver(broker, driver.clock, "two", kafka={"start": "latest"}) as driver:
+        await driver.advance(10)
+        assert broker.serials == Counter(range(5, 11))
+
+
+@pytest.mark.parametrize("choice", ["stop", "skip"])
+async def test_lost_input_is_passed_over_in_silence(choice: str) -> None:
+    broker = MemoryBroker()
+    async with Driver(broker, kafka={"lost_input": choice}) as driver:
+        driver.send(people(5))
+        await driver.settle()
+        driver.send(people(15, 5))
+        broker.lose(0, 12)
+        await driver.settle()
+        await driver.advance(10)
+        if choice == "skip":
+            assert driver.told(InputSkipped) == [InputSkipped(("people", 0), 5, 12)]
+            assert broker.serials == Counter([*range(5), *range(12, 20)])
+            assert broker.offsets == {("people", 0): 20}
+        else:
+            assert driver.told(PartitionStopped)[0].reason == "lost-input"
+            assert broker.serials == Counter(range(5))
+            assert broker.offsets == {("people", 0): 5}
+
+
+async def test_dead_consumer_stalls_the_worker() -> None:
+    async with Driver() as driver:
+        driver.send(people(10))
+        await driver.settle()
+        driver.source.dead = True
+        await driver.settle()
+        driver.send(people(10, 10))
+        await driver.advance(10)
+        check_once(driver.broker, 20)
+        assert BrokerAway(Away.CONSUMING, "a task of the consumer has ended") in driver.told(BrokerAway)
+
+
+async def test_absent_broker_is_told_again_and_again_or_stops_the_worker() -> None:
+    async with Driver() as driver:
+        assert driver.told(ReadinessChanged) == [ReadinessChanged(True)]
+        driver.send(people(20))
+        driver.sink.gate.clear()
+        await driver.settle()
+        driver.broker.away = True
+        driver.sink.gate.set()
+        for _ in range(20):
+            driver.clock.advance(2.1)
+            await driver.worker.turn()
+            await asyncio.sleep(0.01)
+        away = Counter(event.doing for event in driver.told(BrokerAway))
+        assert away == {Away.CONSUMING: 1, Away.PUBLISHING: 1}
+        assert not driver.told(ReadinessChanged)[-1].ready
+        driver.broker.away = False
+        while len(driver.told(BrokerBack)) < 2:
+            driver.clock.advance(2.1)
+            await driver.worker.turn()
+            await asyncio.sleep(0.01)
+        assert driver.told(ReadinessChanged)[-1].ready
+        check_once(driver.broker, 20)
+
+
+async def test_worker_without_partitions_is_not_ready() -> None:
+    broker = MemoryBroker(1)
+    async with Driver(broker) as one, Driver(broker, one.clock, "two") as idle:
+        await one.settle()
+        assert idle.told(TakeoverDone)[-1].owned == 0
+        assert idle.told(ReadinessChanged) == [ReadinessChanged(True)]
+        one.send(people(20))
+        await one.settle()
+        check_once(broker, 20)
+        await one.kill()
+        await idle.settle()
+        idle.send(people(20, 20))
+        await idle.settle()
+        check_once(broker, 40)

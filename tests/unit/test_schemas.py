@@ -1,0 +1,265 @@
+"""The schemas: closed, described, in step with the code, and true of what is really written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from stream_anon.adapters.json_codec.dead_letters import encode_dead_letters
+from stream_anon.cli.main import app
+from stream_anon.errors import SettingsError
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
+from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.hierarchy import Hierarchy
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import Suppression
+from stream_anon.microdata.schema import MOST_LABELS, released_schema
+from stream_anon.privacy.certificate import Certificate, certificate_parts
+from stream_anon.runtime.schemas import as_text, settings_schema
+from stream_anon.runtime.settings import parse_settings
+from tests.support.data import ROOT
+from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
+from tests.unit.microdata.test_read import DOMAINS, STRANGERS, _attributes, _everything, _neighbours
+from tests.unit.runtime.test_auditing import SETTINGS, Files, _visits
+
+FOLDER = ROOT / "schemas"
+EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*/*.yaml")) if path.stat().st_size]
+NAMES = ("settings", "certificate", "dead-letter")
+
+
+def _schema(name: str) -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads((FOLDER / f"{name}.schema.json").read_text())
+    return schema
+
+
+def _accepts(schema: dict[str, Any], document: Any) -> bool:
+    return Draft202012Validator(schema).is_valid(document)
+
+
+def _objects(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        if "properties" in schema:
+            yield schema
+        for inner in schema.values():
+            yield from _objects(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from _objects(inner)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_schema_is_no_schema(name: str) -> None:
+    schema = _schema(name)
+    Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
+    assert schema["$id"] == f"urn:stream-anon:schema:{name}:1"
+    assert schema["description"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_object_is_open_or_a_key_unexplained(name: str) -> None:
+    found = list(_objects(_schema(name)))
+    assert found
+    for one in found:
+        assert one["additionalProperties"] is False
+        assert [key for key, inner in one["properties"].items() if not inner.get("description")] == []
+
+
+# Settings --------------------------------------------------------------------------------------------------------
+
+
+def test_the_settings_changed_but_not_their_schema() -> None:
+    assert (FOLDER / "settings.schema.json").read_text() == as_text(settings_schema()), "run `make schemas`"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+def test_an_example_is_refused(path: Path) -> None:
+    assert _accepts(_schema("settings"), yaml.safe_load(path.read_text()))
+
+
+KAFKA = {"bootstrap_servers": "127.0.0.1:9092", "group": "g", "input": "a", "output": "b"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"kafka": KAFKA},
+        {"kafka": KAFKA | {"session_timeout": "30s"}},
+        {"kafka": KAFKA | {"session_timeout": 30}},
+        {"kafka": KAFKA | {"session_timeout": 301}},
+        {"kafka": KAFKA | {"start": "middle"}},
+        {"kafka": KAFKA | {"security": {"protocol": "SSL", "ca_file": "ca.pem"}}},
+        {"kafka": KAFKA | {"securty": {}}},
+        {"window": {"max_delay": "500ms"}},
+        {"window": {"max_delay": "soon"}},
+        {"window": {"max_delay": 0.5, "max_records": 1}},
+        {"privacy": {"k": 1, "individual": "person"}},
+        {"privacy": {"k": 5}},
+        {"privacy": {"k": 5, "individual": "person", "sensitive": {"result": {"distinct_l": 1}}}},
+        {"engine": {"name": "magic"}},
+        {"engine": {"seed": -1}},
+        {"attributes": {}},
+        {"attributes": {"a": {"role": "guest"}}},
+        {"attributes": {"a": {"role": "quasi-identifier", "hierarchy": {"ordered": ["1", "2"], "arity": 2}}}},
+        {"attributes": {"a": {"role": "quasi-identifier", "hierarchy": {"x": ["1", "2"]}}}},
+        {"attributes": {"a": {"role": "quasi-identifier", "weight": 0}}},
+        {"attributes": {"a": {"role": "insensitive", "type": "date"}}},
+        {"http": {"port": 70_000}},
+        {"logs": {"level": "loud"}},
+        {"note": 1},
+    ],
+)
+def test_the_schema_and_the_model_disagree(change: dict[str, Any]) -> None:
+    document = SETTINGS | change
+    try:
+        parse_settings(document)
+    except SettingsError:
+        fits = False
+    else:
+        fits = True
+    assert _accepts(_schema("settings"), document) == fits
+
+
+# Certificates and dead letters -------------------------------------------------------------------------------
+
+
+def _certificate(policy: Policy) -> dict[str, Any]:
+    release = release_of(
+        policy,
+        [ward_people(5), ward_people(4, first=5, age=60, illness="stroke")],
+        unplaced=ward_people(2, first=9),
+        over_limit=1,
+        rejected=list(Reason),
+    )
+    (part,) = certificate_parts(release, policy, frame_of(release))
+    certificate: dict[str, Any] = json.loads(part)
+    return certificate
+
+
+def test_a_real_certificate_is_refused(tmp_path: Path) -> None:
+    schema = _schema("certificate")
+    assert _accepts(schema, _certificate(ward_policy()))
+    empty = release_of(ward_policy(), [])
+    assert all(_accepts(schema, json.loads(p)) for p in certificate_parts(empty, ward_policy(), frame_of(empty)))
+    files = Files(tmp_path, SETTINGS, _visits(300))
+    assert all(_accepts(schema, json.loads(part)) for part in files.parts)
+
+
+def test_the_schema_of_certificates_lags_behind_the_reader() -> None:
+    names = set(Certificate.__struct_encode_fields__)
+    schema = _schema("certificate")
+    assert set(schema["properties"]) == set(schema["required"]) == names
+    reasons = schema["properties"]["rejected_by_reason"]["propertyNames"]["enum"]
+    assert reasons == [reason.label for reason in Reason]
+    assert schema["properties"]["suppressed_by_reason"]["propertyNames"]["enum"] == [str(r) for r in Suppression]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("schema", 2),
+        ("batch", "window 1"),
+        ("opened", "08:00"),
+        ("in", -1),
+        ("rejected_by_reason", {"mood": 1}),
+        ("gcp", 2),
+        ("delivery", "maybe"),
+        ("previous", "x"),
+        ("classes", [{"records": 1}]),
+        ("note", 1),
+    ],
+)
+def test_the_schema_accepts_a_malformed_certificate(key: str, value: object) -> None:
+    assert not _accepts(_schema("certificate"), _certificate(ward_policy()) | {key: value})
+
+
+def test_a_real_dead_letter_is_refused() -> None:
+    policy, schema = ward_policy(), _schema("dead-letter")
+    rows = [(int(reason), place, 0, 7) for reason in Reason for place in (NO_ATTRIBUTE, 0, 3)]
+    letters = [json.loads(letter) for letter in encode_dead_letters(Rejects.of(rows), [("people", 4)], policy)]
+    assert len(letters) == 33
+    assert all(_accepts(schema, letter) for letter in letters)
+    assert schema["properties"]["reason"]["enum"] == [reason.label for reason in Reason]
+    assert not _accepts(schema, letters[0] | {"value": "Mrs Smith"})
+    assert not _accepts(schema, letters[0] | {"reason": "mood"})
+    assert not _accepts(schema, letters[0] | {"offset": -1})
+
+
+# Released records ----------------------------------------------------------------------------------------------
+
+
+def _of_attribute(attribute: QuasiIdentifier) -> dict[str, Any]:
+    policy = Policy(attributes=(attribute,), k=2, individual="every-record")
+    schema = released_schema(policy)
+    Draft202012Validator.check_schema(schema)
+    return schema
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_the_schema_refuses_what_the_policy_publishes(name: str) -> None:
+    for attribute in _attributes(name):
+        validator = Draft202012Validator(_of_attribute(attribute))
+        for text in _everything(attribute):
+            assert validator.is_valid({"x": json.loads(text)}), text
+
+
+@pytest.mark.parametrize("name", [n for n, d in DOMAINS.items() if isinstance(d, CategoricalDomain | PrefixDomain)])
+def test_the_schema_accepts_a_category_that_cannot_be_published(name: str) -> None:
+    for attribute in _attributes(name):
+        validator, possible = Draft202012Validator(_of_attribute(attribute)), _everything(attribute)
+        tries = [stray for text in possible for stray in _neighbours(json.loads(text))] + STRANGERS
+        for tried in tries:
+            if isinstance(tried, list) and len(tried) > 1:
+                continue  # the order of a set is for the audit
+            assert validator.is_valid({"x": tried}) == (attribute.read(tried) is not None), (attribute, tried)
+
+
+def test_a_large_hierarchy_makes_a_large_schema() -> None:
+    domain = CategoricalDomain(Hierarchy.flat([str(i) for i in range(MOST_LABELS + 1)]))
+    schema = _of_attribute(QuasiIdentifier("x", domain))
+    assert len(json.dumps(schema)) < 1000
+    assert _accepts(schema, {"x": "17"})
+    assert _accepts(schema, {"x": "*"})
+    assert not _accepts(schema, {"x": 17})
+
+
+def test_released_records_do_not_fit_their_schema(tmp_path: Path) -> None:
+    policy = ward_policy()
+    release = release_of(policy, [ward_people(5), ward_people(4, first=5, age=60, illness="stroke")])
+    validator = Draft202012Validator(released_schema(policy))
+    assert all(validator.is_valid(record) for record in released_records(release, policy))
+    files = Files(tmp_path, SETTINGS, _visits(400))
+    schema = released_schema(files.policy)
+    assert all(Draft202012Validator(schema).is_valid(json.loads(line)) for line in files.lines)
+    assert list(schema["properties"])[:3] == ["patient", "plan", "ward"]
+    assert list(schema["properties"]["patient"]["properties"]) == ["age", "zip"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"person": "p1"}, {"note": 1}, {"visits": "3"}, {"visits": 1.5}, {"plan": ["a"]}, {"day": "13.05.2024"}],
+)
+def test_the_schema_accepts_what_must_not_leave(change: dict[str, Any]) -> None:
+    policy = ward_policy()
+    (record, *_) = released_records(release_of(policy, [ward_people(5)]), policy)
+    validator = Draft202012Validator(released_schema(policy))
+    assert validator.is_valid(record)
+    assert not validator.is_valid(record | change)
+    assert not validator.is_valid({key: value for key, value in record.items() if key not in change} | {"q": 1})
+
+
+def test_the_command_prints_no_schema(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(yaml.safe_dump(SETTINGS, sort_keys=False))
+    result = CliRunner().invoke(app, ["schema", str(path)])
+    assert result.exit_code == 0
+    Draft202012Validator.check_schema(json.loads(result.stdout))
