@@ -102,9 +102,7 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
 
 
 def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None:
-    windows = (
-        f"{forecast.windows:,} whole ones in the sample, {forecast.individuals:,} individuals in the median one"
-    )
+    windows = f"{forecast.windows:,} filled by the sample, {forecast.individuals:,} individuals in the median one"
     if not forecast.whole:
         windows = f"none whole: the sample ends before one is full; it has {forecast.individuals:,} individuals"
     fill = f"{forecast.windows - forecast.short:,} of {forecast.windows:,} windows"

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
-from stream_anon.adapters.kafka import topic_reader
+from stream_anon.adapters.kafka.committed import CommittedRecord, committed_records
 from stream_anon.cli.demo import demo, example
 from stream_anon.errors import BrokerError, InputError
+from stream_anon.runtime import auditing
 from stream_anon.runtime.demo import session
 from tests.support.data import ROOT, shared_data
 
@@ -105,15 +109,16 @@ def test_the_census_of_adults_does_not_pass(
 
 
 def test_a_failing_audit_gives_exit_code_0(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def tampered(connection: object, topic: str, **more: object) -> topic_reader.TopicReading:
-        reading = await topic_reader.read_topic(connection, topic, **more)  # type: ignore[arg-type]
-        if topic == "demo.anonymous":
-            next(part for part in reading.records.values() if part).pop()
-        return reading
+    async def tampered(*asked: Any) -> AsyncIterator[list[CommittedRecord]]:
+        fresh = True
+        async for records in committed_records(*asked):
+            if fresh and records[0].topic == "demo.anonymous":
+                records[0], fresh = dataclasses.replace(records[0], value=b"{}"), False
+            yield records
 
-    monkeypatch.setattr(session, "read_topic", tampered)
+    monkeypatch.setattr(auditing, "committed_records", tampered)
     monkeypatch.setattr(session, "SENT_WITHIN", 1.0)
     assert demo(None, None, 3000, None) == 1
     said = capsys.readouterr().out

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import msgspec
 from aiokafka import AIOKafkaProducer, ConsumerRecord
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError
@@ -18,11 +17,11 @@ from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.topic_reader import TopicReading, read_topic
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.audit.audit import Audit
 from stream_anon.audit.verdict import Verdict
 from stream_anon.engine.warming import warm_up
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
+from stream_anon.runtime.auditing import audit_committed
 from stream_anon.runtime.demo.events import partition_of
 from stream_anon.runtime.demo.pairing import Pair, pairs
 from stream_anon.runtime.demo.tally import Tally
@@ -81,14 +80,14 @@ class Outcome:
     sent: int
     seconds: float
     tally: Tally
-    records: int
     verdict: Verdict
     pairs: tuple[Pair, ...]
 
     @property
     def sound(self) -> bool:
         """Return whether the audit passed and saw every record that the service says it released."""
-        return self.verdict.clean and self.records == self.tally.released and self.tally.records_in == self.sent
+        everything = self.verdict.counts.records == self.tally.released and self.tally.records_in == self.sent
+        return self.verdict.clean and everything
 
 
 def demo_settings(settings: Settings, address: str, k: int | None) -> Settings:
@@ -241,17 +240,17 @@ class _Session:
     # -- the judgement ---------------------------------------------------------------------------------------
 
     async def _judge(self, seconds: float) -> Outcome:
+        verdict = await audit_committed(self._kafka, self._policy)
         output = await read_topic(self._connection, self._kafka.output)
-        certificates = await read_topic(self._connection, self._kafka.certificates)
-        verdict = await asyncio.to_thread(audit_topics, self._policy, output, certificates)
         shown = await asyncio.to_thread(self._pairs, output)
-        return Outcome(len(self._events), seconds, self._tally, len(output), verdict, shown)
+        return Outcome(len(self._events), seconds, self._tally, verdict, shown)
 
     def _pairs(self, output: TopicReading) -> tuple[Pair, ...]:
         """Return pairs of the window with the most released records."""
         by_batch: dict[str | None, list[bytes]] = {}
-        for record in _records(output):
-            by_batch.setdefault(_batch(record), []).append(record.value)
+        for part in output.records.values():
+            for record in part:
+                by_batch.setdefault(_batch(record), []).append(record.value)
         windows = [window for window in self._tally.windows if window.batch in by_batch]
         windows.sort(key=lambda window: -len(by_batch[window.batch]))
         found: list[Pair] = []
@@ -291,32 +290,9 @@ class _Session:
         )
 
 
-def audit_topics(policy: Policy, output: TopicReading, certificates: TopicReading) -> Verdict:
-    """Return the verdict on an output topic and its certificates."""
-    audit = Audit(policy)
-    for record in _records(certificates):
-        audit.add_part(record.value, _batch(record))
-    for record in _records(output):
-        bare = record.key is None and len(record.headers) == 1
-        audit.add_record(_batch(record), _object(record.value), record.timestamp, bare=bare)
-    return audit.finish()
-
-
-def _records(reading: TopicReading) -> list[ConsumerRecord]:
-    return [record for _, part in sorted(reading.records.items()) for record in part]
-
-
 def _batch(record: ConsumerRecord) -> str | None:
     header: bytes | None = dict(record.headers).get("batch")
     return None if header is None else header.decode(errors="replace")
-
-
-def _object(value: bytes | None) -> Mapping[str, Any] | None:
-    try:
-        decoded = msgspec.json.decode(value or b"")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    return decoded if isinstance(decoded, dict) else None
 
 
 async def _create_topics(connection: Connection, kafka: KafkaSettings) -> None:
