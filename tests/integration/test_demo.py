@@ -20,7 +20,7 @@ from stream_anon.adapters.kafka.committed import CommittedRecord, committed_reco
 from stream_anon.cli.demo import demo, example
 from stream_anon.errors import BrokerError, InputError
 from stream_anon.runtime import auditing
-from stream_anon.runtime.demo import session
+from stream_anon.runtime.demo import producing
 from tests.support.data import ROOT, shared_data
 
 pytestmark = [pytest.mark.tansu, pytest.mark.timeout(150)]
@@ -100,7 +100,7 @@ def test_the_census_of_adults_does_not_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     adults = shared_data("arx-adult", "adult.csv")
-    monkeypatch.setattr(session, "SENT_WITHIN", 3.0)
+    monkeypatch.setattr(producing, "SENT_WITHIN", 3.0)
     assert demo(adults, _adult_policy(tmp_path), 6000, 5) == 0
     said = capsys.readouterr().out
     assert re.search(r"released +6,000", said)
@@ -119,7 +119,7 @@ def test_a_failing_audit_gives_exit_code_0(
             yield records
 
     monkeypatch.setattr(auditing, "committed_records", tampered)
-    monkeypatch.setattr(session, "SENT_WITHIN", 1.0)
+    monkeypatch.setattr(producing, "SENT_WITHIN", 1.0)
     assert demo(None, None, 3000, None) == 1
     said = capsys.readouterr().out
     assert "FAILED" in said
