@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
+from stream_anon.engine.partitioners import Partitioners
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.demo.pairing import pairs
 from tests.support.releases import ward_policy
@@ -32,6 +34,12 @@ def _people(ages: list[int], results: str = "abc") -> list[dict[str, Any]]:
         }
         for i, age in enumerate(ages)
     ]
+
+
+@cache
+def _partitioners(k: int) -> Partitioners:
+    """Return what makes partitioners, once: its tables take a second for a policy with every kind of attribute."""
+    return Partitioners(ward_policy(k=k, diversity={}))
 
 
 def _released(policy: Policy, events: list[bytes]) -> tuple[list[bytes], list[str]]:
