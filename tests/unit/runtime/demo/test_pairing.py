@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.partitioners import Partitioners
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.demo.pairing import pairs
 from tests.support.releases import ward_policy
@@ -36,16 +34,10 @@ def _people(ages: list[int], results: str = "abc") -> list[dict[str, Any]]:
     ]
 
 
-@cache
-def _partitioners(k: int) -> Partitioners:
-    """Return what makes partitioners, once: its tables take a second for a policy with every kind of attribute."""
-    return Partitioners(ward_policy(k=k, diversity={}))
-
-
 def _released(policy: Policy, events: list[bytes]) -> tuple[list[bytes], list[str]]:
     """Return what the engine publishes of one window, and whose record each is."""
     codec = JsonCodec(policy)
-    engine = Engine(policy, draws=np.random.default_rng(1), partitioner=_partitioners(policy.k))
+    engine = Engine(policy, draws=np.random.default_rng(1))
     engine.open(0, 0)
     engine.add(codec.decode(events, 0, np.arange(len(events), dtype=np.int64)), 0.0)
     window = engine.seal(1.0)
