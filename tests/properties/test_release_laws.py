@@ -38,7 +38,7 @@ def _release(table: Table, sets: bool, seed: int = 0, limit: int = 100) -> tuple
     n = len(table.rows)
     batch = CodedBatch(
         table.rows.codes,
-        np.where(table.rows.sensitive < 0, MISSING_KEY, table.rows.sensitive).astype(np.int64),
+        np.where(table.rows.sensitive < 0, np.int64(MISSING_KEY), table.rows.sensitive.astype(np.int64)),
         table.rows.individuals.astype(np.int64),
         np.zeros(n, np.int32),
         np.arange(n, dtype=np.int64),
