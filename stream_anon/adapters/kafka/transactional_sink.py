@@ -17,6 +17,8 @@ from stream_anon.errors import BrokerError, OutcomeUnknown
 
 _OPEN_WITHIN = 15.0
 _READ_WITHIN = 15.0
+# A killed worker's transaction stays open for its timeout and until the broker next looks (every 10 s).
+_STABLE_WITHIN = 45.0
 _T = TypeVar("_T")
 
 # Parts of the transaction's timeout that its steps may take; together below 1, so that no step outlives it.
@@ -70,7 +72,7 @@ class TransactionalSink:
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         """See `seam.Sink`."""
         _, requests, _ = self._ready()
-        return await self._read("reading committed offsets", requests.stable_offsets(places))
+        return await self._read("reading committed offsets", requests.stable_offsets(places), _STABLE_WITHIN)
 
     async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
         """See `seam.Sink`."""
@@ -132,9 +134,9 @@ class TransactionalSink:
         except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
             raise OutcomeUnknown(f"{doing}: {type(error).__name__}") from None
 
-    async def _read(self, doing: str, question: Awaitable[_T]) -> _T:
+    async def _read(self, doing: str, question: Awaitable[_T], within: float = _READ_WITHIN) -> _T:
         try:
-            async with asyncio.timeout(_READ_WITHIN):
+            async with asyncio.timeout(within):
                 return await question
         except BrokerError:
             raise
