@@ -86,7 +86,7 @@ class Shipment:
 
 
 def _append(
-    batch: BatchBuilder, time: int, key: bytes | None, value: bytes, headers: list[tuple[str, bytes]]
+    batch: BatchBuilder, time: int, key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes]]
 ) -> bool:
     return batch.append(timestamp=time, key=key, value=value, headers=headers) is not None
 
