@@ -7,6 +7,7 @@ import pytest
 
 from stream_anon.errors import SettingsError
 from stream_anon.runtime.settings import load_settings, parse_settings
+from tests.support.policies import PEOPLE
 
 MINIMAL = """\
 kafka: {bootstrap_servers: "127.0.0.1:9092", group: g, input: people, output: people.anonymous}
@@ -193,3 +194,10 @@ def test_a_file_that_is_no_settings_file_is_taken(tmp_path: Path, text: str, com
 def test_a_missing_file_gives_a_traceback(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no such file"):
         load_settings(tmp_path / "none.yaml")
+
+
+def test_an_option_loses_against_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAM_ANON__PRIVACY__K", "7")
+    monkeypatch.setenv("STREAM_ANON__WINDOW__MAX_RECORDS", "700")
+    found = parse_settings(PEOPLE, {"privacy": {"k": 5}, "window": {}})
+    assert (found.privacy.k, found.window.max_records, found.privacy.individual) == (5, 700, "person")
