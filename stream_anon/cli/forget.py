@@ -12,7 +12,7 @@ from rich.table import Table
 
 from stream_anon.errors import Refused
 from stream_anon.runtime import forgetting
-from stream_anon.runtime.forgetting import Standing, Survey
+from stream_anon.runtime.accounts import Standing, Survey
 
 STAKE = (
     "What is at stake: these records were released already. They will be released a second time, in other classes. "
