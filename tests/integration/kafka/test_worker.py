@@ -70,7 +70,7 @@ async def test_worker_killed_in_a_transaction_loses_or_repeats_its_window(stage:
 
 @every_seed
 async def test_joining_and_leaving_workers_share_a_record(stage: Stage, seed: int) -> None:
-    sending = asyncio.create_task(produce(stage, make_records(6000, seed), rate=600, seed=seed))
+    sending = asyncio.create_task(produce(stage, make_records(4500, seed), rate=600, seed=seed))
     with WorkerProcess(stage.config()) as first:
         await first.wait_for("ready")
         with WorkerProcess(stage.config()) as second:
@@ -83,7 +83,7 @@ async def test_joining_and_leaving_workers_share_a_record(stage: Stage, seed: in
                 second.signal(signal.SIGTERM)
                 assert await second.ended(10) == 0
             await sending
-            check_published(await wait_until_accounted(stage, 6000), 6000)
+            check_published(await wait_until_accounted(stage, 4500), 4500)
             assert first.said("window-published")
 
 
@@ -107,7 +107,7 @@ async def test_worker_stopped_beyond_its_session_publishes_what_others_published
 
 @every_seed
 async def test_restarted_broker_stalls_the_worker_or_repeats_a_record(stage: Stage, seed: int) -> None:
-    sending = asyncio.create_task(produce(stage, make_records(4000, seed), rate=400, seed=seed))
+    sending = asyncio.create_task(produce(stage, make_records(2800, seed), rate=400, seed=seed))
     with WorkerProcess(stage.config()) as worker:
         await worker.wait_for("window-published", times=2 + seed % 3)
         await asyncio.to_thread(stage.kafka.kill if seed % 2 else stage.kafka.stop)
@@ -116,7 +116,7 @@ async def test_restarted_broker_stalls_the_worker_or_repeats_a_record(stage: Sta
         await asyncio.to_thread(stage.kafka.start)
         await worker.wait_for("broker-back")
         await sending
-        check_published(await wait_until_accounted(stage, 4000), 4000)
+        check_published(await wait_until_accounted(stage, 2800), 2800)
         assert worker.get("/readyz")[0] == 200
         assert len(worker.said("broker-away")) <= 4, "a log line for every attempt"
 
