@@ -21,8 +21,8 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from adult import DATA, adult_events, adult_policy
 
-from benchmarks.adult import DATA, adult_events, adult_policy
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine

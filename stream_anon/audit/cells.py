@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
@@ -79,14 +80,17 @@ def _value(attribute: Attribute, cell: str) -> Any:
 def _json(cell: str) -> Any:
     """Return a cell's JSON; the cell itself if it is none or a text."""
     try:
-        value = json.loads(cell, parse_constant=_refuse, object_pairs_hook=_distinct)
+        value = json.loads(cell, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_distinct)
     except (ValueError, RecursionError):
         return cell
     return cell if isinstance(value, str) or value is None else value
 
 
-def _refuse(_name: str) -> None:
-    raise ValueError("is no JSON")
+def _finite(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError("is no number of JSON")
+    return value
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

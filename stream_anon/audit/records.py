@@ -89,34 +89,56 @@ class ReadRecord:
     sensitive: tuple[Any, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    path: tuple[str, ...]
+    types: tuple[type, ...] | None  # of a field that passes
+    quasi: bool
+    diverse: bool
+
+
 class RecordReader:
-    """Takes records apart as the policy says, about 5 us each."""
+    """Takes records apart as the policy says, about 10 us for ten fields on an idle core."""
 
     def __init__(self, policy: Policy) -> None:
-        self._paths = [(attribute, attribute.path) for attribute in policy.published]
+        diverse = {attribute.name for attribute in policy.diverse}
+        self._fields = [
+            _Field(
+                attribute.name,
+                attribute.path,
+                _TYPES[attribute.type] if isinstance(attribute, PassThrough) else None,
+                isinstance(attribute, QuasiIdentifier),
+                attribute.name in diverse,
+            )
+            for attribute in policy.published
+        ]
         self._identifiers = {a.path: a.name for a in policy.attributes if isinstance(a, Identifier)}
-        self._declared = {attribute.path for attribute in policy.published}
+        self._declared = {field.path for field in self._fields}
         self._branches = {path[:i] for path in self._declared for i in range(1, len(path))}
-        self._diverse = {attribute.name for attribute in policy.diverse}
+        keys = self._declared | self._branches
+        self._sizes = [(path, sum(key[:-1] == path for key in keys)) for path in [(), *self._branches]]
 
     def read(self, record: Mapping[str, Any]) -> tuple[ReadRecord, list[Problem]]:
         """Return a record's tuple and what is wrong with its fields."""
         problems: list[Problem] = []
         quasi: list[Any] = []
         sensitive: list[Any] = []
-        for attribute, path in self._paths:
-            value = _find(record, path)
+        for field in self._fields:
+            path = field.path
+            value = record.get(path[0], _ABSENT) if len(path) == 1 else _find(record, path)
             if value is _ABSENT:
-                problems.append((Kind.MISSING_FIELD, attribute.name))
+                problems.append((Kind.MISSING_FIELD, field.name))
                 value = None
-            elif isinstance(attribute, PassThrough) and not _fits(attribute, value):
-                problems.append((Kind.WRONG_TYPE, attribute.name))
+            elif field.types is not None and value is not None and type(value) not in field.types:
+                problems.append((Kind.WRONG_TYPE, field.name))
                 value = None
-            if isinstance(attribute, QuasiIdentifier):
+            if field.quasi:
                 quasi.append(value)
-            elif attribute.name in self._diverse:
+            elif field.diverse:
                 sensitive.append(value)
-        if problems or self._branches or len(record) != len(self._paths):
+        # With no field missing, a stray one makes an object larger than it must be.
+        if problems or any(len(_find(record, path)) != size for path, size in self._sizes):
             problems += self._strays(record, ())
         return ReadRecord(msgspec.json.encode(quasi), tuple(quasi), tuple(sensitive)), problems
 
@@ -146,7 +168,3 @@ def _find(value: Any, path: tuple[str, ...]) -> Any:
             return _ABSENT
         value = value[key]
     return value
-
-
-def _fits(attribute: PassThrough, value: Any) -> bool:
-    return value is None or type(value) in _TYPES[attribute.type]

@@ -38,7 +38,8 @@ def show(verdict: Verdict, console: Console) -> int:
         console.print("no violation found")
         return 0
     table = Table(title="Violations", title_justify="left")
-    for heading in ("window", "class", "attribute or partition", "what", "times"):
+    table.add_column("window", no_wrap=True)
+    for heading in ("class", "attribute or partition", "what", "times"):
         table.add_column(heading, overflow="fold")
     for violation in verdict.violations[:SHOWN]:
         table.add_row(*_row(violation))

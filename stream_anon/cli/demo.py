@@ -134,20 +134,14 @@ def _telling(console: Console, total: int) -> Iterator[Tell]:
     if not console.is_terminal:
         yield _lines(console)
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("events"),
-        TimeElapsedColumn(),
-    )
-    with Bar(*columns, console=console, transient=True, expand=True) as bar:
-        sent = bar.add_task("produced", total=total)
-        done = bar.add_task("anonymized", total=total)
+    columns = (BarColumn(30), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Bar(*columns, console=console, transient=True) as bar:
+        sent = bar.add_task("", total=total)
+        done = bar.add_task("", total=total)
 
         def tell(progress: Progress) -> None:
-            bar.update(sent, completed=progress.sent, description=f"{progress.phase}: produced")
-            detail = f"anonymized in {progress.windows} windows, {progress.waiting:,} waiting"
+            bar.update(sent, completed=progress.sent, description=f"produced ({progress.phase})")
+            detail = f"anonymized ({progress.windows} windows, {progress.waiting:,} events wait in the open one)"
             bar.update(done, completed=progress.done, description=detail)
 
         yield tell

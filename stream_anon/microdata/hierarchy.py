@@ -30,6 +30,18 @@ def _label(given: object, key: str) -> str:
     raise HierarchyError(key, "labels must be text, whole numbers or truth values")
 
 
+def _path(raw: Sequence[str], key: str, number: int) -> list[str]:
+    """Return a row's labels without the repeated ones that pad it."""
+    path = [label for i, label in enumerate(raw) if i == 0 or label != raw[i - 1]]
+    if not path or any(label == "" for label in path):
+        raise HierarchyError(key, f"row {number} holds an empty label")
+    if len(path) > MOST_LEVELS:
+        raise HierarchyError(key, f"row {number}: more than {MOST_LEVELS} levels")
+    if len(set(path)) < len(path):
+        raise HierarchyError(key, f"row {number}: a label lies above itself (a cycle)")
+    return path
+
+
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
     """A tree of labels over leaves, ragged or not.
@@ -98,16 +110,10 @@ class Hierarchy:
         parent_of: dict[str, str | None] = {}
         leaves: set[str] = set()
         for number, raw in enumerate(rows, start=1):
-            path = [label for i, label in enumerate(raw) if i == 0 or label != raw[i - 1]]
-            if not path or any(label == "" for label in path):
-                raise HierarchyError(key, f"row {number} holds an empty label")
-            if len(path) > MOST_LEVELS:
-                raise HierarchyError(key, f"row {number}: more than {MOST_LEVELS} levels")
+            path = _path(raw, key, number)
             leaf = path[0]
             if leaf in leaves:
                 raise HierarchyError(key, f"row {number}: the leaf {leaf!r} stands twice")
-            if len(set(path)) < len(path):
-                raise HierarchyError(key, f"row {number}: a label lies above itself (a cycle)")
             leaves.add(leaf)
             for child, parent in zip(path, [*path[1:], None], strict=True):
                 if parent_of.setdefault(child, parent) != parent:

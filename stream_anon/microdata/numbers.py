@@ -56,10 +56,8 @@ class NumericDomain:
 
     def __post_init__(self) -> None:
         key = self.key
-        named = {"min": self.minimum, "max": self.maximum, "step": self.step}
-        for name, number in [*named.items(), *(("levels", width) for width in self.levels)]:
-            if not number.is_finite() or abs(number) > MOST_NUMBER:
-                raise SettingsError(f"{key}.{name}", "must be a number between -1e15 and 1e15")
+        named = [("min", self.minimum), ("max", self.maximum), ("step", self.step)]
+        self._check_magnitude([*named, *(("levels", width) for width in self.levels)])
         if not self.minimum < self.maximum:
             raise SettingsError(f"{key}.min", "must be less than max")
         if not 0 < self.step <= self.maximum - self.minimum:
@@ -69,7 +67,7 @@ class NumericDomain:
         if self.decimals is not None:
             if not 0 <= self.decimals <= 9:
                 raise SettingsError(f"{key}.decimals", "must lie between 0 and 9")
-            for name, number in named.items():
+            for name, number in named:
                 if number % self._unit:
                     raise SettingsError(f"{key}.{name}", f"has more than {self.decimals} decimals")
         narrower = self.step
@@ -77,6 +75,11 @@ class NumericDomain:
             if width % narrower or width < narrower:
                 raise SettingsError(f"{key}.levels", "each width must be a multiple of the one before and of step")
             narrower = width
+
+    def _check_magnitude(self, named: list[tuple[str, Decimal]]) -> None:
+        for name, number in named:
+            if not number.is_finite() or abs(number) > MOST_NUMBER:
+                raise SettingsError(f"{self.key}.{name}", "must be a number between -1e15 and 1e15")
 
     @cached_property
     def _unit(self) -> Decimal:

@@ -49,7 +49,7 @@ class AttributeFacts:
         What its values are, in words; empty where the policy does not say.
     size
         Number of values that are told apart; None where the policy does not say.
-    leaves
+    published
         How it is published, in words.
     """
 
@@ -57,7 +57,7 @@ class AttributeFacts:
     role: str
     domain: str
     size: int | None
-    leaves: str
+    published: str
 
 
 def attribute_facts(policy: Policy) -> tuple[AttributeFacts, ...]:
@@ -65,20 +65,20 @@ def attribute_facts(policy: Policy) -> tuple[AttributeFacts, ...]:
     facts = []
     for attribute in policy.attributes:
         if isinstance(attribute, QuasiIdentifier):
-            leaves = {
+            published = {
                 Publication.NODES: "as hierarchy nodes",
                 Publication.TIGHT: "as tight ranges",
                 Publication.VALUES: "as sets of values",
             }[attribute.publication]
             facts.append(
-                AttributeFacts(attribute.name, attribute.role, _domain(attribute), attribute.domain.size, leaves)
+                AttributeFacts(attribute.name, attribute.role, _domain(attribute), attribute.domain.size, published)
             )
         else:
-            leaves = "as it is" if attribute.published else "never"
+            published = "as it is" if attribute.published else "never"
             if attribute.name == policy.individual:
-                leaves = "never; counts individuals"
+                published = "never; counts individuals"
             kind = str(getattr(attribute, "type", ""))
-            facts.append(AttributeFacts(attribute.name, attribute.role, kind, None, leaves))
+            facts.append(AttributeFacts(attribute.name, attribute.role, kind, None, published))
     return tuple(facts)
 
 

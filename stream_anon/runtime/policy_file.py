@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import math
 import string
 from decimal import Decimal
 from pathlib import Path
@@ -56,8 +57,10 @@ def load_policy(path: Path, overrides: dict[str, dict[str, Any]] | None = None) 
 def build_policy(settings: Settings, place: Path) -> Policy:
     """Return the policy of validated settings; hierarchy files are relative to the folder of `place`."""
     digest = hashlib.sha256()
-    relevant = {"privacy", "window", "engine", "attributes"}
-    digest.update(json.dumps(settings.model_dump(mode="json", include=relevant), sort_keys=True).encode())
+    relevant = settings.model_dump(mode="json", include={"privacy", "window", "engine", "attributes"})
+    # The order of attributes is that of what is published, so it counts.
+    relevant["attributes"] = list(relevant["attributes"].items())
+    digest.update(json.dumps(relevant, sort_keys=True).encode())
     try:
         attributes = tuple(_attribute(name, given, place, digest) for name, given in settings.attributes.items())
         return Policy(
@@ -135,7 +138,13 @@ def _check_leaves(key: str, kind: ScalarType, hierarchy: Hierarchy) -> None:
 
 
 def _canonical(kind: ScalarType, label: str) -> str:
-    return str(int(label)) if kind is ScalarType.INTEGER else f"{float(label):g}"
+    """Return a label as it is found again after it was written as a number; ValueError if it is none."""
+    if kind is ScalarType.INTEGER:
+        return str(int(label))
+    number = float(label)
+    if not math.isfinite(number):
+        raise ValueError(kind)
+    return str(int(number)) if number.is_integer() else str(number)
 
 
 def _domain(key: str, given: AttributeSettings, place: Path, digest: Any) -> Domain:

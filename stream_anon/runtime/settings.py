@@ -5,6 +5,7 @@ Unknown keys are errors; a message names the key, what is allowed and the file.
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 from collections.abc import Mapping
@@ -49,6 +50,12 @@ def _seconds(value: object) -> object:
     return float(match[1]) * _UNITS[match[2] or "s"]
 
 
+def _day(value: object) -> object:
+    """Return a day that YAML read as one as the text that was written."""
+    return value.isoformat() if isinstance(value, dt.date) else value
+
+
+Day = Annotated[str, BeforeValidator(_day)]
 Duration = Annotated[float, BeforeValidator(_seconds)]
 
 
@@ -180,8 +187,8 @@ class DateSettings(Section):
     """Days; `format` is as in strptime."""
 
     format: str = "%Y-%m-%d"
-    min: str
-    max: str
+    min: Day
+    max: Day
 
 
 class BalancedSettings(Section):

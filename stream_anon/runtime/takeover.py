@@ -86,6 +86,26 @@ class Start:
     skipped: bool = False
 
 
+@dataclass(slots=True)
+class Beginnings:
+    """Where partitions begin of which nothing was ever committed; the worker keeps it between takeovers.
+
+    Parameters
+    ----------
+    start
+        `earliest` or `latest`.
+    found
+        What an earlier takeover found.
+    """
+
+    start: str
+    found: dict[int, int] = field(default_factory=dict)
+
+    def keep(self, numbers: Collection[int]) -> None:
+        """Forget all others: something was committed of them, or somebody else has them."""
+        self.found = {number: offset for number, offset in self.found.items() if number in numbers}
+
+
 @dataclass(frozen=True, slots=True)
 class TakenOver:
     """What a takeover did.
@@ -117,13 +137,15 @@ class TakenOver:
     stopped: Mapping[int, str] = field(default_factory=dict)
 
 
-async def take_over(source: Source, sink: Sink, ledger: Ledger, rows: Rows, start: str, at: At) -> TakenOver:
+async def take_over(
+    source: Source, sink: Sink, ledger: Ledger, rows: Rows, beginnings: Beginnings, at: At
+) -> TakenOver:
     """Open the partitions that the group gave, each from the one offset that loses and repeats nothing.
 
     Parameters
     ----------
-    start
-        Where a partition begins of which nothing was ever released: `earliest` or `latest`.
+    beginnings
+        Where partitions begin of which nothing was ever released.
 
     Raises
     ------
@@ -150,11 +172,11 @@ async def take_over(source: Source, sink: Sink, ledger: Ledger, rows: Rows, star
     await at("takeover.4")
     entries = await _within(LEDGER, _entries(ledger))
     judged = {number: judge(place, stable[place], entries.get(place)) for place, number in places.items()}
-    unknown = [number for number, verdict in judged.items() if verdict is None and number not in rows.sources]
-    bounds = await _within(LEDGER, _first_offsets(source, sink, unknown, start, membership))
+    untouched = frozenset(number for number, verdict in judged.items() if verdict is None)
+    first = await _within(LEDGER, _first_offsets(source, sink, untouched, beginnings, membership))
     # 5. Rows stay where the stable offset is still the one where the open window began; all others leave.
     await at("takeover.5")
-    starts, stopped = _starts(judged, bounds, rows)
+    starts, stopped = _starts(judged, first)
     kept = frozenset(n for n, begin in starts.items() if n in rows.sources and begin.offset == rows.started_at(n))
     gone = rows.sources - assigned
     gone_rows = rows.revoke(gone)
@@ -215,7 +237,7 @@ def judge(place: Place, stable: int | None, entry: int | None) -> Start | str | 
 
 
 def _starts(
-    judged: Mapping[int, Start | str | None], bounds: Mapping[int, int], rows: Rows
+    judged: Mapping[int, Start | str | None], first: Mapping[int, int]
 ) -> tuple[dict[int, Start], dict[int, str]]:
     starts: dict[int, Start] = {}
     stopped: dict[int, str] = {}
@@ -225,8 +247,7 @@ def _starts(
         elif isinstance(verdict, str):
             stopped[number] = verdict
         else:
-            # Nothing was ever committed. If it is open already, it goes on from where it began.
-            starts[number] = Start(bounds[number] if number in bounds else rows.started_at(number))
+            starts[number] = Start(first[number])
     return starts, stopped
 
 
@@ -236,18 +257,25 @@ async def _entries(ledger: Ledger) -> Mapping[Place, int]:
 
 
 async def _first_offsets(
-    source: Source, sink: Sink, numbers: Collection[int], start: str, membership: Membership
+    source: Source, sink: Sink, numbers: frozenset[int], beginnings: Beginnings, membership: Membership
 ) -> Mapping[int, int]:
-    """Return where partitions begin; `latest` is written down, or the next owner would begin later."""
-    if not numbers:
-        return {}
-    bounds = await source.bounds(numbers, start)
-    if start == "latest":
-        try:
-            await sink.pin_offsets({source.place(n): offset for n, offset in bounds.items()}, membership)
-        except OwnershipLost:
-            raise Moved("the group moved during the takeover") from None
-    return bounds
+    """Return where partitions begin of which nothing was ever committed.
+
+    What was found once holds for as long as the partition is ours: its records may be in a window that was sealed
+    and then abandoned, so where the open window began says nothing. `latest` is written down, or the next owner
+    would begin later.
+    """
+    beginnings.keep(numbers)
+    unknown = numbers - beginnings.found.keys()
+    if unknown:
+        bounds = await source.bounds(unknown, beginnings.start)
+        if beginnings.start == "latest":
+            try:
+                await sink.pin_offsets({source.place(n): offset for n, offset in bounds.items()}, membership)
+            except OwnershipLost:
+                raise Moved("the group moved during the takeover") from None
+        beginnings.found.update(bounds)
+    return dict(beginnings.found)
 
 
 async def _within(step: Step, work: Awaitable[_T]) -> _T:

@@ -48,7 +48,7 @@ from stream_anon.runtime.events import (
 from stream_anon.runtime.faults import At
 from stream_anon.runtime.patience import Pauses, Reachability, describe
 from stream_anon.runtime.publication import Targets
-from stream_anon.runtime.takeover import Moved, TakenOver, take_over
+from stream_anon.runtime.takeover import Beginnings, Moved, TakenOver, take_over
 from stream_anon.windowing.limits import is_mature
 
 MOST_POLLED = 10_000
@@ -128,6 +128,7 @@ class Worker:
         self._targets: Targets | None = None
         self._membership: Membership | None = None
         self._next: dict[int, int] = {}  # what each open source must bring next
+        self._beginnings = Beginnings(parts.choices.start)
         self._owned: frozenset[int] = frozenset()
         self._taken = -1  # the source's marks that the last takeover answered
         self._turned_away: Membership | None = None
@@ -389,7 +390,7 @@ class Worker:
 
     def _takeover(self) -> Coroutine[Any, Any, TakenOver]:
         parts = self._parts
-        return take_over(parts.source, parts.sink, parts.ledger, parts.engine, parts.choices.start, parts.at)
+        return take_over(parts.source, parts.sink, parts.ledger, parts.engine, self._beginnings, parts.at)
 
     def _still_turned_away(self, now: float) -> bool:
         """Return whether the membership that was turned away is still the one the client holds.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def _close(engine: str, table: Table, pieces: Sequence[int] = ()) -> NDArray[np.
     """Add the rows cut at `pieces`, close, and return the class of each row."""
     partitioner = PARTITIONERS[engine](table.model)
     ends = [0, *sorted(pieces), len(table.rows)]
-    for start, stop in zip(ends, ends[1:], strict=False):
+    for start, stop in pairwise(ends):
         partitioner.add(table.rows.take(slice(start, stop)))
         partitioner.check_invariants()
     return partitioner.close(table.rows, table.criteria)

@@ -7,7 +7,14 @@ import warnings
 import pytest
 
 from stream_anon.microdata.policy import Diversity
-from tests.support.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_policy, adult_records, adult_releases, released_table
+from tests.support.adult import (
+    QUASI_IDENTIFIERS,
+    SENSITIVE,
+    adult_policy,
+    adult_records,
+    adult_releases,
+    released_table,
+)
 
 
 @pytest.mark.parametrize(("max_records", "windows", "most"), [(10_000, 4, 0.20), (1_000, 31, 0.37)])
@@ -25,13 +32,13 @@ def test_mondrian_loses_more_than_it_did(max_records: int, windows: int, most: f
 def test_an_independent_judge_finds_a_class_too_small(k: int, least: int | None, tight: bool) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what pandas thinks of pycanon is not our matter
-        import pandas
+        import pandas as pd
         from pycanon import anonymity as judge
 
         diversity = {} if least is None else {SENSITIVE: Diversity(least)}
         policy = adult_policy(k, max_records=4_000, tight=tight, diversity=diversity)
         for release in adult_releases(policy)[::3]:
-            table = pandas.DataFrame(released_table(policy, release))
+            table = pd.DataFrame(released_table(policy, release))
             assert judge.k_anonymity(table, list(QUASI_IDENTIFIERS)) == release.achieved_k
             found = judge.l_diversity(table, list(QUASI_IDENTIFIERS), [SENSITIVE])
             assert found >= (least or 1)

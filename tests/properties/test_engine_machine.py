@@ -51,7 +51,12 @@ class EngineMachine(RuleBasedStateMachine):
     @initialize(seed=st.integers(0, 1000))
     def start(self, seed: int) -> None:
         self.policy: Policy = small_policy(
-            K, distinct_l=L, max_records=MOST, max_delay=DELAY, max_records_per_individual=LIMIT, shortfall=self.shortfall
+            K,
+            distinct_l=L,
+            max_records=MOST,
+            max_delay=DELAY,
+            max_records_per_individual=LIMIT,
+            shortfall=self.shortfall,
         )
         self.engine = Engine(self.policy, draws=np.random.default_rng(seed))
         self.closer = Closer(self.policy)
@@ -135,7 +140,7 @@ class EngineMachine(RuleBasedStateMachine):
         assert deadline is not None
         oldest = self._oldest()
         assert oldest is not None
-        assert 0.9 * DELAY <= deadline - oldest + 1e-6
+        assert deadline - oldest + 1e-6 >= 0.9 * DELAY
         assert deadline - oldest <= DELAY + 1e-6
         self.now = max(self.now, deadline)
         window = self.engine.tick(deadline)

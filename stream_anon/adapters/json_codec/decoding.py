@@ -79,30 +79,45 @@ class ColumnDecoder:
         rows, left = self._parse(texts)
         places = np.flatnonzero(~left)
         _look_inside(texts, joint, left)
-        codes = np.empty((len(self._sizes), len(rows)), np.int32)
         try:
-            self._packer.codes(rows, codes)
-        except AttributeError:
+            columns, doubt = self._columns(rows, places, left)
+        except AttributeError:  # a parent of declared fields is null
             self._shape.repair(rows)
-            self._packer.codes(rows, codes)
-        if self._shape.parents:
-            self._shape.repair(rows)
+            columns, doubt = self._columns(rows, places, left)
+        if not doubt.any():
+            return columns
+        left[places[doubt]] = True
+        sure = np.flatnonzero(~doubt)
+        return Columns(
+            columns.codes[:, sure],
+            columns.sensitive[:, sure],
+            columns.individuals[sure],
+            [columns.passed[i] for i in sure.tolist()],
+            places[sure],
+            left,
+        )
+
+    def _columns(
+        self, rows: Rows, places: NDArray[np.intp], left: NDArray[np.bool_]
+    ) -> tuple[Columns, NDArray[np.bool_]]:
+        """Return the columns of all parsed records and which of these only a single look tells.
+
+        Raises
+        ------
+        AttributeError
+            If a parent of a field is null: see `RecordShape.repair`.
+        """
+        codes = np.empty((len(self._sizes), len(rows)), np.int32)
+        self._packer.codes(rows, codes)
         for row, pick, code in self._routed:
             codes[row] = code(pick(rows))
         doubt = left[places] | (codes == self._sizes).any(axis=0)
         individuals = self._individuals(rows, doubt)
-        columns = [self._pass(attribute, pick(rows), doubt) for attribute, pick in self._passed]
-        sensitive = np.array([_keys(*columns[i]) for i in self._diverse], np.int64)
-        sensitive = sensitive.reshape(len(self._diverse), len(rows))
-        passed: list[Passed] = [()] * len(rows)
-        if columns:
-            passed = list(zip(*(values for _, values in columns), strict=True))
-        if not doubt.any():
-            return Columns(codes, sensitive, individuals, passed, places, left)
-        left[places[doubt]] = True
-        sure = np.flatnonzero(~doubt)
-        kept = [passed[i] for i in sure.tolist()]
-        return Columns(codes[:, sure], sensitive[:, sure], individuals[sure], kept, places[sure], left)
+        fields = [_pass(attribute, pick(rows), doubt) for attribute, pick in self._passed]
+        keys = [_keys(self._passed[i][0], fields[i]) for i in self._diverse]
+        sensitive = np.array(keys, np.int64).reshape(len(keys), len(rows))
+        passed: list[Passed] = list(zip(*fields, strict=True)) if fields else [()] * len(rows)
+        return Columns(codes, sensitive, individuals, passed, places, left), doubt
 
     def _fit_to_parse(self, values: Sequence[bytes | None]) -> tuple[list[bytes], bytes]:
         """Return the values, with nothing in place of missing and overlong ones, and all of them joined."""
@@ -142,18 +157,17 @@ class ColumnDecoder:
         doubt |= keys == hash("")  # no id, or a float: a single look tells
         return keys
 
-    def _pass(
-        self, attribute: PassThrough, column: list[Any], doubt: NDArray[np.bool_]
-    ) -> tuple[PassThrough, list[Any]]:
-        """Return a field's values; whole numbers written as floats become integers."""
-        if attribute.type is ScalarType.INTEGER and not set(map(type, column)) <= _WHOLE:
-            for i, value in enumerate(column):
-                if type(value) is float:
-                    if value.is_integer():
-                        column[i] = int(value)
-                    else:
-                        doubt[i] = True
-        return attribute, column
+
+def _pass(attribute: PassThrough, column: list[Any], doubt: NDArray[np.bool_]) -> list[Any]:
+    """Return a field's values; whole numbers written as floats become integers."""
+    if attribute.type is ScalarType.INTEGER and not set(map(type, column)) <= _WHOLE:
+        for i, value in enumerate(column):
+            if type(value) is float:
+                if value.is_integer():
+                    column[i] = int(value)
+                else:
+                    doubt[i] = True
+    return column
 
 
 def _keys(attribute: PassThrough, column: list[Any]) -> list[int]:

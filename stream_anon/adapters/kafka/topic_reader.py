@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.errors import BrokerError, TopicError
@@ -53,14 +53,14 @@ async def read_topic(
     Parameters
     ----------
     newest
-        Records of each partition at the most, the newest ones; None for all.
+        Records in all at the most, the newest ones of each partition; None for all.
     most_bytes, within
         Reading stops after so many bytes and seconds.
 
     Raises
     ------
     TopicError
-        If there is no such topic.
+        If there is no such topic, or this user may not read it.
     BrokerError
         If the broker cannot be reached or refuses.
     """
@@ -76,6 +76,7 @@ async def read_topic(
             await consumer.start()
             places = await _places(consumer, topic)
             firsts = await consumer.beginning_offsets(places)
+            newest = None if newest is None else -(-newest // len(places))
             starts = firsts if newest is None else await _starts(consumer, places, firsts, newest)
         consumer.assign(places)
         for place, start in starts.items():
@@ -83,6 +84,8 @@ async def read_topic(
         records, complete = await _read(consumer, places, most_bytes, within)
     except BrokerError:
         raise
+    except TopicAuthorizationFailedError:
+        raise TopicError(f"{topic}: may not be read by this user") from None
     except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
         raise broker_error(f"reading {topic}", error) from None
     finally:

@@ -149,5 +149,5 @@ def test_yaml_truth_values_and_numbers_never_match_what_json_holds() -> None:
 def test_a_flat_hierarchy_has_more_than_one_level() -> None:
     tree = Hierarchy.flat(["x", "y"])
     assert (tree.size, tree.height) == (2, 1)
-    with pytest.raises(HierarchyError, match="kept for the root|leaf and a group"):
+    with pytest.raises(HierarchyError, match=r"kept for the root|leaf and a group"):
         Hierarchy.flat(["x", "*"])

@@ -25,10 +25,12 @@ def _ragged(leaves: int) -> CategoricalDomain:
         path = [f"a{i // 3}", f"b{i // 24}", f"c{i // 200}", f"d{i // 700}"][i // 300 % 3 :]
         rows.append([f"x{i}", *path, "*"])
     parents: dict[str, list[str]] = {}
-    kept = []
-    for row in rows:  # keep only rows whose labels agree with what stands above them already
-        if all(parents.setdefault(label, row[i + 1 :]) == row[i + 1 :] for i, label in enumerate(row[:-1])):
-            kept.append(row)
+
+    def agrees(row: list[str]) -> bool:
+        """Tell whether the row's labels stand under the same parents as before."""
+        return all(parents.setdefault(label, row[i + 1 :]) == row[i + 1 :] for i, label in enumerate(row[:-1]))
+
+    kept = [row for row in rows if agrees(row)]
     return CategoricalDomain(Hierarchy.from_rows(kept))
 
 
@@ -90,7 +92,7 @@ def test_the_kernel_prices_another_thing_than_what_is_published(name: str, data:
 _MODELS: dict[tuple[str, float], object] = {}
 
 
-def _small_model(name: str, weight: float):  # noqa: ANN202
+def _small_model(name: str, weight: float):
     if (name, weight) not in _MODELS:
         before = QuasiIdentifier("before", CategoricalDomain(Hierarchy.flat(["u", "v"])))
         _MODELS[name, weight] = cost_model([before, QuasiIdentifier("x", KINDS[name][1], weight)])

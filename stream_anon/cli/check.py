@@ -1,0 +1,149 @@
+"""`stream-anon check`: what a run with these settings would do, and what forbids it. Prints no value of a person."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.runtime.checking import Report, examine_deployment
+from stream_anon.runtime.findings import Severity
+from stream_anon.runtime.sample_study import Forecast, RareValues, Study
+
+WIDTH = 100
+
+
+def check(config: Path) -> int:
+    """Check a deployment; return 0 if a run may start, 1 if something forbids it.
+
+    Raises
+    ------
+    SettingsError
+        If the settings or the policy are wrong (exit code 2).
+    BrokerError
+        If no broker answers (exit code 3).
+    """
+    clock = Clock()
+    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+        report = asyncio.run(examine_deployment(config))
+    show(report, _console())
+    return 1 if report.forbids else 0
+
+
+def _console() -> Console:
+    console = Console(highlight=False, markup=False)
+    return Console(highlight=False, markup=False, width=min(console.width, WIDTH) if console.is_terminal else WIDTH)
+
+
+def show(report: Report, console: Console) -> None:
+    """Print a report."""
+    _heading(console, "Policy")
+    _show_policy(console, report.policy)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+    for name in ("attribute", "role", "values", "what they are", "published"):
+        table.add_column(name, justify="right" if name == "values" else "left", overflow="fold")
+    for facts in report.attributes:
+        size = "" if facts.size is None else f"{facts.size:,}"
+        table.add_row(*map(Text, (facts.name, facts.role, size, facts.domain, facts.published)))
+    console.print(table)
+    _heading(console, "Broker")
+    for line in report.seen:
+        console.print(Text(f"  {line}"))
+    if report.study is not None:
+        _heading(console, f"Sample of {report.kafka.input}")
+        _show_study(console, report.study, report.policy, report.complete)
+    _show_findings(console, report)
+
+
+def _heading(console: Console, text: str) -> None:
+    console.print()
+    console.print(Text(text, style="bold underline"))
+
+
+def _show_policy(console: Console, policy: Policy) -> None:
+    who = "record" if policy.individual == EVERY_RECORD else policy.individual
+    window = policy.window
+    diversity = "".join(f", {each.distinct_l} values of {name}" for name, each in policy.diversity.items())
+    console.print(Text(f"  each class: {policy.k} individuals (told apart by {who}){diversity}"))
+    console.print(
+        Text(
+            f"  each window: {window.max_records:,} records or {window.max_delay:g} s, "
+            f"{window.max_records_per_individual:,} records of one individual, shortfall: {window.shortfall}"
+        )
+    )
+
+
+def _show_study(console: Console, study: Study, policy: Policy, complete: bool) -> None:
+    rows = {
+        "records": f"{study.records:,} over {study.seconds:,.1f} s" + ("" if complete else ", cut short by time"),
+        "fit the policy": f"{study.fit:,}, of {study.individuals:,} individuals",
+        "rejected": f"{study.rejected_share:.2%}",
+    }
+    _grid(console, rows)
+    for each in study.rejects:
+        where = f" in {each.attribute}" if each.attribute else ""
+        console.print(Text(f"    {each.records:,} {each.reason}{where}"))
+    if study.forecast is not None:
+        _heading(console, "What one worker would make of it")
+        _show_forecast(console, study.forecast, policy)
+    if study.rare:
+        _heading(console, f"Fields that pass: values held by fewer than {policy.k} individuals")
+        for field in study.rare:
+            console.print(Text(f"  {field.attribute}: {_rare(field)}"))
+
+
+def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None:
+    windows = f"{forecast.windows:,}, of {forecast.individuals:,} individuals in the middle"
+    if not forecast.whole:
+        windows = f"none whole: the sample ends before one is full; it has {forecast.individuals:,} individuals"
+    fill = (
+        "every window" if not forecast.short else f"{forecast.windows - forecast.short:,} of {forecast.windows:,}"
+    )
+    rows = {
+        "windows": windows,
+        f"fill a class of {policy.k}": fill if forecast.whole else ("no" if forecast.short else "yes"),
+        "released": f"{1 - forecast.suppressed_share:.2%}",
+        "suppressed": f"{forecast.suppressed_share:.2%}"
+        + "".join(f", {reason} {count:,}" for reason, count in sorted(forecast.suppressed.items())),
+        "over their limit": f"{forecast.over_limit:.2%}",
+        "information loss": "none" if forecast.gcp is None else f"{forecast.gcp:.1%} (GCP)",
+    }
+    _grid(console, rows)
+
+
+def _rare(field: RareValues) -> str:
+    accepted = ", accepted by accept_linkable" if field.accepted else ""
+    return f"{field.share:.2%} of {field.values:,} distinct values' records ({field.rare:,} rare values){accepted}"
+
+
+def _grid(console: Console, rows: Mapping[str, str]) -> None:
+    table = Table.grid(padding=(0, 2))
+    for name, value in rows.items():
+        table.add_row(Text(f"  {name}", style="bold"), Text(value))
+    console.print(table)
+
+
+def _show_findings(console: Console, report: Report) -> None:
+    _heading(console, "Findings")
+    for finding in report.findings:
+        grave = finding.severity is Severity.FORBIDS
+        mark = Text("  FORBIDS  " if grave else "  warns    ", style="bold red" if grave else "yellow")
+        table = Table.grid()
+        table.add_row(mark, Text(f"{finding.place}: {finding.text}"))
+        console.print(table)
+    if report.forbids:
+        count = sum(finding.severity is Severity.FORBIDS for finding in report.findings)
+        console.print(
+            Text(f"A run must not start: {count} finding{'s' if count > 1 else ''} forbid it.", style="bold red")
+        )
+    else:
+        console.print(Text("Nothing forbids a run.", style="bold green"))

@@ -1,0 +1,142 @@
+"""Several workers on one broker in memory under random faults: every record once, whatever happens.
+
+A run is a seed. Each step lets one worker turn, or sends records, or breaks something: a verb of a transaction, a
+worker (stopped, killed, added), the broker, the committed offsets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from stream_anon.runtime import patience, worker
+from tests.support.clock import FakeClock
+from tests.support.driver import Driver, people
+from tests.support.memory import MemoryBroker
+
+RUNS = int(os.environ.get("STREAM_ANON_SIMULATION_RUNS", "12"))
+STEPS = 250
+VERBS = ("begin", "send", "send after", "settle", "add_offsets", "commit_offsets", "commit_offsets after", "commit")
+
+
+class Storm:
+    def __init__(self, seed: int) -> None:
+        self.draws = np.random.default_rng(seed)
+        self.broker = MemoryBroker(3)
+        self.clock = FakeClock()
+        self.workers: list[Driver] = []
+        self.sent = 0
+        self.born = 0
+        self.faults: Counter[str] = Counter()
+
+    async def add_worker(self) -> None:
+        self.born += 1
+        driver = Driver(self.broker, self.clock, f"w{self.born}", window={"max_records": 8, "max_delay": 5})
+        await driver.worker.connect()
+        self.workers.append(driver)
+
+    def some(self) -> Driver:
+        return self.workers[int(self.draws.integers(len(self.workers)))]
+
+    async def step(self) -> None:  # noqa: C901, PLR0912 - a table of what may happen
+        self.clock.advance(float(self.draws.exponential(0.3)))
+        match int(self.draws.integers(40)):
+            case 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7:
+                count = int(self.draws.integers(1, 12))
+                self.broker.send(people(count, self.sent), int(self.draws.integers(3)))
+                self.sent += count
+            case 8:
+                self.some().sink.break_at = [str(self.draws.choice([*VERBS, "commit after"]))]
+                self.faults["break"] += 1
+            case 9 if len(self.workers) < 4:
+                await self.add_worker()
+                self.faults["join"] += 1
+            case 10 if len(self.workers) > 1:
+                victim = self.some()
+                self.workers.remove(victim)
+                await victim.kill()
+                self.faults["kill"] += 1
+            case 11 if len(self.workers) > 1:
+                victim = self.some()
+                self.workers.remove(victim)
+                await victim.stop()
+                self.faults["stop"] += 1
+            case 12:
+                # Stopped beyond its session's timeout: the others go on without it, it knows nothing of that.
+                sleeper = self.some()
+                sleeper.source.asleep = True
+                self.broker.leave(sleeper.source.name)
+                self.faults["sleep"] += 1
+            case 13 | 14:
+                sleeper = self.some()
+                if sleeper.source.asleep:
+                    sleeper.source.wake()
+            case 15:
+                self.broker.expire()
+            case 16:
+                self.broker.rebalance()
+                self.faults["rebalance"] += 1
+            case 17 if self.draws.random() < 0.3:
+                # Deleted while the group rests for a moment, as their expiry would do it.
+                self.broker.offsets.clear()
+                self.faults["offsets deleted"] += 1
+            case 18:
+                gate = self.some().sink.gate
+                gate.clear() if gate.is_set() else gate.set()
+            case _:
+                await self.turn(self.some())
+
+    async def turn(self, driver: Driver) -> None:
+        """Let a worker turn once; one that waits for something is left to itself."""
+        task = asyncio.create_task(driver.worker.turn())
+        done, _ = await asyncio.wait([task], timeout=0.02)
+        if done:
+            task.result()
+        else:
+            self.broker.expire()  # it waits for the end of somebody's transaction
+            await task
+
+    async def calm(self) -> None:
+        """Let everything come to rest."""
+        for driver in self.workers:
+            driver.sink.break_at.clear()
+            driver.sink.gate.set()
+            if driver.source.asleep:
+                driver.source.wake()
+        for _ in range(200):
+            for driver in self.workers:
+                await self.turn(driver)
+            self.clock.advance(0.5)
+            if self.broker.accounted >= self.sent and not any(d.worker._closings.busy for d in self.workers):
+                return
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+async def test_record_is_released_twice_or_lost_in_a_storm(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What waits for real time waits for little of it.
+    monkeypatch.setattr(worker, "POLL_SECONDS", 0.002)
+    monkeypatch.setattr(worker, "FINISH_WITHIN", 0.05)
+    monkeypatch.setattr(patience, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(patience, "LONGEST_PAUSE", 0.002)
+    storm = Storm(seed)
+    await storm.add_worker()
+    for _ in range(STEPS):
+        await storm.step()
+    await storm.calm()
+    broker = storm.broker
+    twice = [serial for serial, times in broker.serials.items() if times > 1]
+    assert not twice, f"released twice: {twice} ({storm.faults})"
+    assert broker.accounted == storm.sent, f"{broker.accounted} of {storm.sent} ({storm.faults})"
+    ends: dict[int, int] = {}
+    for certificate in broker.certificates:
+        for part in certificate["inputs"]:
+            assert ends.get(part["partition"], 0) == part["start"], f"ranges do not join ({storm.faults})"
+            ends[part["partition"]] = part["end"]
+    assert sum(ends.values()) == storm.sent
+    for driver in storm.workers:
+        driver.stopping.set()
+        await driver.worker.disconnect()
