@@ -61,6 +61,34 @@ def ledger_of(rows: Columns, criteria: Criteria) -> Ledger:
     )
 
 
+def within_share(individuals: NDArray[np.int32], max_share: float) -> NDArray[np.int64]:
+    """Return the rows that stay if nobody may hold more than `max_share` of them: each one's first rows.
+
+    Rows beyond are surplus: whoever has more than all others together cannot hide among them.
+    """
+    counts = np.bincount(individuals, minlength=1)
+    cap = int(counts.max())
+    while cap > 0 and cap > max_share * np.minimum(counts, cap).sum():
+        cap = min(cap - 1, int(max_share * np.minimum(counts, cap).sum()))
+    if cap <= 0:
+        return np.empty(0, np.int64)
+    if cap == counts.max():
+        return np.arange(len(individuals))
+    order = np.argsort(individuals, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    rank = np.empty(len(individuals), np.int64)
+    rank[order] = np.arange(len(individuals)) - starts[individuals[order]]
+    return np.flatnonzero(rank < cap)
+
+
+def placeable(rows: Columns, criteria: Criteria) -> NDArray[np.int64]:
+    """Return the rows that are legal as one class, as many as possible; none if that cannot be."""
+    chosen = within_share(rows.individuals, criteria.max_share)
+    values = np.array([len(np.unique(column[chosen])) for column in rows.sensitive], np.int64)
+    reached = criteria.in_reach(int((np.bincount(rows.individuals[chosen], minlength=1) > 0).sum()), values)
+    return chosen if reached else np.empty(0, np.int64)
+
+
 @kernel
 def is_legal(rows: NDArray[np.int64], ledger: Ledger) -> bool:
     """Return whether rows int64[m] meet the criteria; O(m (1 + s)), O(1) where sizes decide alone."""

@@ -9,18 +9,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.protocol import UNPLACED
+from stream_anon.clustering.from_scratch import FromScratch
+from stream_anon.clustering.legality import Ledger, is_legal
 from stream_anon.compiled import kernel
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
-from stream_anon.privacy.criteria import Criteria
 
 
 @kernel
-def _median_cut(codes: NDArray[np.int32], rows: NDArray[np.int32], low: int, high: int) -> int:
+def _median_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], low: int, high: int) -> int:
     """Return the greatest code of the left side of the cut nearest to the middle; `low` <= answer < `high`.
 
-    codes int32[n] of one attribute, rows int32[m], of which the codes span `low` < `high`.
+    codes int32[n] of one attribute, rows int64[m], of which the codes span `low` < `high`.
     """
     m = len(rows)
     span = high - low + 1
@@ -47,50 +47,7 @@ def _median_cut(codes: NDArray[np.int32], rows: NDArray[np.int32], low: int, hig
 
 
 @kernel
-def _is_legal(
-    rows: NDArray[np.int32],
-    individuals: NDArray[np.int32],
-    sensitive: NDArray[np.int32],
-    k: int,
-    max_share: float,
-    distinct_l: NDArray[np.int64],
-    tally: NDArray[np.int32],
-    seen: NDArray[np.int32],
-    stamp: int,
-) -> bool:
-    """Return whether rows int32[m] meet the criteria; O(m (1 + s)).
-
-    tally int32[individuals], all zero before and after; seen int32[s, values], holding stamps below `stamp`.
-    """
-    m = len(rows)
-    people = 0
-    largest = 0
-    for i in range(m):
-        person = individuals[rows[i]]
-        if tally[person] == 0:
-            people += 1
-        tally[person] += 1
-        largest = max(largest, tally[person])
-    for i in range(m):
-        tally[individuals[rows[i]]] = 0
-    if people < k or largest > max_share * m:
-        return False
-    for s in range(len(distinct_l)):
-        values = 0
-        for i in range(m):
-            value = sensitive[s, rows[i]]
-            if seen[s, value] != stamp:
-                seen[s, value] = stamp
-                values += 1
-                if values >= distinct_l[s]:
-                    break
-        if values < distinct_l[s]:
-            return False
-    return True
-
-
-@kernel
-def _split(rows: NDArray[np.int32], spare: NDArray[np.int32], codes: NDArray[np.int32], cut: int) -> int:
+def _split(rows: NDArray[np.int64], spare: NDArray[np.int64], codes: NDArray[np.int32], cut: int) -> int:
     """Put the rows with codes up to `cut` first, both sides in their order; return how many these are."""
     left = 0
     right = 0
@@ -110,14 +67,8 @@ def _split(rows: NDArray[np.int32], spare: NDArray[np.int32], codes: NDArray[np.
 def mondrian_classes(
     codes: NDArray[np.int32],
     model: CostModel,
-    rows: NDArray[np.int32],
-    individuals: NDArray[np.int32],
-    sensitive: NDArray[np.int32],
-    k: int,
-    max_share: float,
-    distinct_l: NDArray[np.int64],
-    values: int,
-    each_once: bool,
+    rows: NDArray[np.int64],
+    ledger: Ledger,
 ) -> NDArray[np.int32]:
     """Return the class of each row, -1 for rows not in `rows`; O(q n log(n / k)).
 
@@ -128,20 +79,13 @@ def mondrian_classes(
     model
         The cost tables.
     rows
-        int32[m], the rows to place; they meet the criteria as one class. Reordered in place.
-    individuals, sensitive
-        int32[n], int32[s, n], dense.
-    values
-        Greatest number in `sensitive`, plus one.
-    each_once
-        No individual has two rows and there is no criterion but k: sizes decide alone.
+        int64[m], the rows to place; they meet the criteria as one class. Reordered in place.
+    ledger
+        What both sides of a cut must meet.
     """
     q, n = codes.shape
     answer = np.full(n, -1, np.int32)
-    spare = np.empty(len(rows), np.int32)
-    tally = np.zeros(individuals.max() + 1 if n else 1, np.int32)
-    seen = np.zeros((len(distinct_l), values), np.int32)
-    stamp = 0
+    spare = np.empty(len(rows), np.int64)
     stack = [(0, len(rows))]
     low = np.empty(q, np.int32)
     high = np.empty(q, np.int32)
@@ -151,7 +95,7 @@ def mondrian_classes(
         start, stop = stack.pop()
         part = rows[start:stop]
         divided = False
-        if stop - start >= 2 * k:
+        if stop - start >= 2 * ledger.k:
             for j in range(q):
                 least = codes[j, part[0]]
                 most = least
@@ -173,15 +117,7 @@ def mondrian_classes(
                 width[j] = -1.0
                 cut = _median_cut(codes[j], part, low[j], high[j])
                 left = _split(part, spare, codes[j], cut)
-                if each_once:
-                    divided = left >= k and len(part) - left >= k
-                elif left >= k and len(part) - left >= k:
-                    stamp += 2
-                    divided = _is_legal(
-                        part[:left], individuals, sensitive, k, max_share, distinct_l, tally, seen, stamp - 1
-                    ) and _is_legal(
-                        part[left:], individuals, sensitive, k, max_share, distinct_l, tally, seen, stamp
-                    )
+                divided = is_legal(part[:left], ledger) and is_legal(part[left:], ledger)
                 if divided:
                     stack.append((start + left, stop))
                     stack.append((start, start + left))
@@ -193,26 +129,8 @@ def mondrian_classes(
     return answer
 
 
-def within_share(individuals: NDArray[np.int32], max_share: float) -> NDArray[np.int32]:
-    """Return the rows that stay if nobody may hold more than `max_share` of them: each one's first rows.
-
-    Rows beyond are surplus: whoever has more than all others together cannot hide among them.
-    """
-    counts = np.bincount(individuals)
-    cap = int(counts.max(initial=0))
-    while cap > 0 and cap > max_share * np.minimum(counts, cap).sum():
-        cap = min(cap - 1, int(max_share * np.minimum(counts, cap).sum()))
-    if cap <= 0:
-        return np.empty(0, np.int32)
-    order = np.argsort(individuals, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    rank = np.empty(len(individuals), np.int64)
-    rank[order] = np.arange(len(individuals)) - starts[individuals[order]]
-    return np.flatnonzero(rank < cap).astype(np.int32)
-
-
-class Mondrian:
-    """Strict Mondrian over a window; nothing is prepared while rows arrive.
+class Mondrian(FromScratch):
+    """Strict Mondrian over a window; which rows share a class does not depend on the order of arrival.
 
     Parameters
     ----------
@@ -220,43 +138,9 @@ class Mondrian:
         The cost tables of the quasi-identifiers.
     """
 
-    arrival_matters = False
-
     def __init__(self, model: CostModel) -> None:
+        super().__init__()
         self._model = model
-        self._count = 0
 
-    def add(self, rows: Columns) -> None:
-        """Take rows into the open window."""
-        self._count += len(rows)
-
-    def keep(self, rows: NDArray[np.bool_]) -> None:
-        """Drop all rows but those marked."""
-        self._count = int(rows.sum())
-
-    def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
-        """Return the class of each row; the order of arrival does not change which rows share a class."""
-        if len(rows) != self._count:
-            raise ValueError("close() must see the rows that were added and kept")
-        chosen = within_share(rows.individuals, criteria.max_share)
-        part = rows.take(chosen.astype(np.intp)) if len(chosen) < len(rows) else rows
-        values = np.array([len(np.unique(column)) for column in part.sensitive], np.int64)
-        people = len(np.unique(part.individuals))
-        if not criteria.in_reach(people, values):
-            return np.full(len(rows), UNPLACED, np.int32)
-        return mondrian_classes(
-            rows.codes,
-            self._model,
-            chosen,
-            rows.individuals,
-            rows.sensitive,
-            criteria.k,
-            criteria.max_share,
-            criteria.distinct_l,
-            int(rows.sensitive.max(initial=0)) + 1,
-            people == len(part) and len(criteria.distinct_l) == 0,
-        )
-
-    def check_invariants(self) -> None:
-        """Raise AssertionError if the structure is broken."""
-        assert self._count >= 0  # noqa: S101 - the only state is a count
+    def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
+        return mondrian_classes(rows.codes, self._model, np.arange(len(rows)), ledger)

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.forest.order import Digits, key_table
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
-from stream_anon.privacy.cost import CostModel, interval_cost
+from stream_anon.privacy.cost import interval_cost
 from tests.support.tables import Table, is_legal
 
-PARTITIONERS: dict[str, Callable[[CostModel], Partitioner]] = {"mondrian": Mondrian}
+
+def _forest(table: Table, rounds: int) -> Partitioner:
+    digits = Digits.of(table.attributes)
+    return Forest(table.model, key_table(digits, digits.cold_order()), rounds)
+
+
+PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
+    "mondrian": lambda table: Mondrian(table.model),
+    "forest": lambda table: _forest(table, 1),
+    "forest, both lines": lambda table: _forest(table, 2),
+}
 
 
 def mondrian_oracle(table: Table) -> set[frozenset[int]]:

@@ -23,7 +23,7 @@ with_oracle = pytest.mark.parametrize("engine", ORACLES)
 
 def _close(engine: str, table: Table, pieces: Sequence[int] = ()) -> NDArray[np.int32]:
     """Add the rows cut at `pieces`, close, and return the class of each row."""
-    partitioner = PARTITIONERS[engine](table.model)
+    partitioner = PARTITIONERS[engine](table)
     ends = [0, *sorted(pieces), len(table.rows)]
     for start, stop in pairwise(ends):
         partitioner.add(table.rows.take(slice(start, stop)))
@@ -73,7 +73,7 @@ def test_the_same_rows_give_other_classes_the_second_time(engine: str, table: Ta
 def test_arrival_in_pieces_gives_other_classes_than_at_once(engine: str, table: Table, data: st.DataObject) -> None:
     pieces = data.draw(st.lists(st.integers(0, len(table.rows)), max_size=4))
     at_once, in_pieces = _close(engine, table), _close(engine, table, pieces)
-    if not PARTITIONERS[engine](table.model).arrival_matters:
+    if not PARTITIONERS[engine](table).arrival_matters:
         assert at_once.tolist() == in_pieces.tolist()
 
 
@@ -81,7 +81,7 @@ def test_arrival_in_pieces_gives_other_classes_than_at_once(engine: str, table: 
 @given(table=tables(), data=st.data())
 def test_rows_that_left_are_counted_or_others_left(engine: str, table: Table, data: st.DataObject) -> None:
     """Adds and keeps in random order, the invariants checked after each."""
-    partitioner = PARTITIONERS[engine](table.model)
+    partitioner = PARTITIONERS[engine](table)
     held: list[int] = []
     todo = list(range(len(table.rows)))
     while todo:

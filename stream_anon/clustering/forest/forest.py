@@ -12,11 +12,10 @@ from stream_anon.clustering.forest.layout import lay_out
 from stream_anon.clustering.forest.order import KeyTable, line_order
 from stream_anon.clustering.forest.points import points_of
 from stream_anon.clustering.forest.refine import resplit_pass, swap_pass
-from stream_anon.clustering.legality import Ledger, ledger_of
-from stream_anon.clustering.protocol import UNPLACED
+from stream_anon.clustering.from_scratch import FromScratch
+from stream_anon.clustering.legality import Ledger
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
-from stream_anon.privacy.criteria import Criteria
 
 _SWAPS = 2
 _LONGEST = 64  # times k: rows beyond which no class is tried, however few individuals they belong to
@@ -50,7 +49,7 @@ def lay_line(
     return order[places], points, point_of
 
 
-class Forest:
+class Forest(FromScratch):
     """The cluster forest of one window.
 
     Parameters
@@ -63,46 +62,22 @@ class Forest:
         1: neighbours in the key order are refined; 2: then those along the forest's line too.
     """
 
-    arrival_matters = False
-
     def __init__(self, model: CostModel, table: KeyTable, rounds: int = 1) -> None:
+        super().__init__()
         self._model = model
-        self._rounds = rounds
         self._table = table
-        self._count = 0
+        self._rounds = rounds
 
-    def add(self, rows: Columns) -> None:
-        """Take rows into the open window."""
-        self._count += len(rows)
-
-    def keep(self, rows: NDArray[np.bool_]) -> None:
-        """Drop all rows but those marked."""
-        self._count = int(rows.sum())
-
-    def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
-        """Return the class of each row; which rows share a class does not depend on the order of arrival."""
-        if len(rows) != self._count:
-            raise ValueError("close() must see the rows that were added and kept")
+    def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
         n = len(rows)
-        answer = np.full(n, UNPLACED, np.int32)
-        if n == 0:
-            return answer
-        ledger = ledger_of(rows, criteria)
         order = line_order(rows.codes, self._table)
         line, points, point_of = lay_line(rows.codes, order, self._model)
-        longest = 2 * criteria.k - 1 if ledger.each_once else _LONGEST * criteria.k
-        ends = cut_line(
-            points,
-            point_of,
-            following_of(rows.individuals[line]),
-            self._model,
-            criteria.k,
-            longest,
-            np.empty(n + 1),
-        )
+        longest = 2 * ledger.k - 1 if ledger.each_once else _LONGEST * ledger.k
+        following = following_of(rows.individuals[line])
+        ends = cut_line(points, point_of, following, self._model, ledger.k, longest, np.empty(n + 1))
         if not len(ends):
             ends = np.array([n], np.int64)
-        return self._refined(rows, order, line, ends, ledger, answer)
+        return self._refined(rows, order, line, ends, ledger)
 
     def _refined(
         self,
@@ -111,7 +86,6 @@ class Forest:
         line: NDArray[np.int64],
         ends: NDArray[np.int64],
         ledger: Ledger,
-        answer: NDArray[np.int32],
     ) -> NDArray[np.int32]:
         codes = np.ascontiguousarray(rows.codes.T)
         if not ledger.each_once:
@@ -125,9 +99,6 @@ class Forest:
             for _ in range(_SWAPS):
                 swap_pass(codes, placed, ends, self._model, ledger)
         sizes = np.diff(ends, prepend=0)
+        answer = np.empty(len(rows), np.int32)
         answer[placed] = np.repeat(np.arange(len(ends)), sizes)
         return answer
-
-    def check_invariants(self) -> None:
-        """Raise AssertionError if the structure is broken."""
-        assert self._count >= 0  # noqa: S101 - the only state is a count

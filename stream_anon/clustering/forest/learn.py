@@ -1,7 +1,7 @@
 """LEARN: which order of the digits loses least, found by trying changes on a sample.
 
-A sample of s rows cut with k s / n stands for n rows cut with k, at a fraction of the cost. Only the order of digits
-outlives a window; it says which attributes matter, nothing of anybody.
+A sample of s rows cut with k s / n stands for n rows cut with k, at a fraction of the cost. Only the order of
+digits outlives a window; it says which attributes matter, nothing of anybody.
 """
 
 from __future__ import annotations

@@ -103,7 +103,9 @@ def test_exactly_k_holders_count_as_too_few() -> None:
 
 def test_accepted_rare_values_are_refused_or_others_with_them() -> None:
     policy = _policy(
-        note={"role": "insensitive", "accept_linkable": True}, remark={"role": "insensitive"}, flag={"role": "sensitive"}
+        note={"role": "insensitive", "accept_linkable": True},
+        remark={"role": "insensitive"},
+        flag={"role": "sensitive"},
     )
     events = [_event(i, note=f"{i}", remark=f"{i}", flag=f"{i}") for i in range(20)]
     assert _forbidden(policy, _study(policy, [*events])) == ["attributes.remark"]

@@ -1,0 +1,49 @@
+"""What partitioners share that do their work when the window closes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.clustering.legality import Ledger, ledger_of, placeable
+from stream_anon.clustering.protocol import UNPLACED
+from stream_anon.microdata.columns import Columns
+from stream_anon.privacy.criteria import Criteria
+
+
+class FromScratch(ABC):
+    """Counts rows as they arrive, and partitions those that can be placed at all when the window closes."""
+
+    arrival_matters = False
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self, rows: Columns) -> None:
+        """Take rows into the open window."""
+        self._count += len(rows)
+
+    def keep(self, rows: NDArray[np.bool_]) -> None:
+        """Drop all rows but those marked."""
+        self._count = int(rows.sum())
+
+    def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
+        """Return the class of each row; see `Partitioner`."""
+        if len(rows) != self._count:
+            raise ValueError("close() must see the rows that were added and kept")
+        answer = np.full(len(rows), UNPLACED, np.int32)
+        chosen = placeable(rows, criteria)
+        if len(chosen):
+            part = rows.take(chosen) if len(chosen) < len(rows) else rows
+            answer[chosen] = self._partition(part, ledger_of(part, criteria))
+        return answer
+
+    @abstractmethod
+    def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
+        """Return the class of each row; all rows together are legal as one class."""
+
+    def check_invariants(self) -> None:
+        """Raise AssertionError if the structure is broken."""
+        assert self._count >= 0  # noqa: S101 - the only state is a count
