@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.order import Digits, key_table
+from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.privacy.cost import interval_cost
@@ -21,6 +22,9 @@ PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
     "mondrian": lambda table: Mondrian(table.model),
     "forest": lambda table: _forest(table, 1),
     "forest, both lines": lambda table: _forest(table, 2),
+    "k-forest": lambda table: KForest(table.model, table.criteria.k),
+    "k-forest, as published": lambda table: KForest(table.model, table.criteria.k, as_published=True),
+    "k-forest, by insertion": lambda table: InsertionForest(table.model, table.criteria.k),
 }
 
 
