@@ -20,6 +20,7 @@ from stream_anon.clustering.k_forest.neighbours import (
     those_kept,
     with_more_room,
 )
+from stream_anon.clustering.k_forest.pairs import MOST_ROWS, cover
 from stream_anon.clustering.k_forest.trees import (
     Trees,
     most_rows,
@@ -81,7 +82,9 @@ class KForest(_Forest):
     """The k-forest of Aggarwal et al. (2005) over a window of up to a few thousand rows.
 
     While rows arrive each one's k - 1 nearest are kept; FOREST and DECOMPOSE run when the window closes. Which rows
-    share a class depends on the order of arrival (ties go to the first), not on its pieces.
+    share a class depends on the order of arrival (ties go to the first), not on its pieces. For k = 2 and up to
+    1,200 rows, unless `as_published`, the lightest edge cover takes the place of the forest: a fifth less loss, but
+    1,000 rows take more than a second when the window closes.
 
     Notes
     -----
@@ -94,6 +97,7 @@ class KForest(_Forest):
 
     def __init__(self, model: CostModel, k: int, *, as_published: bool = False) -> None:
         super().__init__(model, k, as_published=as_published)
+        self._in_pairs = k == 2 and not as_published
         self._neighbours = no_neighbours(0, len(model.kind), max(k - 1, 1))
 
     def add(self, rows: Columns) -> None:
@@ -115,17 +119,23 @@ class KForest(_Forest):
         return first_rows(self._neighbours, self._count)
 
     def _trees_of(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        trees = no_trees(2 * len(chosen))
-        grow_forest(trees, self._among(chosen), self._k)
+        trees = self._grown(self._among(chosen))
         decompose_all(trees, self._k, self._threshold)
         return trees_of_rows(trees)
+
+    def _grown(self, neighbours: Neighbours) -> Trees:
+        trees = no_trees(2 * len(neighbours))
+        if self._in_pairs and 2 <= len(neighbours) <= MOST_ROWS:
+            cover(trees, neighbours.codes, self._model)
+        else:
+            grow_forest(trees, neighbours, self._k)
+        return trees
 
     def check_invariants(self) -> None:
         """Raise AssertionError if the structure, or the forest that grows from it now, is broken; O(n^2)."""
         neighbours = first_rows(self._neighbours, self._count)
         check_neighbours(neighbours)
-        trees = no_trees(2 * self._count)
-        grow_forest(trees, neighbours, self._k)
+        trees = self._grown(neighbours)
         check_forest(trees, neighbours.weights, self._k)
         check_trees(trees, neighbours.codes, self._model, self._k, self._count)
         decompose_all(trees, self._k, self._threshold)

@@ -88,6 +88,8 @@ def test_the_forest_weighs_more_than_its_rows_must_lose(table: Table) -> None:
     trees = no_trees(2 * len(codes))
     grow_forest(trees, neighbours, k)
     check_forest(trees, neighbours.weights, k)
+    if len(codes) >= k:
+        assert (trees.weight[: len(codes)] <= neighbours.weights[:, k - 2]).all()  # edge by edge
     check_trees(trees, codes, table.model, k, len(codes))
     decompose_all(trees, k, threshold(k))
     check_trees(trees, codes, table.model, k, most_rows(k))
