@@ -13,13 +13,13 @@ from stream_anon.microdata.attributes import Attribute, Identifier, Publication,
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
-from stream_anon.microdata.policy import Policy, WindowLimits
+from stream_anon.microdata.policy import EngineChoice, Policy, WindowLimits
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "arx-adult"
 CATEGORIES = ("sex", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 
 
-def adult_policy(data: Path, window: int, k: int = 10) -> Policy:
+def adult_policy(data: Path, window: int, k: int = 10, engine: str = "forest") -> Policy:
     """Return the policy; ages are published as tight ranges, all else as nodes of ARX's hierarchies."""
     ages = NumericDomain(Decimal(17), Decimal(90), Decimal(1), 0, tight=True)
     attributes: list[Attribute] = [
@@ -30,7 +30,9 @@ def adult_policy(data: Path, window: int, k: int = 10) -> Policy:
         rows = read_table(data / "hierarchies" / f"adult_hierarchy_{name}.csv")
         attributes.append(QuasiIdentifier(name, CategoricalDomain(Hierarchy.from_rows(rows, name))))
     attributes.append(Sensitive("salary-class"))
-    return Policy(tuple(attributes), k, "person_id", window=WindowLimits(max_records=window))
+    return Policy(
+        tuple(attributes), k, "person_id", window=WindowLimits(max_records=window), engine=EngineChoice(engine)
+    )
 
 
 def adult_events(data: Path, count: int) -> list[bytes]:

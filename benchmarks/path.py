@@ -21,8 +21,9 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-from adult import DATA, adult_events, adult_policy
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.adult import DATA, adult_events, adult_policy
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
@@ -159,6 +160,7 @@ def main() -> int:
     parser.add_argument("--records", type=int, default=300_000)
     parser.add_argument("--windows", type=int, nargs="+", default=[10_000, 1_000])
     parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--engine", choices=("forest", "mondrian"), default="forest")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--data", type=Path, default=DATA, help="folder of adult.csv and its hierarchies")
     parser.add_argument("--json", type=Path, help="write the results here as well")
@@ -178,11 +180,18 @@ def main() -> int:
     print(f"RSS with the events and before the path: {rss} MiB")
     results = []
     for window in given.windows:
-        results.append(measure(adult_policy(given.data, window, given.k), events, given.repeats))
+        results.append(measure(adult_policy(given.data, window, given.k, given.engine), events, given.repeats))
         show(results[-1])
     if given.json:
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        found = {"machine": about, "rss_before_mib": rss, "k": given.k, "clock": given.clock, "results": results}
+        found = {
+            "machine": about,
+            "rss_before_mib": rss,
+            "k": given.k,
+            "engine": given.engine,
+            "clock": given.clock,
+            "results": results,
+        }
         given.json.write_text(json.dumps(found, indent=2) + "\n")
     return 0
 

@@ -1,4 +1,4 @@
-"""`stream-anon check`: what a run with these settings would do, and what forbids it. Prints no value of a person."""
+"""`stream-anon check`: what a run would do, and what forbids it. No value of a person is printed."""
 
 from __future__ import annotations
 
@@ -102,12 +102,10 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
 
 
 def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None:
-    windows = f"{forecast.windows:,}, of {forecast.individuals:,} individuals in the middle"
+    windows = f"{forecast.windows:,} filled by the sample, {forecast.individuals:,} individuals in the median one"
     if not forecast.whole:
         windows = f"none whole: the sample ends before one is full; it has {forecast.individuals:,} individuals"
-    fill = (
-        "every window" if not forecast.short else f"{forecast.windows - forecast.short:,} of {forecast.windows:,}"
-    )
+    fill = f"{forecast.windows - forecast.short:,} of {forecast.windows:,} windows"
     rows = {
         "windows": windows,
         f"fill a class of {policy.k}": fill if forecast.whole else ("no" if forecast.short else "yes"),
@@ -122,7 +120,7 @@ def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None
 
 def _rare(field: RareValues) -> str:
     accepted = ", accepted by accept_linkable" if field.accepted else ""
-    return f"{field.share:.2%} of {field.values:,} distinct values' records ({field.rare:,} rare values){accepted}"
+    return f"{field.share:.2%} of its records, {field.rare:,} of {field.values:,} distinct values{accepted}"
 
 
 def _grid(console: Console, rows: Mapping[str, str]) -> None:
@@ -141,9 +139,6 @@ def _show_findings(console: Console, report: Report) -> None:
         table.add_row(mark, Text(f"{finding.place}: {finding.text}"))
         console.print(table)
     if report.forbids:
-        count = sum(finding.severity is Severity.FORBIDS for finding in report.findings)
-        console.print(
-            Text(f"A run must not start: {count} finding{'s' if count > 1 else ''} forbid it.", style="bold red")
-        )
+        console.print(Text("A run must not start.", style="bold red"))
     else:
         console.print(Text("Nothing forbids a run.", style="bold green"))

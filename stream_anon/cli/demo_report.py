@@ -16,7 +16,7 @@ from stream_anon.runtime.demo.session import Outcome
 
 WIDTH = 100
 _MOST_ROWS = 14
-_NAME_WIDTH = 17
+_NAME_WIDTH = 20
 _MOST_VIOLATIONS = 10
 
 
@@ -101,11 +101,12 @@ def _show_pairs(console: Console, policy: Policy, shown: Sequence[Pair]) -> None
         console.print()
         return
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("", style="bold", overflow="fold", max_width=_NAME_WIDTH)
-    width = (console.width - _NAME_WIDTH - 1) // len(shown) - 1
+    names = _names(policy, shown)
+    name_width = min(max(map(len, names)), _NAME_WIDTH)
+    table.add_column("", style="bold", overflow="fold", width=name_width)
+    width = (console.width - name_width - 1) // len(shown) - 1
     for pair in shown:
         table.add_column(Text(f"one of {pair.company}", style="bold"), overflow="fold", width=max(width, 8))
-    names = _names(policy, shown)
     for name in names[:_MOST_ROWS]:
         table.add_row(Text(name), *(_cell(name, pair, arrow) for pair in shown))
     console.print(table)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stream_anon.clustering.protocol import Partitioner
-from stream_anon.engine.partitioners import Partitioners
+from stream_anon.engine.partitioners import partitioners
 from stream_anon.engine.window import SealedWindow, Window
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy, Shortfall
@@ -54,7 +54,7 @@ class Engine:
     ) -> None:
         self._policy = policy
         self._draws = draws
-        self._partitioner = partitioner or Partitioners(policy)
+        self._partitioner = partitioner or partitioners(policy)
         self._criteria = Criteria.of(policy)
         self._positions: dict[int, int] = {}
         self._starts: dict[int, int] = {}

@@ -51,7 +51,11 @@ class DateDomain:
             raise SettingsError(f"{self.key}.min", "must be before max")
         if self.size > MOST_DAYS:
             raise SettingsError(f"{self.key}.max", f"at most {MOST_DAYS} days are possible")
-        if any(self._parsed(day.strftime(self.format)) != day for day in (self.earliest, self.latest)):
+        # strftime does not pad years before 1000, strptime wants them padded: try the format 2000 years later.
+        for end in (self.earliest, self.latest):
+            day = end if end.year >= 1000 else end.replace(year=end.year + 2000)
+            if self._parsed(day.strftime(self.format)) == day:
+                continue
             raise SettingsError(f"{self.key}.format", "must hold day, month and year in full, such as %Y-%m-%d")
 
     @property

@@ -72,7 +72,7 @@ class WindowLimits:
 class EngineChoice:
     """Which partitioner forms the classes, and the seed that governs classes and nothing else."""
 
-    name: str = "mondrian"
+    name: str = "forest"
     seed: int = 0
 
 

@@ -71,10 +71,11 @@ def audit_topic(config: Path) -> Verdict:
     kafka, policy = kafka_of(settings), build_policy(settings, config)
     clock = Clock()
     with quiet_libraries(open_log(clock.wall, settings.logs.format, "error"), clock.monotonic):
-        return asyncio.run(_audit_topic(kafka, policy))
+        return asyncio.run(audit_committed(kafka, policy))
 
 
-async def _audit_topic(kafka: KafkaSettings, policy: Policy) -> Verdict:
+async def audit_committed(kafka: KafkaSettings, policy: Policy) -> Verdict:
+    """Return the verdict on what readers of committed records see of an output topic; see `audit_topic`."""
     audit = Audit(policy)
     topics = (kafka.output, kafka.certificates)
     async for records in committed_records(connection_of(kafka), topics, lambda: audit.at_rest, PATIENCE):

@@ -14,7 +14,7 @@ import numpy as np
 from aiokafka import ConsumerRecord
 
 from stream_anon.adapters.kafka.connection import Connection
-from stream_anon.adapters.kafka.permissions import Operation, missing_permissions
+from stream_anon.adapters.kafka.permissions import Operation, permissions_of
 from stream_anon.adapters.kafka.topic_reader import TopicReading, read_topic
 from stream_anon.adapters.kafka.topics import Finding as TopicFinding
 from stream_anon.adapters.kafka.topics import Severity as TopicSeverity
@@ -129,9 +129,8 @@ def _settings_findings(kafka: KafkaSettings) -> list[Finding]:
         text = "at-least-once: after a failure records are published twice, in different classes"
         found.append(Finding(Severity.WARNS, "kafka.delivery", text))
     if kafka.development:
-        found.append(
-            Finding(Severity.WARNS, "kafka.development", "true: too few replicas are not held against a run")
-        )
+        text = "true: too few replicas are not held against a run"
+        found.append(Finding(Severity.WARNS, "kafka.development", text))
     return found
 
 
@@ -145,13 +144,19 @@ async def _permissions(
         topics.dead_letters: (Operation.WRITE,),
         **({topics.ledger: (Operation.READ, Operation.WRITE)} if exactly_once else {}),
     }
-    missing = await missing_permissions(connection, wanted)
-    if missing is None:
-        return ["permissions: these brokers do not tell what a user may do"], []
-    refused = [Finding(Severity.FORBIDS, name, f"this user may not {each.name.lower()}") for name, each in missing]
-    if refused:
-        return [], refused
-    return [f"permissions: this user may do what a run does, as a member of the group {connection.group}"], []
+    found = await permissions_of(connection, wanted)
+    refused = [
+        Finding(Severity.FORBIDS, name, f"this user may not {each.name.lower()}") for name, each in found.missing
+    ]
+    allowed = sorted(found.told - {name for name, _ in found.missing})
+    seen = [f"permissions suffice for {', '.join(allowed)}"] if allowed else []
+    if not found.told & wanted.keys():
+        seen.append("permissions on topics: these brokers do not tell them")
+    if exactly_once:
+        seen.append(
+            f"transactional ids {connection.group}-...: whether this user may use them shows when a run starts"
+        )
+    return seen, refused
 
 
 async def _newest(connection: Connection, kafka: KafkaSettings, policy: Policy) -> TopicReading:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from stream_anon.errors import BrokerError
 from stream_anon.runtime.events import Away, BrokerAway, BrokerBack, Listener, ReadinessChanged
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0
+
+_T = TypeVar("_T")
 
 
 @dataclass
@@ -90,6 +93,50 @@ class Pauses:
     def relax(self) -> None:
         """Begin with short pauses again."""
         self._next = FIRST_PAUSE
+
+
+class Patience(Pauses):
+    """Pauses, and work that a stop may cut short.
+
+    Parameters
+    ----------
+    reachability
+        Hears of what fails and of what works again.
+    """
+
+    def __init__(self, stop: asyncio.Event, reachability: Reachability) -> None:
+        super().__init__(stop)
+        self._reachability = reachability
+
+    async def persist(self, doing: Away, step: Callable[[], Awaitable[object]]) -> bool:
+        """Try until it works; return False if the stop came first."""
+        while not self._stop.is_set():
+            try:
+                done, _ = await self.unless_stopped(_call(step))
+            except BrokerError as error:
+                self._reachability.away(doing, describe(error))
+                await self.pause()
+                continue
+            if done:
+                self._reachability.back(doing)
+                self.relax()
+            return done
+        return False
+
+    async def unless_stopped(self, work: Coroutine[Any, Any, _T]) -> tuple[bool, _T | None]:
+        """Await work, or cancel it when the stop comes; return whether it was done, and its result."""
+        task, stopped = asyncio.create_task(work), asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
+            return (True, task.result()) if task.done() else (False, None)
+        finally:
+            for each in (task, stopped):
+                each.cancel()
+            await asyncio.gather(task, stopped, return_exceptions=True)
+
+
+async def _call(step: Callable[[], Awaitable[_T]]) -> _T:
+    return await step()
 
 
 def describe(error: Exception) -> str:

@@ -161,7 +161,7 @@ class WindowSettings(Section):
 class EngineSettings(Section):
     """Which partitioner forms the classes."""
 
-    name: Literal["mondrian"] = "mondrian"
+    name: Literal["forest", "mondrian"] = "forest"
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
 
 

@@ -7,13 +7,14 @@ else. Whatever fails, the whole starts over: every step may be repeated, and not
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeVar
 
 from stream_anon.adapters.kafka.seam import Ledger, Membership, Place, Sink, Source
 from stream_anon.errors import BrokerError, OwnershipLost
+from stream_anon.runtime.events import TakeoverDone
 from stream_anon.runtime.faults import At
 
 _T = TypeVar("_T")
@@ -135,6 +136,21 @@ class TakenOver:
     skipped: tuple[Place, ...]
     from_ledger: tuple[Place, ...]
     stopped: Mapping[int, str] = field(default_factory=dict)
+
+    def done(self, place: Callable[[int], Place], owned: int, attempts: int, seconds: float) -> TakeoverDone:
+        """Return the event that tells of it."""
+        return TakeoverDone(
+            starts=tuple((*place(number), offset) for number, offset in sorted(self.opened.items())),
+            generation=self.membership.generation,
+            kept=len(self.kept),
+            dropped=self.dropped,
+            read_again=self.read_again,
+            skipped=self.skipped,
+            from_ledger=self.from_ledger,
+            owned=owned,
+            attempts=attempts,
+            seconds=seconds,
+        )
 
 
 async def take_over(

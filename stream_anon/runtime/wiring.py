@@ -34,12 +34,13 @@ from stream_anon.runtime.checkpoint import Checkpoint
 from stream_anon.runtime.events import Listener, WorkerStarted
 from stream_anon.runtime.faults import At, fault_at
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
+from stream_anon.runtime.parts import Choices, Parts
 from stream_anon.runtime.patience import Reachability
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.publication import Writer
 from stream_anon.runtime.settings import KafkaSettings, Settings, load_settings
 from stream_anon.runtime.status import StatusBoard
-from stream_anon.runtime.worker import Choices, Parts, Worker
+from stream_anon.runtime.worker import Worker
 from stream_anon.version import SOFTWARE
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
-from stream_anon.clustering.forest.order import Digits, key_table
 from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
@@ -13,15 +13,13 @@ from stream_anon.privacy.cost import interval_cost
 from tests.support.tables import Table, is_legal
 
 
-def _forest(table: Table, rounds: int) -> Partitioner:
-    digits = Digits.of(table.attributes)
-    return Forest(table.model, key_table(digits, digits.cold_order()), rounds)
+def _forest(table: Table) -> Partitioner:
+    return Forest(table.model, OrderBook(table.attributes, table.model, 0))
 
 
 PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
     "mondrian": lambda table: Mondrian(table.model),
-    "forest": lambda table: _forest(table, 1),
-    "forest, both lines": lambda table: _forest(table, 2),
+    "forest": _forest,
     "k-forest": lambda table: KForest(table.model, table.criteria.k),
     "k-forest, as published": lambda table: KForest(table.model, table.criteria.k, as_published=True),
     "k-forest, by insertion": lambda table: InsertionForest(table.model, table.criteria.k),

@@ -62,6 +62,7 @@ class EngineMachine(RuleBasedStateMachine):
         self.closer = Closer(self.policy)
         self.shuffle = np.random.default_rng(seed)
         self.now = 1_000.0
+        self.engine.tick(self.now)  # the clock starts here for both
         self.position: dict[int, int] = {}
         self.began: dict[int, int] = {}
         self.taken: dict[tuple[int, int], Taken] = {}

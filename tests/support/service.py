@@ -174,10 +174,12 @@ def make_records(count: int, seed: int, first: int = 0) -> list[bytes]:
     ]
 
 
-async def produce(stage: Stage, values: Iterable[bytes], *, rate: float | None = None, seed: int = 0) -> None:
+async def produce(
+    stage: Stage, values: Iterable[bytes], *, rate: float | None = None, seed: int = 0, idempotent: bool = True
+) -> None:
     """Send records to partitions of the input, drawn by `seed`; `rate` records a second if given."""
     draws = np.random.default_rng(seed)
-    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address, acks="all", enable_idempotence=True)
+    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address, acks="all", enable_idempotence=idempotent)
     await producer.start()
     try:
         values = list(values)

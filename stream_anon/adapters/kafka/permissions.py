@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
+from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import Array, Boolean, Bytes, Int16, Int32, Schema, String
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 
 _WITHIN = 15.0
+_RETRY = 0.2
 _NOT_TOLD = -(2**31)
+_LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR = 14, 15, 16
+_REFUSED, _GROUP_REFUSED = 29, 30
 _Text = String("utf-8")
 
 
@@ -140,10 +145,24 @@ class _GroupOperations(Request[DescribeGroupsRequest_v3]):  # type: ignore[misc]
         return request_struct_class([self._group], True)
 
 
-async def missing_permissions(
-    connection: Connection, topics: Mapping[str, Collection[Operation]]
-) -> list[tuple[str, Operation]] | None:
-    """Return what this user may not do, as (topic or group, operation); None where the brokers do not tell.
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What the brokers tell of a user.
+
+    Parameters
+    ----------
+    told
+        Topics and the group of which they tell.
+    missing
+        What is not allowed: (topic or group, operation).
+    """
+
+    told: frozenset[str]
+    missing: tuple[tuple[str, Operation], ...]
+
+
+async def permissions_of(connection: Connection, topics: Mapping[str, Collection[Operation]]) -> Permissions:
+    """Return what this user may do with topics, and as a member of the group.
 
     Parameters
     ----------
@@ -161,18 +180,18 @@ async def missing_permissions(
             await client.bootstrap()
             told = await _ask_topics(client, topics)
             group = await _ask_group(client, connection.group)
-    except NotImplementedError:
-        return None
+    except NotImplementedError:  # the brokers do not know these versions
+        return Permissions(frozenset(), ())
     except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
         raise broker_error("asking for permissions", error) from None
     finally:
         await client.close()
-    if group is not None:
-        told[connection.group] = group
-    if not told:
-        return None
-    wanted = {**topics, connection.group: (Operation.READ,)}
-    return [(name, each) for name, mask in told.items() for each in wanted[name] if not mask >> each & 1]
+    wanted = [(name, each) for name, operations in topics.items() if name in told for each in operations]
+    missing = [(name, each) for name, each in wanted if not told[name] >> each & 1]
+    if group is not None and not group >> Operation.READ & 1:
+        missing.append((connection.group, Operation.READ))
+    names = [*told, *([] if group is None else [connection.group])]
+    return Permissions(frozenset(names), tuple(missing))
 
 
 async def _ask_topics(client: AIOKafkaClient, topics: Collection[str]) -> dict[str, int]:
@@ -185,13 +204,21 @@ async def _ask_topics(client: AIOKafkaClient, topics: Collection[str]) -> dict[s
 
 
 async def _ask_group(client: AIOKafkaClient, group: str) -> int | None:
-    node = await client.coordinator_lookup(CoordinationType.GROUP, group)
-    answer: Any = await client.send(node, _GroupOperations(group), group=ConnectionGroup.COORDINATION)
-    code, *_, mask = answer.groups[0]
-    if code == _GROUP_REFUSED:
-        return 0
-    return None if code or mask == _NOT_TOLD else int(mask)
-
-
-_REFUSED = 29
-_GROUP_REFUSED = 30
+    """Return the group's operations; None if not told. On a new cluster a coordinator must first be found."""
+    while True:
+        try:
+            node = await client.coordinator_lookup(CoordinationType.GROUP, group)
+            answer: Any = await client.send(node, _GroupOperations(group), group=ConnectionGroup.COORDINATION)
+        except GroupAuthorizationFailedError:
+            return 0
+        except KafkaError as error:
+            if not error.retriable:
+                raise
+            code = _LOADING
+        else:
+            code, *_, mask = answer.groups[0]
+        if code == _GROUP_REFUSED:
+            return 0
+        if code not in (_LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR):
+            return None if code or mask == _NOT_TOLD else int(mask)
+        await asyncio.sleep(_RETRY)

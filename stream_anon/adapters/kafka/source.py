@@ -73,8 +73,11 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
     async def start(self) -> None:
         """See `seam.Source`."""
         session = int(self._connection.session_timeout * 1000)
+        options = self._connection.options("source")
+        # The answer to a join waits for the slowest member; giving up before it would begin another rebalance.
+        options["request_timeout_ms"] = max(options["request_timeout_ms"], 2 * session + 5000)
         consumer = AIOKafkaConsumer(
-            **self._connection.options("source"),
+            **options,
             group_id=self._connection.group,
             enable_auto_commit=False,
             auto_offset_reset="none",

@@ -99,10 +99,10 @@ async def read_topic(
 
 
 async def _places(consumer: AIOKafkaConsumer, topic: str) -> list[TopicPartition]:
-    await consumer._client.force_metadata_update()  # noqa: SLF001 - as in ledger.py
-    numbers = await consumer._client._wait_on_metadata(topic)  # noqa: SLF001
-    if not numbers:
-        raise TopicError(f"{topic}: does not exist")
+    # Asking for all topics creates none; asking for one that is missing could.
+    if topic not in await consumer.topics():
+        raise TopicError(f"{topic}: does not exist, or this user may not see it")
+    numbers = await consumer._client._wait_on_metadata(topic)  # noqa: SLF001 - as in ledger.py
     return [TopicPartition(topic, number) for number in sorted(numbers)]
 
 

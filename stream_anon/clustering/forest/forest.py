@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.agglomerate import CANDIDATES, grow_forest
+from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.classes import by_rank, join_illegal
 from stream_anon.clustering.forest.cut import cut_line
 from stream_anon.clustering.forest.layout import lay_out
-from stream_anon.clustering.forest.order import KeyTable, line_order
+from stream_anon.clustering.forest.order import line_order
 from stream_anon.clustering.forest.points import points_of
 from stream_anon.clustering.forest.refine import resplit_pass, swap_pass
 from stream_anon.clustering.from_scratch import FromScratch
@@ -56,21 +57,22 @@ class Forest(FromScratch):
     ----------
     model
         Cost tables.
-    table
-        The learned order.
+    book
+        The learned order; a window that closes may add to it, for itself and those after it.
     rounds
         1: neighbours in the key order are refined; 2: then those along the forest's line too.
     """
 
-    def __init__(self, model: CostModel, table: KeyTable, rounds: int = 1) -> None:
+    def __init__(self, model: CostModel, book: OrderBook, rounds: int = 1) -> None:
         super().__init__()
         self._model = model
-        self._table = table
+        self._book = book
         self._rounds = rounds
 
     def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
         n = len(rows)
-        order = line_order(rows.codes, self._table)
+        self._book.consider(rows.codes, ledger.k)
+        order = line_order(rows.codes, self._book.table)
         line, points, point_of = lay_line(rows.codes, order, self._model)
         longest = 2 * ledger.k - 1 if ledger.each_once else _LONGEST * ledger.k
         following = following_of(rows.individuals[line])

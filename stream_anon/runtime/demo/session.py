@@ -4,38 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-import msgspec
-from aiokafka import AIOKafkaProducer, ConsumerRecord
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import KafkaError
+from aiokafka import ConsumerRecord
 
 from stream_anon.adapters.clock import Clock
-from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.topic_reader import TopicReading, read_topic
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.audit.audit import Audit
 from stream_anon.audit.verdict import Verdict
 from stream_anon.engine.warming import warm_up
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
-from stream_anon.runtime.demo.events import partition_of
+from stream_anon.runtime.auditing import audit_committed
 from stream_anon.runtime.demo.pairing import Pair, pairs
+from stream_anon.runtime.demo.producing import EventSource, create_topics
 from stream_anon.runtime.demo.tally import Tally
 from stream_anon.runtime.settings import KafkaSettings, Settings
 from stream_anon.runtime.wiring import build_worker, connection_of
 
-INPUT_PARTITIONS = 4
-OUTPUT_PARTITIONS = 2
 MOST_DELAY = 3.0  # seconds; a policy's own limit may be shorter, but nobody waits for a longer one here
-SENT_WITHIN = 8.0  # seconds over which the events are spread, more if that were more than a laptop can do
-MOST_A_SECOND = 15_000
 PAIRS = 5
-_SEND_EVERY = 0.05
+_LOOK_EVERY = 0.05
 _TELL_EVERY = 0.25
 _PATIENCE = 30.0  # beyond the expected time, before the demo gives up
 _STOP_WITHIN = 12.0
@@ -81,14 +72,14 @@ class Outcome:
     sent: int
     seconds: float
     tally: Tally
-    records: int
     verdict: Verdict
     pairs: tuple[Pair, ...]
 
     @property
     def sound(self) -> bool:
         """Return whether the audit passed and saw every record that the service says it released."""
-        return self.verdict.clean and self.records == self.tally.released and self.tally.records_in == self.sent
+        everything = self.verdict.counts.records == self.tally.released and self.tally.records_in == self.sent
+        return self.verdict.clean and everything
 
 
 def demo_settings(settings: Settings, address: str, k: int | None) -> Settings:
@@ -156,15 +147,14 @@ class _Session:
         self._clock = clock
         self._tally = Tally()
         self._phase = Phase.COMPILING
-        self._sent = 0
         self._stop = asyncio.Event()
-        self._places: dict[tuple[int, int], int] = {}  # partition and offset of each event
+        self._source = EventSource(self._connection, settings.kafka.input, policy, events)
 
     async def run(self) -> Outcome:
         begun = self._clock.monotonic()
         telling = asyncio.create_task(self._keep_telling())
         try:
-            await _create_topics(self._connection, self._kafka)
+            await create_topics(self._connection, self._kafka)
             await asyncio.to_thread(warm_up, self._policy)
             await self._stream()
             seconds = self._clock.monotonic() - begun
@@ -184,7 +174,7 @@ class _Session:
         try:
             await self._wait(service, lambda: self._tally.ready, 0.0)
             self._phase = Phase.STREAMING
-            await self._send()
+            await self._source.send(self._clock)
             expected = self._policy.window.max_delay
             await self._wait(service, lambda: self._tally.records_in >= len(self._events), expected)
         finally:
@@ -209,60 +199,27 @@ class _Session:
                 raise BrokerError("the service ended before all events had passed")
             if self._clock.monotonic() > deadline:
                 raise BrokerError(f"{self._phase}: not done within {expected + _PATIENCE:.0f} s")
-            await asyncio.sleep(_SEND_EVERY)
-
-    async def _send(self) -> None:
-        """Produce the events spread over some seconds."""
-        producer = AIOKafkaProducer(**self._connection.options("events"), acks="all", linger_ms=10)
-        seconds = max(SENT_WITHIN, len(self._events) / MOST_A_SECOND)
-        try:
-            await producer.start()
-            begun = self._clock.monotonic()
-            futures: list[asyncio.Future[Any]] = []
-            while self._sent < len(self._events):
-                share = (self._clock.monotonic() - begun) / seconds
-                due = min(len(self._events), int(share * len(self._events)) + 1)
-                futures += [await self._send_one(producer, number) for number in range(self._sent, due)]
-                self._sent = due
-                await asyncio.sleep(_SEND_EVERY)
-            for number, metadata in enumerate(await asyncio.gather(*futures)):
-                self._places[metadata.partition, metadata.offset] = number
-        except (KafkaError, OSError) as error:
-            raise broker_error("producing the events", error) from None
-        finally:
-            await producer.stop()
-
-    async def _send_one(self, producer: AIOKafkaProducer, number: int) -> asyncio.Future[Any]:
-        value = self._events[number]
-        partition = partition_of(value, self._policy, number, INPUT_PARTITIONS)
-        sent: asyncio.Future[Any] = await producer.send(self._kafka.input, value, partition=partition)
-        return sent
+            await asyncio.sleep(_LOOK_EVERY)
 
     # -- the judgement ---------------------------------------------------------------------------------------
 
     async def _judge(self, seconds: float) -> Outcome:
+        verdict = await audit_committed(self._kafka, self._policy)
         output = await read_topic(self._connection, self._kafka.output)
-        certificates = await read_topic(self._connection, self._kafka.certificates)
-        verdict = await asyncio.to_thread(audit_topics, self._policy, output, certificates)
         shown = await asyncio.to_thread(self._pairs, output)
-        return Outcome(len(self._events), seconds, self._tally, len(output), verdict, shown)
+        return Outcome(len(self._events), seconds, self._tally, verdict, shown)
 
     def _pairs(self, output: TopicReading) -> tuple[Pair, ...]:
         """Return pairs of the window with the most released records."""
         by_batch: dict[str | None, list[bytes]] = {}
-        for record in _records(output):
-            by_batch.setdefault(_batch(record), []).append(record.value)
+        for part in output.records.values():
+            for record in part:
+                by_batch.setdefault(_batch(record), []).append(record.value)
         windows = [window for window in self._tally.windows if window.batch in by_batch]
         windows.sort(key=lambda window: -len(by_batch[window.batch]))
         found: list[Pair] = []
         for window in windows[:PAIRS]:
-            numbers = [
-                self._places[partition, offset]
-                for partition, start, end in window.ranges
-                for offset in range(start, end)
-                if (partition, offset) in self._places
-            ]
-            events = [self._events[number] for number in numbers]
+            events = [event for stretch in window.ranges for event in self._source.between(*stretch)]
             for pair in pairs(self._policy, events, by_batch[window.batch]):
                 found.append(pair)
                 if len(found) == PAIRS:
@@ -281,7 +238,7 @@ class _Session:
         self._tell(
             Progress(
                 self._phase,
-                self._sent,
+                self._source.sent,
                 len(self._events),
                 tally.records_in,
                 tally.waiting,
@@ -291,48 +248,6 @@ class _Session:
         )
 
 
-def audit_topics(policy: Policy, output: TopicReading, certificates: TopicReading) -> Verdict:
-    """Return the verdict on an output topic and its certificates."""
-    audit = Audit(policy)
-    for record in _records(certificates):
-        audit.add_part(record.value, _batch(record))
-    for record in _records(output):
-        bare = record.key is None and len(record.headers) == 1
-        audit.add_record(_batch(record), _object(record.value), record.timestamp, bare=bare)
-    return audit.finish()
-
-
-def _records(reading: TopicReading) -> list[ConsumerRecord]:
-    return [record for _, part in sorted(reading.records.items()) for record in part]
-
-
 def _batch(record: ConsumerRecord) -> str | None:
     header: bytes | None = dict(record.headers).get("batch")
     return None if header is None else header.decode(errors="replace")
-
-
-def _object(value: bytes | None) -> Mapping[str, Any] | None:
-    try:
-        decoded = msgspec.json.decode(value or b"")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    return decoded if isinstance(decoded, dict) else None
-
-
-async def _create_topics(connection: Connection, kafka: KafkaSettings) -> None:
-    admin = AIOKafkaAdminClient(**connection.options("admin"))
-    try:
-        await admin.start()
-        topics = [
-            NewTopic(kafka.input, INPUT_PARTITIONS, 1),
-            NewTopic(kafka.output, OUTPUT_PARTITIONS, 1),
-            NewTopic(kafka.certificates, 1, 1),
-            NewTopic(kafka.dead_letters, 1, 1),
-        ]
-        answer = await admin.create_topics(topics)
-    except (KafkaError, OSError) as error:
-        raise broker_error("creating the demo's topics", error) from None
-    finally:
-        await admin.close()
-    if any(code for _, code, *_ in answer.topic_errors):
-        raise BrokerError("the embedded broker refuses to create topics")

@@ -66,7 +66,7 @@ LOST = {Kind.GAP, Kind.UNKNOWN_PREVIOUS}
 # What is broken, and all that must be found for it.
 BREAKS: dict[str, tuple[Break, set[Kind]]] = {
     "other policy": (_certificate(1, policy="sha256:" + "1" * 64), {Kind.WRONG_POLICY}),
-    "other engine": (_certificate(1, engine="forest"), {Kind.WRONG_POLICY}),
+    "other engine": (_certificate(1, engine="mondrian"), {Kind.WRONG_POLICY}),
     "lower k asked": (
         _certificate(1, asked={"k": 2, "max_share": 0.5, "distinct_l": {"result": 2}}),
         {Kind.WRONG_CRITERIA},

@@ -42,7 +42,7 @@ def test_output_report_and_certificates_disagree(tmp_path: Path, monkeypatch: py
     assert told["achieved_k"] == min(c["achieved"]["k"] for c in certificates) >= 4
     assert 0 < told["gcp"] < 1
     assert told["seconds"] > 0
-    assert told["engine"] == "mondrian"
+    assert told["engine"] == "forest"
     assert all(c["asked"]["k"] == 4 for c in certificates)
 
 

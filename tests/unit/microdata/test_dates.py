@@ -96,3 +96,7 @@ def test_a_format_that_loses_the_day_rejects_every_record(
     with pytest.raises(SettingsError) as caught:
         DateDomain(form, first, last)
     assert caught.value.key == key
+
+
+def test_years_before_a_thousand_are_refused() -> None:
+    assert DateDomain("%Y-%m-%d", dt.date(996, 2, 29), dt.date(1001, 1, 1)).code("0996-03-01") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.sample_study import Sample, Study, study
 from stream_anon.runtime.settings import parse_settings
 
-SECRET = "Zyxwvut"  # stands in values; must stand in nothing that `check` says
+PERSONAL = "Zyxwvut"  # stands in values; must stand in nothing that `check` says
 
 
 def _policy(
@@ -30,8 +31,6 @@ def _policy(
             **attributes,
         },
     }
-    from pathlib import Path
-
     return build_policy(parse_settings(document), Path("policy.yaml"))
 
 
@@ -52,7 +51,7 @@ def _warned(policy: Policy, found: Study) -> list[str]:
 
 
 def test_a_record_is_rejected_for_another_reason_or_attribute_than_counted() -> None:
-    events = [_event(1), _event(2, 200), _event(3, 200), _event(4, SECRET), b"{", None, _event(None)]
+    events = [_event(1), _event(2, 200), _event(3, 200), _event(4, PERSONAL), b"{", None, _event(None)]
     found = _study(_policy(), [*events])
     assert [(r.reason, r.attribute, r.records) for r in found.rejects] == [
         ("out-of-range", "age", 2),
@@ -80,7 +79,7 @@ def test_an_empty_topic_forbids_a_run() -> None:
 @pytest.mark.parametrize(("rare", "refused"), [(5, False), (6, True)])
 def test_the_five_percent_of_rare_values_lie_elsewhere(rare: int, refused: bool) -> None:
     policy = _policy(note={"role": "insensitive"})
-    events = [_event(i, note="usual" if i >= rare else f"{SECRET}{i}") for i in range(100)]
+    events = [_event(i, note="usual" if i >= rare else f"{PERSONAL}{i}") for i in range(100)]
     found = _study(policy, [*events])
     assert found.rare[0].share == rare / 100
     assert (found.rare[0].values, found.rare[0].rare) == (1 + rare, rare)
@@ -210,9 +209,9 @@ def test_attributes_are_listed_with_a_wrong_size() -> None:
 
 def test_a_value_of_a_person_is_repeated() -> None:
     policy = _policy(note={"role": "insensitive"}, city={"role": "quasi-identifier", "values": ["Paris", "Rome"]})
-    events = [_event(f"{SECRET}{i}", 30, note=f"{SECRET}-{i}", city="Paris") for i in range(40)]
-    events += [_event(i, 30, note="x", city=SECRET, **{SECRET: 1}) for i in range(10)]
-    found = _study(policy, [*events, f'{{"{SECRET}'.encode()])
+    events = [_event(f"{PERSONAL}{i}", 30, note=f"{PERSONAL}-{i}", city="Paris") for i in range(40)]
+    events += [_event(i, 30, note="x", city=PERSONAL, **{PERSONAL: 1}) for i in range(10)]
+    found = _study(policy, [*events, f'{{"{PERSONAL}'.encode()])
     said = repr(found) + repr(sample_findings(policy, found)) + repr(policy_findings(policy))
-    assert SECRET not in said
+    assert PERSONAL not in said
     assert "note" in said

@@ -26,7 +26,7 @@ from stream_anon.runtime.policy_file import load_policy
 EVERYTHING = """\
 privacy: {k: 4, individual: person.id, max_share: 0.4, sensitive: {result: {distinct_l: 2}}}
 window: {max_records: 500, max_delay: 2s, shortfall: hold, max_records_per_individual: 7}
-engine: {seed: 9}
+engine: {name: mondrian, seed: 9}
 attributes:
   person.id: {role: identifier}
   age: {role: quasi-identifier, numeric: {min: 17, max: 90, publish: tight}, weight: 2}

@@ -69,7 +69,7 @@ def test_durations_are_off_by_their_unit(document: dict[str, Any], given: object
         pytest.param({"window": {"max_delay": "25h"}}, "window.max_delay", "86400", id="long duration"),
         pytest.param({"window": {"max_records": 1}}, "window.max_records", "2", id="tiny window"),
         pytest.param({"window": {"shortfall": "drop"}}, "window.shortfall", "'suppress' or 'hold'", id="choice"),
-        pytest.param({"engine": {"name": "magic"}}, "engine.name", "'mondrian'", id="engine"),
+        pytest.param({"engine": {"name": "magic"}}, "engine.name", "'forest'", id="engine"),
         pytest.param({"attributes": {}}, "attributes", "at least 1", id="no attributes"),
         pytest.param({"attributes": {"a": {}}}, "attributes.a.role", "required", id="no role"),
         pytest.param({"attributes": {"a": {"role": "boss"}}}, "attributes.a.role", "'identifier'", id="role"),

@@ -378,3 +378,40 @@ async def test_worker_without_partitions_is_not_ready() -> None:
         idle.send(people(20, 20))
         await idle.settle()
         check_once(broker, 40)
+
+
+async def test_window_of_an_old_generation_goes_out_under_the_new_one() -> None:
+    broker = MemoryBroker()
+    async with Driver(broker) as one:
+        one.send(people(10), 0)
+        one.send(people(10, 10), 1)
+        one.sink.gate.clear()
+        await one.settle()  # a window of both partitions has been sent, its offsets not yet
+        async with Driver(broker, one.clock, "two") as two:
+            await two.advance(10)
+            assert broker.serials == Counter(range(10, 20))
+            one.sink.gate.set()
+            await one.advance(10)
+            await one.advance(10)
+            check_once(broker, 20)
+            assert one.told(TransactionEnded)[0].outcome is Outcome.FENCED
+
+
+@pytest.mark.parametrize("step", range(1, 8))
+async def test_takeover_survives_a_group_that_moves_on_during_it(step: int) -> None:
+    broker = MemoryBroker()
+    left = 3
+
+    async def move(where: str) -> None:
+        nonlocal left
+        if where == f"takeover.{step}" and left:
+            left -= 1
+            broker.rebalance()
+
+    async with Driver(broker, at=move) as one:
+        assert left < 3, "the group did not move"
+        one.send(people(20), 0)
+        one.send(people(20, 20), 1)
+        await one.settle(30)
+        check_once(broker, 40)
+        assert one.told(TakeoverDone)[-1].generation == broker.generation

@@ -37,7 +37,7 @@ def _people(ages: list[int], results: str = "abc") -> list[dict[str, Any]]:
 def _released(policy: Policy, events: list[bytes]) -> tuple[list[bytes], list[str]]:
     """Return what the engine publishes of one window, and whose record each is."""
     codec = JsonCodec(policy)
-    engine = Engine(policy, draws=np.random.default_rng(1), partitioner=_partitioners(policy.k))
+    engine = Engine(policy, draws=np.random.default_rng(1))
     engine.open(0, 0)
     engine.add(codec.decode(events, 0, np.arange(len(events), dtype=np.int64)), 0.0)
     window = engine.seal(1.0)

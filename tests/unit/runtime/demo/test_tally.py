@@ -11,8 +11,8 @@ from stream_anon.runtime.demo.tally import Tally
 from stream_anon.runtime.events import (
     Durations,
     Outcome,
-    ReadinessChanged,
     RecordsConsumed,
+    TakeoverDone,
     WindowProgress,
     WindowPublished,
 )
@@ -85,11 +85,10 @@ def test_delays_are_not_weighted_by_records() -> None:
     assert tally.delay(1.0) == 13.0
 
 
-def test_readiness_and_waiting_records_are_not_followed() -> None:
+def test_events_are_sent_before_a_partition_is_open() -> None:
     tally = Tally()
-    tally.listen(ReadinessChanged(True))
     tally.listen(WindowProgress(7, 1.0, 2.0, False, False, None))
-    assert tally.ready
     assert tally.waiting == 7
-    tally.listen(ReadinessChanged(False, "broker"))
     assert not tally.ready
+    tally.listen(TakeoverDone((("in", 0, 0),), 1, 0, 0, 0, (), (), 1, 1, 0.1))
+    assert tally.ready

@@ -1,0 +1,162 @@
+"""Every engine on every table in one run: information loss (GCP), rows per second, class sizes.
+
+The order of the forest is learned on the table's first window and scored on the others (on itself where there is
+only one). Rows per second are one core's, median of the repeats, from the first row to the classes; learning is
+left out and printed on its own. `ratio` compares with a plain sort and cut along the same line in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.path import machine
+from benchmarks.tables import TABLES, Table
+from stream_anon.clustering.forest.book import OrderBook
+from stream_anon.clustering.forest.cut import cut_line
+from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.forest.order import line_order
+from stream_anon.clustering.forest.points import points_of
+from stream_anon.clustering.mondrian import Mondrian
+from stream_anon.clustering.protocol import Partitioner
+from stream_anon.microdata.columns import Columns
+from stream_anon.privacy.cost import cost_model
+from stream_anon.privacy.criteria import Criteria
+from stream_anon.privacy.generalization import Generalizer, generalize
+from stream_anon.privacy.loss import gcp
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+ENGINES = ("mondrian", "forest", "forest, both lines")
+
+
+def windows_of(table: Table, size: int, diverse: bool) -> list[Columns]:
+    """Return the table cut into full windows, individuals and values numbered anew in each."""
+    rows = table.rows
+    count = max(len(rows) // size, 1)
+    parts = []
+    for i in range(count):
+        part = rows.take(slice(i * size, min((i + 1) * size, len(rows))))
+        values = part.sensitive if diverse else part.sensitive[:0]
+        parts.append(
+            Columns(
+                part.codes,
+                np.unique(part.individuals, return_inverse=True)[1].astype(np.int32),
+                np.array([np.unique(v, return_inverse=True)[1] for v in values], np.int32).reshape(
+                    len(values), len(part)
+                ),
+            )
+        )
+    return parts
+
+
+def loss_of(table: Table, rows: Columns, classes: NDArray[np.int32]) -> tuple[float, NDArray[np.int64]]:
+    """Return the GCP of a window and the sizes of its classes."""
+    count = int(classes.max(initial=-1)) + 1
+    if not count:
+        return 1.0, np.zeros(1, np.int64)
+    found = generalize([Generalizer(a) for a in table.attributes], table.attributes, rows.codes, classes, count)
+    sizes = np.bincount(classes[classes >= 0], minlength=count)
+    return float(gcp(found.ncp, sizes, int((classes < 0).sum())) or 0.0), sizes
+
+
+def measure(table: Table, name: str, size: int, criteria: Criteria, repeats: int) -> dict[str, Any]:
+    """Return what one engine does to a table."""
+    model = cost_model(table.attributes)
+    parts = windows_of(table, size, bool(len(criteria.distinct_l)))
+    book = OrderBook(table.attributes, model, 0)
+    learning = time.perf_counter()
+    if name != "mondrian":
+        book.consider(parts[0].codes, criteria.k)
+    learning = time.perf_counter() - learning
+    makers: dict[str, Callable[[], Partitioner]] = {
+        "mondrian": lambda: Mondrian(model),
+        "forest": lambda: Forest(model, book),
+        "forest, both lines": lambda: Forest(model, book, 2),
+    }
+    scored = parts[1:] or parts
+    rates: list[float] = []
+    plain: list[float] = []
+    for _ in range(repeats):
+        spent, answers = 0.0, []
+        for rows in scored:
+            partitioner = makers[name]()
+            start = time.perf_counter()
+            partitioner.add(rows)
+            answers.append(partitioner.close(rows, criteria))
+            spent += time.perf_counter() - start
+        rates.append(sum(map(len, scored)) / spent)
+        plain.append(sum(map(len, scored)) / sum(sort_and_cut(rows, book, model, criteria.k) for rows in scored))
+    found = [loss_of(table, rows, answer) for rows, answer in zip(scored, answers, strict=True)]
+    sizes = np.concatenate([size for _, size in found])
+    return {
+        "table": table.name,
+        "engine": name,
+        "window": size,
+        "k": criteria.k,
+        "distinct_l": criteria.distinct_l.tolist(),
+        "gcp": round(float(np.mean([loss for loss, _ in found])), 4),
+        "rows_per_second": round(statistics.median(rates)),
+        "spread": [round(min(rates)), round(max(rates))],
+        "ratio": round(statistics.median(rates) / statistics.median(plain), 3),
+        "smallest": int(sizes.min()),
+        "largest": int(sizes.max()),
+        "learning_seconds": round(learning, 3),
+    }
+
+
+def sort_and_cut(rows: Columns, book: OrderBook, model: Any, k: int) -> float:
+    """Return the seconds that sorting along the line and cutting it take."""
+    n = len(rows)
+    start = time.perf_counter()
+    points, starts = points_of(rows.codes, line_order(rows.codes, book.table))
+    point_of = np.repeat(np.arange(len(points)), np.diff(starts))
+    cut_line(points, point_of, np.full(n, n), model, k, 2 * k - 1, np.empty(n + 1))
+    return time.perf_counter() - start
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=list(TABLES))
+    parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000, 1_000_000])
+    parser.add_argument("--k", type=int, nargs="+", default=[5, 10, 50, 100])
+    parser.add_argument("--distinct-l", type=int, default=0, help="of the table's sensitive attribute")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of the tables")
+    parser.add_argument("--json", type=Path, help="write the results here as well")
+    given = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    about = machine()
+    print(", ".join(f"{name} {value}" for name, value in about.items()), "- one core")
+    print(f"{'table':10}{'window':>9}{'k':>5}  {'engine':20}{'GCP':>8}{'rows/s':>11}{'ratio':>7}  classes of")
+    results = []
+    for name in given.tables:
+        table = TABLES[name](given.data)
+        for size in sorted({min(size, len(table.rows)) for size in given.windows}):
+            for k in given.k:
+                least = [given.distinct_l] if given.distinct_l else []
+                criteria = Criteria(k, 0.5, np.array(least, np.int64))
+                for engine in ENGINES:
+                    one = measure(table, engine, size, criteria, given.repeats)
+                    results.append(one)
+                    print(f"{name:10}{size:>9,}{k:>5}  {engine:20}{one['gcp']:>8.4f}{one['rows_per_second']:>11,}"
+                          f"{one['ratio']:>7.2f}  {one['smallest']} to {one['largest']}", flush=True)  # fmt: skip
+    if given.json:
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        given.json.write_text(json.dumps({"machine": about, "results": results}, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,134 @@
+"""Read the input: poll, check that nothing is missing, decode, and hand the rows to the engine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.kafka.seam import Chunk, Lost, Polled
+from stream_anon.engine.window import SealedWindow
+from stream_anon.errors import BrokerError
+from stream_anon.runtime.arrivals import BrokerTimes
+from stream_anon.runtime.events import Away, InputSkipped, PartitionStopped, RecordsConsumed
+from stream_anon.runtime.parts import Parts
+
+MOST_POLLED = 10_000
+PROBE_EVERY = 2.0
+PROBE_WITHIN = 3.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Full:
+    """A window that reading has filled, and the broker's times of its records."""
+
+    window: SealedWindow
+    times: NDArray[np.float64]
+
+
+class Reader:
+    """Reads the open partitions, each from exactly where its window stands."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
+        self._tell, self._reachability = parts.tell, parts.reachability
+        self._next: dict[int, int] = {}  # what each open source must bring next
+        self._times = BrokerTimes()
+        self._most = min(parts.policy.window.max_records, MOST_POLLED)
+        self._probe: asyncio.Task[bool] | None = None
+        self._probed = parts.clock.monotonic()
+
+    def go_on(self, opened: Mapping[int, int], kept: frozenset[int]) -> None:
+        """Read these sources from these offsets on; rows of `kept` are still in the open window."""
+        self._next = dict(opened)
+        self._times.keep(kept)
+
+    def let_go(self) -> None:
+        """Read nothing any more."""
+        self._next.clear()
+        self._times.keep(())
+
+    def with_times(self, window: SealedWindow) -> Full:
+        """Return a sealed window with the broker's times of its records."""
+        return Full(window, self._times.take(window.ranges))
+
+    async def poll(self, wait: float) -> Polled:
+        """Return what there is, waiting at most so many seconds. Raises BrokerError."""
+        return await self._source.poll(wait, self._most)
+
+    async def take(self, polled: Polled) -> list[Full] | None:
+        """Hand records to the engine; return the windows they filled, or None if a stretch is missing.
+
+        Then nothing of this poll counts: a takeover must seek to where the windows stand.
+        """
+        for lost in polled.lost:
+            await self._answer_loss(lost)
+        now = self._clock.monotonic()
+        chunks = [chunk for chunk in polled.chunks if chunk.source in self._next]
+        if any(chunk.first != self._next[chunk.source] for chunk in chunks):
+            return None
+        full = [window for chunk in chunks for window in self._feed(chunk, now)]
+        if chunks:
+            count = sum(len(chunk.offsets) for chunk in chunks)
+            self._tell(RecordsConsumed(count, sum(chunk.size for chunk in chunks)))
+        return full
+
+    def _feed(self, chunk: Chunk, now: float) -> list[Full]:
+        batch = self._parts.codec.decode(chunk.values, chunk.source, chunk.offsets)
+        self._times.add(chunk)
+        sealed = self._engine.add(batch, now)
+        self._next[chunk.source] = chunk.end
+        return [self.with_times(window) for window in sealed]
+
+    async def _answer_loss(self, lost: Lost) -> None:
+        if lost.source not in self._next:
+            return
+        place = self._source.place(lost.source)
+        if self._parts.choices.lost_input == "skip":
+            try:
+                first = (await self._source.bounds([lost.source], "earliest"))[lost.source]
+            except BrokerError:
+                return  # it will be told again
+            if first > lost.position:
+                self._source.seek(lost.source, first)
+                self._next[lost.source] = first
+                self._tell(InputSkipped(place, lost.position, first))
+                return
+        self._source.pause([lost.source])
+        del self._next[lost.source]
+        topic, partition = place
+        text = (
+            f"offset {lost.position} of {topic}-{partition} is not there any more, nor will it be: records were "
+            "deleted before they were read. Set the group's offset, or kafka.lost_input: skip"
+        )
+        self._tell(PartitionStopped(place, "lost-input", text))
+
+    def watch_broker(self) -> None:
+        """Ask now and then whether the broker is there: fetching fails in silence."""
+        now = self._clock.monotonic()
+        if self._probe is not None and self._probe.done():
+            there, self._probe = not self._probe.cancelled() and self._probe.result(), None
+            if there:
+                self._reachability.back(Away.CONSUMING)
+            else:
+                self._reachability.away(Away.CONSUMING, "no broker answers")
+        if self._probe is None and now - self._probed >= PROBE_EVERY:
+            self._probed = now
+            self._probe = asyncio.create_task(self._ask_broker())
+
+    async def _ask_broker(self) -> bool:
+        try:
+            async with asyncio.timeout(PROBE_WITHIN):
+                return await self._source.reachable()
+        except (BrokerError, TimeoutError):
+            return False
+
+    async def close(self) -> None:
+        """Ask nothing any more."""
+        if self._probe is not None:
+            self._probe.cancel()
+            await asyncio.gather(self._probe, return_exceptions=True)
