@@ -44,8 +44,9 @@ lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build -o requirements/runtime.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra dev -o requirements/dev.txt
 
-schemas: $(VENV)/.dev ## write schemas/settings.schema.json anew from the model
+schemas: $(VENV)/.dev ## write schemas/settings.schema.json and docs/settings.md anew from the model
 	$(BIN)/python -m stream_anon.runtime.schemas schemas/settings.schema.json
+	$(BIN)/python -m stream_anon.runtime.settings_page docs/settings.md
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/path.py

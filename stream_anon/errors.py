@@ -7,6 +7,7 @@
     │   └── HierarchyError   a generalization hierarchy is not a tree over its leaves
     ├── InputError           a file or a stream cannot be read; names the place
     │   └── CertificateError a certificate is not one, or its parts do not fit together
+    ├── Refused              a command must not be done as things stand; nothing was changed
     ├── Unfit                a value does not fit its attribute; names the reason, never the value
     └── BrokerError          Kafka is away, refuses, or holds what must not be there
         ├── TopicError       a topic is missing or not set up as it must be
@@ -54,6 +55,10 @@ class InputError(StreamAnonError):
 
 class CertificateError(InputError):
     """A certificate has not the shape of one, or its parts do not fit together."""
+
+
+class Refused(StreamAnonError):  # noqa: N818 - named after what happened
+    """A command must not be done as things stand, or nobody agreed to it. Nothing was changed."""
 
 
 class Unfit(StreamAnonError):  # noqa: N818 - it is an answer about a value more than an error

@@ -67,7 +67,8 @@ class WindowAudit:
                     self._findings.add(Kind.ILLEGAL_VALUE, batch, attribute=self._attributes[place].name)
         group.records += 1
         for shown, value in zip(group.shown, read.sensitive, strict=True):
-            shown.add(value)
+            if value is not None:  # a missing value is no diversity
+                shown.add(value)
 
     def compare(self, window: WindowRecords, certificate: Certificate) -> None:
         """Note where the counted records differ from the certified classes."""

@@ -98,6 +98,21 @@ def audit_release(
     raise SettingsError("audit", "give either --config, or --policy with --output and --certificates")
 
 
+@app.command("forget")
+def forget_released(
+    config: _Config,
+    partition: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TOPIC:N", help="Forget this partition; may be given again. Else all that stopped."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; this was decided.")] = False,
+) -> None:
+    """Let records be released again whose offsets were set back; shows what is at stake, and asks."""
+    from stream_anon.cli.forget import forget
+
+    raise typer.Exit(forget(config, partition or [], yes=yes))
+
+
 @app.command("check")
 def check_settings(config: _Config) -> None:
     """Validate settings, topics and permissions, decode a sample, and say what a run would do."""

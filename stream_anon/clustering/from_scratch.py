@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.legality import Ledger, ledger_of, placeable
+from stream_anon.clustering.legality import Ledger, is_legal, ledger_of, within_share
 from stream_anon.clustering.protocol import UNPLACED
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria
@@ -34,10 +34,11 @@ class FromScratch(ABC):
         if len(rows) != self._count:
             raise ValueError("close() must see the rows that were added and kept")
         answer = np.full(len(rows), UNPLACED, np.int32)
-        chosen = placeable(rows, criteria)
-        if len(chosen):
-            part = rows.take(chosen) if len(chosen) < len(rows) else rows
-            answer[chosen] = self._partition(part, ledger_of(part, criteria))
+        chosen = within_share(rows.individuals, criteria.max_share)
+        part = rows.take(chosen) if len(chosen) < len(rows) else rows
+        ledger = ledger_of(part, criteria)
+        if is_legal(np.arange(len(part)), ledger):
+            answer[chosen] = self._partition(part, ledger)
         return answer
 
     @abstractmethod

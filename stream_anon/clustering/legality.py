@@ -81,14 +81,6 @@ def within_share(individuals: NDArray[np.int32], max_share: float) -> NDArray[np
     return np.flatnonzero(rank < cap)
 
 
-def placeable(rows: Columns, criteria: Criteria) -> NDArray[np.int64]:
-    """Return the rows that are legal as one class, as many as possible; none if that cannot be."""
-    chosen = within_share(rows.individuals, criteria.max_share)
-    values = np.array([len(np.unique(column[chosen])) for column in rows.sensitive], np.int64)
-    reached = criteria.in_reach(int((np.bincount(rows.individuals[chosen], minlength=1) > 0).sum()), values)
-    return chosen if reached else np.empty(0, np.int64)
-
-
 @kernel
 def is_legal(rows: NDArray[np.int64], ledger: Ledger) -> bool:
     """Return whether rows int64[m] meet the criteria; O(m (1 + s)), O(1) where sizes decide alone."""
@@ -109,16 +101,96 @@ def is_legal(rows: NDArray[np.int64], ledger: Ledger) -> bool:
         ledger.tally[ledger.individuals[rows[i]]] = 0
     if people < ledger.k or largest > ledger.max_share * m:
         return False
-    ledger.stamp[0] += 1
     for s in range(len(ledger.distinct_l)):
+        ledger.stamp[0] += 1
         values = 0
         for i in range(m):
             value = ledger.sensitive[s, rows[i]]
-            if ledger.seen[s, value] != ledger.stamp[0]:
+            if value >= 0 and ledger.seen[s, value] != ledger.stamp[0]:
                 ledger.seen[s, value] = ledger.stamp[0]
                 values += 1
-                if values >= ledger.distinct_l[s]:
-                    break
         if values < ledger.distinct_l[s]:
             return False
+        if people == m:
+            continue  # one value a person: as many people hold them
+        # Each person's first value: these are held by different people. Only where they are too few is it
+        # worth looking whether somebody's other values help.
+        ledger.stamp[0] += 1
+        firsts = 0
+        for i in range(m):
+            value = ledger.sensitive[s, rows[i]]
+            person = ledger.individuals[rows[i]]
+            if value >= 0 and ledger.tally[person] == 0:
+                ledger.tally[person] = 1
+                if ledger.seen[s, value] != ledger.stamp[0]:
+                    ledger.seen[s, value] = ledger.stamp[0]
+                    firsts += 1
+        for i in range(m):
+            ledger.tally[ledger.individuals[rows[i]]] = 0
+        least = ledger.distinct_l[s]
+        if firsts < least and matched_values(rows, ledger.individuals, ledger.sensitive[s], least) < least:
+            return False
     return True
+
+
+@kernel
+def matched_values(
+    rows: NDArray[np.int64], individuals: NDArray[np.int32], column: NDArray[np.int32], enough: int
+) -> int:
+    """Return how many values of rows int64[m] are held by as many different individuals, up to `enough`.
+
+    Augmenting paths over (individual, value) pairs, one path at a time; O(enough x m^2), m small. Negative values
+    count for nothing.
+    """
+    m = len(rows)
+    person_at = np.full(m, -1, np.int64)  # of each row's value: the row by whose individual it is held
+    taken_by = np.full(m, -1, np.int64)  # of each row's individual: the row whose value it holds
+    # The first row with a value, or with an individual, stands for it.
+    value_of = np.empty(m, np.int64)
+    person_of = np.empty(m, np.int64)
+    for i in range(m):
+        value_of[i] = i
+        person_of[i] = i
+        for other in range(i):
+            if column[rows[other]] == column[rows[i]]:
+                value_of[i] = other
+                break
+        for other in range(i):
+            if individuals[rows[other]] == individuals[rows[i]]:
+                person_of[i] = other
+                break
+    queue = np.empty(m, np.int64)
+    came_by = np.empty(m, np.int64)
+    matched = 0
+    for start in range(m):
+        if matched >= enough:
+            break
+        if value_of[start] != start or column[rows[start]] < 0:
+            continue
+        came_by[:] = -1
+        queue[0] = start
+        tail = 1
+        head = 0
+        end = -1
+        while head < tail and end < 0:
+            value = queue[head]
+            head += 1
+            for i in range(m):
+                person = person_of[i]
+                if value_of[i] != value or came_by[person] >= 0:
+                    continue
+                came_by[person] = value
+                if taken_by[person] < 0:
+                    end = person
+                    break
+                queue[tail] = taken_by[person]
+                tail += 1
+        if end >= 0:
+            matched += 1
+        while end >= 0:  # walk back: everybody on the path takes the value that led to them
+            value = came_by[end]
+            before = person_at[value]
+            taken_by[end] = value
+            person_at[value] = end
+            end = before
+    return matched

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.engine.people import Numbering
-from stream_anon.microdata.batch import CodedBatch, Rejects
-from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
+from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
 from stream_anon.windowing.limits import WindowTimer
@@ -122,9 +122,7 @@ class Window:
             columns = Columns(
                 batch.codes[:, chosen],
                 numbers[kept] if over else numbers,
-                np.array(
-                    [own.number(row) for own, row in zip(self._values, sensitive, strict=True)], np.int32
-                ).reshape(len(self._values), len(payload)),
+                self._numbered(sensitive),
             )
             self._partitioner.add(columns)
             self._latest[source] = len(self._chunks)
@@ -177,15 +175,21 @@ class Window:
         self.rejected = sum(len(chunk.rejects) for chunk in self._chunks)
         return sum(len(chunk.payload) + len(chunk.rejects) + chunk.over_limit for chunk in gone)
 
+    def _numbered(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return dense numbers of sensitive keys int64[s, n], `NO_VALUE` where the value is missing."""
+        numbers = np.full(keys.shape, NO_VALUE, np.int32)
+        for own, row, answer in zip(self._values, keys, numbers, strict=True):
+            present = row != MISSING_KEY
+            answer[present] = own.number(row[present])
+        return numbers
+
     def _renumbered(self, chunk: Chunk) -> Chunk:
         if not chunk.payload:
             return chunk
         columns = Columns(
             chunk.columns.codes,
             self._people.number(chunk.individuals),
-            np.array(
-                [own.number(row) for own, row in zip(self._values, chunk.sensitive, strict=True)], np.int32
-            ).reshape(len(self._values), len(chunk.payload)),
+            self._numbered(chunk.sensitive),
         )
         return Chunk(
             chunk.source,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 NO_ATTRIBUTE = -1
+MISSING_KEY = hash(None)  # of a sensitive value that is missing: it tells nothing and counts for nothing
 
 
 class Reason(IntEnum):
@@ -94,7 +95,8 @@ class CodedBatch:
     codes
         int32[q, n], a row a quasi-identifier in policy order, codes of its domain.
     sensitive
-        int64[s, n], a row a sensitive attribute with a criterion; equal values have equal keys.
+        int64[s, n], a row a sensitive attribute with a criterion; equal values have equal keys, missing ones
+        `MISSING_KEY`.
     individuals
         int64[n], equal for equal individuals; a keyed hash, meaningless outside this process.
     sources

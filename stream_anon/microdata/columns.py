@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+NO_VALUE = -1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
@@ -19,7 +21,8 @@ class Columns:
     individuals
         int32[n], dense numbers from 0.
     sensitive
-        int32[s, n], a row a sensitive attribute with a criterion, dense numbers from 0.
+        int32[s, n], a row a sensitive attribute with a criterion, dense numbers from 0, `NO_VALUE` where it is
+        missing.
     """
 
     codes: NDArray[np.int32]

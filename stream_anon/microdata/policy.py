@@ -28,7 +28,8 @@ class Diversity:
     Parameters
     ----------
     distinct_l
-        Least number of distinct values (Machanavajjhala et al., ICDE 2006).
+        Least number of distinct values (Machanavajjhala et al., ICDE 2006), held by as many different
+        individuals: one person with many values is not diversity. A missing value counts for nothing.
     """
 
     distinct_l: int

@@ -19,8 +19,8 @@ class ClassCounts:
     records, individuals, largest
         int64[c]: records, distinct individuals, records of the individual with the most.
     values
-        int64[s, c]: distinct values of each sensitive attribute with a criterion, over distinct
-        (individual, value) pairs.
+        int64[s, c]: distinct values of each sensitive attribute with a criterion that are held by as many
+        different individuals, at least so many.
     """
 
     records: NDArray[np.int64]
@@ -40,7 +40,8 @@ class Criteria:
     max_share
         Largest part of the records that may be one individual's.
     distinct_l
-        int64[s], least number of distinct values per sensitive attribute with a criterion.
+        int64[s], least number of values held by different individuals, per sensitive attribute with a
+        criterion.
     """
 
     k: int

@@ -6,16 +6,18 @@ published, recounts each group, and looks whether each row lies under the values
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.privacy.criteria import ClassCounts, Criteria
 from stream_anon.privacy.generalization import GeneralizedClasses, alike
 
 
-def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns) -> ClassCounts:
-    """Count records, individuals, the largest individual and distinct values of each group; O(n log n).
+def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, wanted: NDArray[np.int64]) -> ClassCounts:
+    """Count records, individuals, the largest individual and diverse values of each group; O(n log n).
 
     Parameters
     ----------
@@ -23,6 +25,8 @@ def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns) -> Clas
         int64[n], 0..groups-1.
     rows
         The same n rows.
+    wanted
+        int64[s], values that are asked for: a group is counted to the end only where it seems to have fewer.
     """
     records = np.bincount(group_of_row, minlength=groups).astype(np.int64)
     people = int(rows.individuals.max(initial=0)) + 1
@@ -33,10 +37,64 @@ def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns) -> Clas
     np.maximum.at(largest, owners, repeats)
     values = np.zeros((len(rows.sensitive), groups), np.int64)
     for s, column in enumerate(rows.sensitive):
-        span = int(column.max(initial=0)) + 1
-        seen = np.unique(group_of_row * span + column)
-        values[s] = np.bincount(seen // span, minlength=groups)
+        values[s] = _diverse(group_of_row, groups, rows.individuals, column, int(wanted[s]))
     return ClassCounts(records, individuals, largest, values)
+
+
+def _diverse(
+    group_of_row: NDArray[np.int64],
+    groups: int,
+    individuals: NDArray[np.int32],
+    column: NDArray[np.int32],
+    wanted: int,
+) -> NDArray[np.int64]:
+    """Return how many values of each group are held by as many different individuals; int64[groups].
+
+    If each individual shows one value, the first, those are that many for sure. Where they are fewer than
+    wanted, the largest matching of individuals and values decides.
+    """
+    present = np.flatnonzero(column != NO_VALUE)
+    group, person, value = group_of_row[present], individuals[present], column[present]
+    people, span = int(individuals.max(initial=0)) + 1, int(column.max(initial=0)) + 1
+    _, first = np.unique(group * people + person, return_index=True)
+    shown = np.unique(group[first] * span + value[first])
+    counts = np.bincount(shown // span, minlength=groups)
+    for short in np.flatnonzero(counts < wanted).tolist():
+        rows = group == short
+        pairs = zip(person[rows].tolist(), value[rows].tolist(), strict=True)
+        counts[short] = max(counts[short], largest_matching(pairs, wanted))
+    return counts
+
+
+def largest_matching(pairs: Iterable[tuple[int, int]], enough: int) -> int:
+    """Return how many (individual, value) pairs can be chosen so that no two share either, up to `enough`.
+
+    Augmenting paths, breadth first (Hopcroft and Karp, 1973, one path at a time); O(enough x pairs).
+    """
+    holders: dict[int, list[int]] = {}
+    for person, value in sorted(set(pairs)):
+        holders.setdefault(value, []).append(person)
+    value_of: dict[int, int] = {}
+    person_of: dict[int, int] = {}
+    for start in holders:
+        if len(person_of) >= enough:
+            break
+        came_by: dict[int, int] = {}
+        queue, end = [start], None
+        while queue and end is None:
+            value = queue.pop(0)
+            for person in holders[value]:
+                if person in came_by:
+                    continue
+                came_by[person] = value
+                if person not in value_of:
+                    end = person
+                    break
+                queue.append(value_of[person])
+        while end is not None:  # walk back: everybody on the path takes the value that led to them
+            value = came_by[end]
+            value_of[end], person_of[value], end = value, end, person_of.get(value)
+    return len(person_of)
 
 
 def misplaced_classes(
@@ -75,7 +133,7 @@ def violating_classes(
     """
     first, group_of_class = alike(generalized.labels)
     groups = len(first)
-    counts = recount(group_of_class[class_of_row], groups, rows)
+    counts = recount(group_of_class[class_of_row], groups, rows, criteria.distinct_l)
     failing = ~criteria.permit(counts)
     failing[group_of_class[misplaced_classes(rows, class_of_row, generalized)]] = True
     of_class = ClassCounts(

@@ -155,12 +155,22 @@ def _held(annotation: Any) -> Iterator[type[BaseModel]]:
 
 def _property(section: str, key: str, field: FieldInfo, schema: dict[str, Any]) -> dict[str, Any]:
     described = dict(schema)
-    if _SECONDS in field.metadata:
+    if is_duration(field):
         outside = {name: described.pop(name) for name in ("default",) if name in described}
         described.pop("title", None)
         described = {"anyOf": [described | {"description": "seconds"}, _DURATION], **outside}
     text = field.description or _DESCRIPTIONS.get(section, {}).get(key)
     return described | ({"description": text} if text else {})
+
+
+def is_duration(field: FieldInfo) -> bool:
+    """Return whether a setting is a duration, in seconds or as a text such as `30s`."""
+    return _SECONDS in field.metadata
+
+
+def meaning(model: type[BaseModel], key: str, field: FieldInfo) -> str:
+    """Return what a setting means; KeyError if nobody wrote it down."""
+    return field.description or _DESCRIPTIONS[model.__name__][key]
 
 
 def _untitled(schema: Any) -> Any:

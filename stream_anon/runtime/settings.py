@@ -261,6 +261,22 @@ class Settings(BaseSettings):
         return env_settings, init_settings
 
 
+def _overridden(overrides: Mapping[str, Mapping[str, Any]]) -> type[Settings]:
+    """Return the settings with values that win over the environment and the file: somebody typed them just now."""
+    typed = {section: dict(values) for section, values in overrides.items() if values}
+
+    class Typed(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], *sources: PydanticBaseSettingsSource, **named: Any
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return InitSettingsSource(settings_cls, typed), *super().settings_customise_sources(
+                settings_cls, *sources, **named
+            )
+
+    return Typed
+
+
 class _KeyTwiceError(Exception):
     """A key stands twice in one mapping: one of the two would be ignored in silence."""
 
@@ -291,7 +307,7 @@ def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None 
     path
         The file; paths inside it are relative to its folder.
     overrides
-        Values by section and key that win over the file (command line options).
+        Values by section and key that win over the environment and the file (command line options).
 
     Raises
     ------
@@ -323,13 +339,10 @@ def parse_settings(
     for section in document:
         if section not in Settings.model_fields:
             raise SettingsError(str(section), "unknown key; allowed: " + ", ".join(Settings.model_fields), place)
-    merged: dict[str, Any] = dict(document)
-    for section, values in (overrides or {}).items():
-        given = merged.get(section) or {}
-        if values and isinstance(given, Mapping):
-            merged[section] = {**given, **values}
+        if not isinstance(document[section], Mapping):
+            raise SettingsError(str(section), "must be a mapping of keys", place)
     try:
-        return Settings(**merged)
+        return _overridden(overrides or {})(**document)
     except ValidationError as error:
         raise _first_error(error, place) from None
     except VariableError:  # its message may hold a secret

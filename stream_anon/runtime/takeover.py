@@ -65,7 +65,7 @@ class Step:
 
 MARK = Step(1, "wait for the group's word", 0.0, Policy.START_OVER_AT_ONCE)
 MEMBERSHIP = Step(2, "read generation and member id", 0.0, Policy.START_OVER_AT_ONCE)
-STABLE_OFFSETS = Step(3, "read stable offsets", 20.0, Policy.START_OVER)
+STABLE_OFFSETS = Step(3, "read stable offsets", 60.0, Policy.START_OVER)
 LEDGER = Step(4, "compare with the ledger", 60.0, Policy.START_OVER)
 REWOUND = Step(4, "compare with the ledger", 0.0, Policy.STOP_PARTITION)
 ROWS = Step(5, "keep or drop rows", 0.0, Policy.START_OVER)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Sensitive
-from stream_anon.microdata.batch import CodedBatch, Rejects
+from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.microdata.policy import Diversity, Policy, WindowLimits
 from stream_anon.microdata.release import Release
@@ -38,7 +38,7 @@ def _release(table: Table, sets: bool, seed: int = 0, limit: int = 100) -> tuple
     n = len(table.rows)
     batch = CodedBatch(
         table.rows.codes,
-        table.rows.sensitive.astype(np.int64),
+        np.where(table.rows.sensitive < 0, np.int64(MISSING_KEY), table.rows.sensitive.astype(np.int64)),
         table.rows.individuals.astype(np.int64),
         np.zeros(n, np.int32),
         np.arange(n, dtype=np.int64),

@@ -89,7 +89,10 @@ class MemoryBroker:
                 assert parcel.keys is not None
                 for key, value in zip(parcel.keys, parcel.values, strict=True):
                     topic, partition = json.loads(key)
-                    self.ledger[topic, partition] = json.loads(value)
+                    if value is None:
+                        self.ledger.pop((topic, partition), None)
+                    else:
+                        self.ledger[topic, partition] = json.loads(value)
 
     def expire(self) -> None:
         """Abort every transaction, as their timeouts would."""
@@ -340,6 +343,10 @@ class MemoryLedger:
     def entries(self, offsets: Mapping[Place, int], time: int) -> Parcel | None:
         keys = [json.dumps(place).encode() for place in offsets]
         return Parcel("ledger", 0, [json.dumps(offset).encode() for offset in offsets.values()], time, keys=keys)
+
+    def tombstones(self, places: Collection[Place], time: int) -> Parcel:
+        keys = [json.dumps(place).encode() for place in places]
+        return Parcel("ledger", 0, [None] * len(keys), time, keys=keys)
 
     async def discard(self) -> None:
         pass

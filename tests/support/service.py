@@ -23,6 +23,9 @@ import numpy as np
 import yaml
 from aiokafka import AIOKafkaProducer
 
+from stream_anon.engine.warming import warm_up
+from stream_anon.runtime.policy_file import build_policy
+from stream_anon.runtime.settings import load_settings
 from tests.support.apache_kafka import ApacheKafka
 
 K = 5
@@ -84,10 +87,21 @@ class Stage:
         return path
 
 
+_compiled: list[bool] = []
+
+
+def _compile_once(config: Path) -> None:
+    """Fill the cache of compiled kernels, or the first worker of a fresh machine spends its time on that."""
+    if not _compiled:
+        warm_up(build_policy(load_settings(config), config))
+        _compiled.append(True)
+
+
 class WorkerProcess:
     """`stream-anon run` in a process of its own; its log lines are read from a file."""
 
     def __init__(self, config: Path, environment: Mapping[str, str] | None = None) -> None:
+        _compile_once(config)
         self._log = config.with_suffix(f".{time.monotonic_ns()}.log")
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(

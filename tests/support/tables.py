@@ -76,6 +76,8 @@ def tables(draw: st.DrawFn) -> Table:
     codes = [draw(st.sampled_from(pool)) for _ in range(n)]
     diverse = draw(st.integers(0, 2))
     values = [dense(draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))) for _ in range(diverse)]
+    gaps = draw(st.sampled_from([[], [], [0, 3], list(range(0, n, 2))]))
+    values = [[-1 if i in gaps else value for i, value in enumerate(column)] for column in values]
     least = draw(st.lists(st.integers(2, 3), min_size=diverse, max_size=diverse))
     share = draw(st.sampled_from([0.5, 0.5, 1.0, 0.7]))
     rows = Columns(
@@ -91,8 +93,23 @@ def is_legal(rows: Columns, members: Sequence[int], criteria: Criteria) -> bool:
     people = Counter(int(rows.individuals[i]) for i in members)
     if len(people) < criteria.k or max(people.values()) > criteria.max_share * len(members):
         return False
-    counts = [len({int(column[i]) for i in members}) for column in rows.sensitive]
+    counts = [
+        diverse_values([(int(rows.individuals[i]), int(column[i])) for i in members]) for column in rows.sensitive
+    ]
     return all(count >= least for count, least in zip(counts, criteria.distinct_l.tolist(), strict=True))
+
+
+def diverse_values(pairs: Sequence[tuple[int, int]]) -> int:
+    """Return how many values are held by as many different people, by trying every choice."""
+    by_value: dict[int, set[int]] = {}
+    for person, value in pairs:
+        if value >= 0:
+            by_value.setdefault(value, set()).add(person)
+    holders = list(by_value.values())
+    found = {frozenset[int]()}
+    for people in holders:
+        found |= {chosen | {person} for chosen in found for person in people if person not in chosen}
+    return max(map(len, found))
 
 
 def classes_of(answer: Sequence[int]) -> set[frozenset[int]]:
@@ -106,10 +123,7 @@ def classes_of(answer: Sequence[int]) -> set[frozenset[int]]:
 
 def renumbered(rows: Columns) -> Columns:
     """Return rows with people and values numbered anew from 0, as after a revoked partition."""
-    sensitive = [dense(column.tolist()) for column in rows.sensitive]
-    shape = rows.sensitive.shape
-    return Columns(
-        rows.codes,
-        np.array(dense(rows.individuals.tolist()), np.int32),
-        np.array(sensitive, np.int32).reshape(shape),
-    )
+    sensitive = rows.sensitive.copy()
+    for column in sensitive:
+        column[column >= 0] = dense(column[column >= 0].tolist())
+    return Columns(rows.codes, np.array(dense(rows.individuals.tolist()), np.int32), sensitive)

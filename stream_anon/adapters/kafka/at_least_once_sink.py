@@ -14,7 +14,7 @@ from aiokafka import AIOKafkaProducer
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.group_fencing import GroupRequests
-from stream_anon.adapters.kafka.producers import Shipment, producer_options, throw_away
+from stream_anon.adapters.kafka.producers import Shipment, follow_topics, producer_options, throw_away
 from stream_anon.adapters.kafka.seam import Membership, Parcel, Place
 from stream_anon.errors import BrokerError, OutcomeUnknown
 
@@ -32,6 +32,7 @@ class AtLeastOnceSink:
         self._producer: AIOKafkaProducer | None = None
         self._requests: GroupRequests | None = None
         self._shipment: Shipment | None = None
+        self._topics: set[str] = set()
 
     async def open(self) -> None:
         """See `seam.Sink`. Does nothing while a producer is at hand."""
@@ -41,6 +42,7 @@ class AtLeastOnceSink:
         try:
             async with asyncio.timeout(_OPEN_WITHIN):
                 await producer.start()
+                await follow_topics(producer, self._topics, ())
         except Exception as error:  # noqa: BLE001 - whatever it was, this producer is of no use
             await throw_away(producer)
             raise broker_error("starting the producer", error) from None
@@ -71,7 +73,10 @@ class AtLeastOnceSink:
 
     async def send(self, parcels: Sequence[Parcel]) -> None:
         """See `seam.Sink`."""
-        _, _, shipment = self._ready()
+        producer, _, shipment = self._ready()
+        topics = {parcel.topic for parcel in parcels} - self._topics
+        if topics:
+            await self._within("follow topics", follow_topics(producer, self._topics, topics))
         shipment.send(parcels)
 
     async def settle(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
@@ -116,11 +116,15 @@ class KafkaLedger:
     def entries(self, offsets: Mapping[Place, int], time: int) -> Parcel | None:
         """See `seam.Ledger`. All entries go to one partition: a key must stay where it is."""
         places = sorted(offsets)
-        keys = [json.dumps([topic, partition], separators=(",", ":")).encode() for topic, partition in places]
         values = [
             json.dumps({"schema": 1, "next": offsets[place]}, separators=(",", ":")).encode() for place in places
         ]
-        return Parcel(self._topic, 0, values, time, keys=keys)
+        return Parcel(self._topic, 0, values, time, keys=[_key_of(place) for place in places])
+
+    def tombstones(self, places: Collection[Place], time: int) -> Parcel:
+        """Return the parcel that makes the ledger forget partitions, for a transaction of its own."""
+        keys = [_key_of(place) for place in sorted(places)]
+        return Parcel(self._topic, 0, [None] * len(keys), time, keys=keys)
 
     async def discard(self) -> None:
         """See `seam.Ledger`."""
@@ -136,6 +140,10 @@ class KafkaLedger:
             with contextlib.suppress(TimeoutError, KafkaError, OSError, AssertionError):
                 async with asyncio.timeout(2.0):
                     await client.stop()
+
+
+def _key_of(place: Place) -> bytes:
+    return json.dumps(list(place), separators=(",", ":")).encode()
 
 
 def _place_of(key: bytes) -> Place:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
@@ -29,6 +29,17 @@ def producer_options(connection: Connection) -> dict[str, object]:
         "max_batch_size": BATCH_BYTES,
         "max_request_size": 128 * 1024 * 1024,
     }
+
+
+async def follow_topics(producer: AIOKafkaProducer, known: set[str], topics: Iterable[str]) -> None:
+    """Let the client keep metadata of all of `topics`, and of those known before.
+
+    aiokafka knows every topic at first, and from the first one that it had to ask for on only those it had to ask
+    for: the leaders of all others are forgotten, and a batch for them waits for ever.
+    """
+    known.update(topics)
+    if known:
+        await producer.client.set_topics(known)
 
 
 class Shipment:
@@ -86,7 +97,7 @@ class Shipment:
 
 
 def _append(
-    batch: BatchBuilder, time: int, key: bytes | None, value: bytes, headers: list[tuple[str, bytes]]
+    batch: BatchBuilder, time: int, key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes]]
 ) -> bool:
     return batch.append(timestamp=time, key=key, value=value, headers=headers) is not None
 

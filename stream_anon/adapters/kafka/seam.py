@@ -81,6 +81,8 @@ class Parcel:
 
     Parameters
     ----------
+    values
+        None is a tombstone: of compacted topics it takes the key away.
     keys
         One for each value, or None where records have no key.
     time
@@ -89,7 +91,7 @@ class Parcel:
 
     topic: str
     partition: int
-    values: Sequence[bytes]
+    values: Sequence[bytes | None]
     time: int
     headers: tuple[tuple[str, bytes], ...] = ()
     keys: Sequence[bytes] | None = None

@@ -135,6 +135,8 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             return Polled(lost=tuple(self._lost(error)))
         except (KafkaError, OSError) as error:
             raise broker_error("fetching", error) from None
+        except Exception as error:  # noqa: BLE001 - a bug of the client's: a new one may do better
+            raise DeadClient(f"fetching: {type(error).__name__}") from None
         chunks = (self._chunk(place, records) for place, records in answer.items())
         return Polled(tuple(chunk for chunk in chunks if chunk is not None))
 

@@ -11,16 +11,18 @@ from aiokafka import AIOKafkaProducer
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.group_fencing import GroupRequests
-from stream_anon.adapters.kafka.producers import Shipment, producer_options, throw_away
+from stream_anon.adapters.kafka.producers import Shipment, follow_topics, producer_options, throw_away
 from stream_anon.adapters.kafka.seam import Membership, Parcel, Place
 from stream_anon.errors import BrokerError, OutcomeUnknown
 
 _OPEN_WITHIN = 15.0
 _READ_WITHIN = 15.0
+# A killed worker's transaction stays open for its timeout and until the broker next looks (every 10 s).
+_STABLE_WITHIN = 45.0
 _T = TypeVar("_T")
 
 # Parts of the transaction's timeout that its steps may take; together below 1, so that no step outlives it.
-_SETTLE, _ADD, _FENCE, _COMMIT = 0.40, 0.10, 0.15, 0.25
+_SETTLE, _ADD, _FENCE, _COMMIT = 0.35, 0.10, 0.15, 0.20  # begin, send and add offsets: 0.10 each
 
 
 class TransactionalSink:
@@ -39,6 +41,7 @@ class TransactionalSink:
         self._producer: AIOKafkaProducer | None = None
         self._requests: GroupRequests | None = None
         self._shipment: Shipment | None = None
+        self._topics: set[str] = set()
 
     async def open(self) -> None:
         """See `seam.Sink`. Does nothing while a producer is at hand."""
@@ -52,6 +55,7 @@ class TransactionalSink:
         try:
             async with asyncio.timeout(_OPEN_WITHIN):
                 await producer.start()
+                await follow_topics(producer, self._topics, ())
         except Exception as error:  # noqa: BLE001 - whatever it was, this producer is of no use
             await throw_away(producer)
             raise broker_error("starting the producer", error) from None
@@ -70,7 +74,7 @@ class TransactionalSink:
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         """See `seam.Sink`."""
         _, requests, _ = self._ready()
-        return await self._read("reading committed offsets", requests.stable_offsets(places))
+        return await self._read("reading committed offsets", requests.stable_offsets(places), _STABLE_WITHIN)
 
     async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
         """See `seam.Sink`."""
@@ -84,7 +88,10 @@ class TransactionalSink:
 
     async def send(self, parcels: Sequence[Parcel]) -> None:
         """See `seam.Sink`."""
-        _, _, shipment = self._ready()
+        producer, _, shipment = self._ready()
+        topics = {parcel.topic for parcel in parcels} - self._topics
+        if topics:
+            await self._within(_ADD, "follow topics", follow_topics(producer, self._topics, topics))
         shipment.send(parcels)
 
     async def settle(self) -> None:
@@ -132,9 +139,9 @@ class TransactionalSink:
         except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
             raise OutcomeUnknown(f"{doing}: {type(error).__name__}") from None
 
-    async def _read(self, doing: str, question: Awaitable[_T]) -> _T:
+    async def _read(self, doing: str, question: Awaitable[_T], within: float = _READ_WITHIN) -> _T:
         try:
-            async with asyncio.timeout(_READ_WITHIN):
+            async with asyncio.timeout(within):
                 return await question
         except BrokerError:
             raise

@@ -129,6 +129,28 @@ async def test_transaction_sets_records_ledger_and_offsets_together(kafka: Apach
         await sink.discard()
 
 
+async def test_topic_made_after_the_producer_hides_the_others(kafka: ApacheKafka, unique: str) -> None:
+    # aiokafka asks for what it does not know and then forgets all that it did not have to ask for.
+    old, new = f"{unique}.old", f"{unique}.new"
+    for name in (unique, old):
+        await kafka.create_topic(name, 2)
+    sink = TransactionalSink(connect(kafka, unique))
+    await sink.open()
+    try:
+        await kafka.create_topic(new, 1)
+        async with joined(kafka, unique, unique) as source:
+            member = source.membership()
+            assert member is not None
+            for turn in (1, 2):
+                parcels = [Parcel(old, 1, [b"a"], 5000), Parcel(new, 0, [b"b"], 5000), Parcel(old, 0, [b"c"], 5000)]
+                await publish(sink, parcels, {(unique, 0): turn}, member)
+                await sink.discard()
+                await sink.open()
+        assert len(await kafka.read_to_end(old)) == 4
+    finally:
+        await sink.discard()
+
+
 async def test_old_generation_is_turned_away_and_publishes_nothing(kafka: ApacheKafka, unique: str) -> None:
     output = f"{unique}.out"
     for name in (unique, output):

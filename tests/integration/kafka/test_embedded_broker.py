@@ -62,7 +62,7 @@ async def test_broker_without_transactions_loses_records_headers_or_times(unique
                 certified = sum(json.loads(record.value)["in"] for record in certificates)
             records = await read(broker.address, stage.output, 3, 1000)
             assert Counter(json.loads(r.value)["serial"] for r in records) == Counter(range(1000))
-            assert {r.partition for r in records} == {0, 1, 2}
+            assert {r.partition for r in records} <= {0, 1, 2}
             assert {r.key for r in records} == {None}
             assert {r.timestamp % 1000 for r in records} == {0}
             assert {tuple(name for name, _ in r.headers) for r in records} == {("batch",)}

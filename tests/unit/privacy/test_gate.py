@@ -11,8 +11,9 @@ from stream_anon.microdata.automatic import balanced
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.privacy.criteria import Criteria
-from stream_anon.privacy.gate import recount, violating_classes
+from stream_anon.privacy.gate import largest_matching, recount, violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, generalize
+from tests.support.tables import diverse_values
 
 LETTERS = CategoricalDomain(balanced(list("abcdefgh")))
 NODES = QuasiIdentifier("x", LETTERS)
@@ -119,11 +120,39 @@ def test_nothing_to_publish_breaks_the_gate() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 2)), min_size=1, max_size=40))
 def test_a_recount_differs_from_one_by_hand(rows: list[tuple[int, int, int]]) -> None:
     group, people, values = zip(*rows, strict=True)
-    counts = recount(np.array(group, np.int64), 4, _columns([0] * len(rows), people, values))
+    counts = recount(np.array(group, np.int64), 4, _columns([0] * len(rows), people, values), np.array([3]))
     for g in range(4):
         own = [(person, value) for number, person, value in rows if number == g]
         who = [person for person, _ in own]
         assert counts.records[g] == len(own)
         assert counts.individuals[g] == len(set(who))
         assert counts.largest[g] == max((who.count(person) for person in who), default=0)
-        assert counts.values[0, g] == len({value for _, value in own})
+        most = diverse_values(own)
+        # Counted to the end only where it is asked for.
+        assert min(most, 3) <= counts.values[0, g] <= most
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=14))
+def test_the_largest_matching_is_missed(pairs: list[tuple[int, int]]) -> None:
+    most = diverse_values(pairs)
+    assert largest_matching(pairs, 99) == most
+    for enough in range(1, 5):
+        assert min(largest_matching(pairs, enough), enough) == min(most, enough)
+
+
+def test_a_long_path_overflows_the_stack() -> None:
+    """Each person holds two neighbouring values, so that every path is as long as it can be."""
+    count = 1_200
+    pairs = [(i, v) for i in range(count) for v in (i, i + 1)]
+    assert largest_matching(pairs, count) == count
+
+
+def test_one_person_with_many_values_makes_a_class_diverse() -> None:
+    rows = _columns([0] * 4, [0, 0, 1, 2], [0, 1, 2, 2])
+    asked = Criteria(2, 0.5, np.array([3]))
+    assert recount(np.zeros(4, np.int64), 1, rows, asked.distinct_l).values[0, 0] == 2
+
+
+def test_a_missing_value_makes_a_class_diverse() -> None:
+    rows = _columns([0] * 4, [0, 1, 2, 3], [0, -1, 0, -1])
+    assert recount(np.zeros(4, np.int64), 1, rows, np.array([2])).values[0, 0] == 1

@@ -7,6 +7,7 @@ import pytest
 
 from stream_anon.errors import SettingsError
 from stream_anon.runtime.settings import load_settings, parse_settings
+from tests.support.policies import PEOPLE
 
 MINIMAL = """\
 kafka: {bootstrap_servers: "127.0.0.1:9092", group: g, input: people, output: people.anonymous}
@@ -63,8 +64,8 @@ def test_durations_are_off_by_their_unit(document: dict[str, Any], given: object
         pytest.param({"privacy": {"k": 5, "individual": "n", "kk": 1}}, "privacy.kk", "k, individual", id="key"),
         pytest.param({"privacy": {"k": 1, "individual": "n"}}, "privacy.k", "greater than or equal to 2", id="k"),
         pytest.param({"privacy": {"k": 5}}, "privacy.individual", "required", id="no individual"),
-        pytest.param({"privacy": None}, "privacy", "valid", id="empty section"),
-        pytest.param({"privacy": [1]}, "privacy", "valid", id="list as section"),
+        pytest.param({"privacy": None}, "privacy", "mapping of keys", id="empty section"),
+        pytest.param({"privacy": [1]}, "privacy", "mapping of keys", id="list as section"),
         pytest.param({"window": {"max_delay": "soon"}}, "window.max_delay", "500ms, 30s or 2m", id="duration"),
         pytest.param({"window": {"max_delay": "25h"}}, "window.max_delay", "86400", id="long duration"),
         pytest.param({"window": {"max_records": 1}}, "window.max_records", "2", id="tiny window"),
@@ -193,3 +194,10 @@ def test_a_file_that_is_no_settings_file_is_taken(tmp_path: Path, text: str, com
 def test_a_missing_file_gives_a_traceback(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no such file"):
         load_settings(tmp_path / "none.yaml")
+
+
+def test_an_option_loses_against_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAM_ANON__PRIVACY__K", "7")
+    monkeypatch.setenv("STREAM_ANON__WINDOW__MAX_RECORDS", "700")
+    found = parse_settings(PEOPLE, {"privacy": {"k": 5}, "window": {}})
+    assert (found.privacy.k, found.window.max_records, found.privacy.individual) == (5, 700, "person")

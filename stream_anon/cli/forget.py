@@ -1,0 +1,79 @@
+"""`stream-anon forget`: show what would be released twice, ask, and make the ledger forget."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from stream_anon.errors import Refused
+from stream_anon.runtime import forgetting
+from stream_anon.runtime.accounts import Standing, Survey
+
+STAKE = (
+    "What is at stake: these records were released already. They will be released a second time, in other classes. "
+    "Whoever holds both outputs can intersect the two classes of a record: fewer than k people may be left, and "
+    "somebody may be recognised. Every reader must drop the earlier output of these records before the new one is "
+    "published, wherever it was copied to."
+)
+INSTEAD = "To release nothing twice, do not forget: set the group's offsets to the ledger's and start again."
+SKIPPED = (
+    "With kafka.start: latest a partition without an offset begins at its end: what lies between the ledger's "
+    "entry and the end is never released."
+)
+
+
+def forget(config: Path, partitions: Sequence[str], *, yes: bool) -> int:
+    """Forget after a confirmation; return 0 if it is done or nothing is to be done, 1 if it is declined."""
+    console = Console(markup=False, highlight=False)
+    shown = forgetting.look(config, partitions)
+    show(shown, console)
+    if not shown.chosen:
+        console.print("nothing to forget")
+        return 0
+    forgetting.refuse_members(shown)
+    if not (yes or confirmed(sys.stdin.isatty(), typer.confirm)):
+        console.print("refused; nothing was forgotten")
+        return 1
+    forgetting.forget_shown(config, partitions, shown)
+    console.print(f"done: the ledger has forgotten {len(shown.chosen)} partitions; workers may start again")
+    return 0
+
+
+def show(survey: Survey, console: Console) -> None:
+    """Print how partitions stand, and what is at stake where there is something to forget."""
+    table = Table(title=f"Ledger {survey.ledger}, group {survey.group}", title_justify="left")
+    for heading in ("partition", "next to release", "committed", "released twice, at most", "standing"):
+        table.add_column(heading, overflow="fold")
+    for account in survey.accounts:
+        topic, number = account.place
+        again = f"{account.again(survey.start):,}" if account in survey.chosen else ""
+        table.add_row(f"{topic}:{number}", _text(account.entry), _text(account.committed), again, account.standing)
+    console.print(table)
+    if not survey.chosen:
+        return
+    console.print(f"{survey.again:,} records at most would be released a second time.")
+    console.print(STAKE, INSTEAD, sep="\n")
+    if survey.start == "latest" and any(a.standing is Standing.MISSING for a in survey.chosen):
+        console.print(SKIPPED)
+
+
+def confirmed(terminal: bool, ask: Callable[[str], bool]) -> bool:
+    """Return whether a person agrees.
+
+    Raises
+    ------
+    Refused
+        If there is no terminal to ask at.
+    """
+    if not terminal:
+        raise Refused("there is no terminal to confirm at; use --yes if this was decided")
+    return ask("Let the ledger forget them?")
+
+
+def _text(offset: int | None) -> str:
+    return "none" if offset is None else str(offset)

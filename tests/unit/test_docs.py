@@ -1,0 +1,133 @@
+"""The pages for readers: every setting is there and no other, and what they name exists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer.main
+from pydantic import BaseModel
+
+from stream_anon.cli.main import app
+from stream_anon.runtime.schemas import meaning
+from stream_anon.runtime.settings import Settings
+from stream_anon.runtime.settings_page import SECTIONS, settings_page
+from tests.support.data import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+TABLE = re.compile(r"^\| `([a-z_]+)` \|", re.MULTILINE)
+CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
+LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+# A path with a suffix, or a folder of ours; what a reader brings along does not begin so.
+OURS = ("stream_anon", "tests", "docs", "schemas", "examples", "benchmarks", "requirements", "runtime", "privacy")
+FILE = re.compile(rf"(?<![\w./-])((?:{'|'.join(OURS)}|adapters|engine|cli|microdata)/[\w./-]*[\w/])")
+
+
+def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for field in model.model_fields.values():
+        for inner in _held(field.annotation):
+            yield inner
+            yield from _models(inner)
+
+
+def _held(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _held(argument)
+
+
+def _sections(page: str) -> dict[str, set[str]]:
+    parts = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    return {part.partition("\n")[0]: set(TABLE.findall(part)) for part in parts}
+
+
+def _code(page: Path) -> str:
+    return "\n".join(CODE.findall(page.read_text()))
+
+
+# Settings -------------------------------------------------------------------------------------------------------
+
+
+def test_the_settings_changed_but_not_their_page() -> None:
+    assert (ROOT / "docs" / "settings.md").read_text() == settings_page(), "run `make schemas`"
+
+
+def test_a_section_has_no_table_or_a_table_no_section() -> None:
+    assert {model for _, model, _ in SECTIONS} == set(_models(Settings))
+    tops = {name.partition(".")[0] for name, _, _ in SECTIONS}
+    assert tops == set(Settings.model_fields)
+
+
+def test_a_key_is_missing_on_the_page_or_only_there() -> None:
+    shown = _sections((ROOT / "docs" / "settings.md").read_text())
+    assert shown == {name: set(model.model_fields) for name, model, _ in SECTIONS}
+
+
+def test_a_setting_has_no_meaning() -> None:
+    for _, model, _ in SECTIONS:
+        for key, field in model.model_fields.items():
+            assert meaning(model, key, field).endswith("."), (model.__name__, key)
+
+
+@pytest.mark.parametrize(
+    ("key", "row"),
+    [
+        ("max_delay", "| `max_delay` | `30s` | a duration, from 0.05s to 86,400s |"),
+        ("k", "| `k` | required | an integer, from 2 to 1,000,000 |"),
+        ("max_share", "| `max_share` | `0.5` | a number, above 0 to 1 |"),
+        ("shortfall", "| `shortfall` | `suppress` | `suppress`, `hold` |"),
+        ("hierarchy", "| `hierarchy` |  | a text or a mapping |"),
+        ("seed", "| `seed` | `0` | an integer, from 0 to 2^63 - 1 |"),
+    ],
+)
+def test_a_default_or_range_is_shown_wrongly(key: str, row: str) -> None:
+    assert row in settings_page(), key
+
+
+# What the pages name --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_names_a_file_that_is_not_there(page: Path) -> None:
+    links = [link for link in LINK.findall(page.read_text()) if not link.startswith("http")]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+    named = set(FILE.findall(_code(page)))
+    missing = [name for name in named if not ((ROOT / name).exists() or (ROOT / "stream_anon" / name).exists())]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_names_a_command_or_an_option_that_is_not_there(page: Path) -> None:
+    for line in re.findall(r"stream-anon ([a-z-]+[^`\n]*)", _code(page)):
+        name = line.split()[0]
+        assert name in COMMANDS, line
+        options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+        used = set(re.findall(r"(?<!\S)(--[a-z-]+)", line))
+        assert used <= options, line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_names_a_target_that_make_does_not_know(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    used = {word for line in re.findall(r"\bmake ([a-z]+(?: [a-z]+)*)", _code(page)) for word in line.split()}
+    assert used <= targets
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_names_a_setting_that_is_not_there(page: Path) -> None:
+    known = {name: set(model.model_fields) for name, model, _ in SECTIONS}
+    tops = "|".join(Settings.model_fields)
+    for section, key in re.findall(rf"`((?:{tops})(?:\.security)?)\.([a-z_]+)(?:: [^`]*)?`", page.read_text()):
+        if section != "attributes" and f"{section}.{key}" not in known:
+            assert key in known[section], f"{section}.{key}"
+
+
+def test_every_command_is_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert [name for name in COMMANDS if f"stream-anon {name}" not in readme and name != "demo"] == []
+    assert "make demo" in readme
