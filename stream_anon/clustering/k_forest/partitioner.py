@@ -29,7 +29,7 @@ from stream_anon.clustering.k_forest.trees import (
     trees_of_rows,
     with_room,
 )
-from stream_anon.clustering.legality import ledger_of, placeable
+from stream_anon.clustering.legality import is_legal, ledger_of, within_share
 from stream_anon.clustering.protocol import UNPLACED
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
@@ -63,11 +63,11 @@ class _Forest(ABC):
         if criteria.k != self._k:
             raise ValueError("close() must be asked for the k that the forest grew for")
         answer = np.full(len(rows), UNPLACED, np.int32)
-        chosen = placeable(rows, criteria)
-        if len(chosen):
-            part = rows.take(chosen) if len(chosen) < len(rows) else rows
+        chosen = within_share(rows.individuals, criteria.max_share)
+        part = rows.take(chosen) if len(chosen) < len(rows) else rows
+        ledger = ledger_of(part, criteria)
+        if is_legal(np.arange(len(part)), ledger):
             classes = np.unique(self._trees_of(chosen), return_inverse=True)[1]
-            ledger = ledger_of(part, criteria)
             if not ledger.each_once:
                 join_cheapest(np.ascontiguousarray(part.codes.T), classes, self._model, ledger)
             answer[chosen] = np.unique(classes, return_inverse=True)[1]
