@@ -68,7 +68,8 @@ class _Forest(ABC):
         ledger = ledger_of(part, criteria)
         if is_legal(np.arange(len(part)), ledger):
             classes = np.unique(self._trees_of(chosen), return_inverse=True)[1]
-            if not ledger.each_once:
+            # Trees that grew over surplus rows too may be short of k without them.
+            if not ledger.each_once or len(part) < len(rows):
                 join_cheapest(np.ascontiguousarray(part.codes.T), classes, self._model, ledger)
             answer[chosen] = np.unique(classes, return_inverse=True)[1]
         return answer

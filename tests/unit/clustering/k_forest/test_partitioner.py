@@ -109,6 +109,14 @@ def test_another_k_than_the_forest_grew_for_is_taken() -> None:
         forest.close(rows_of(np.empty((1, 0), np.int32)), Criteria(3, 0.5, _ALONE))
 
 
+@engines
+def test_a_class_is_short_of_k_without_the_surplus_of_one_person(make: Make) -> None:
+    rows = rows_of(np.zeros((4, 1), np.int32), [0, 0, 0, 1])
+    forest = make(level_model([QuasiIdentifier("a", CategoricalDomain(Hierarchy.flat(["n", "y"])))]), 2)
+    forest.add(rows)
+    assert forest.close(rows, Criteria(2, 0.5, _ALONE)).tolist() == [0, -1, -1, 0]
+
+
 def _joined(table: Table, groups: list[list[int]]) -> list[list[int]]:
     """Joining in a few lines: an illegal class takes in what makes the loss grow least, until it is legal."""
     codes = table.rows.codes.T
