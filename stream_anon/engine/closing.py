@@ -37,8 +37,8 @@ class Closer:
         window
             A sealed window; its partitioner is spent afterwards.
         shuffle
-            Orders the released records and deals equal rows among their classes; from the operating system's entropy
-            wherever it matters.
+            Orders the released records and deals equal rows among their classes; from the operating system's
+            entropy wherever it matters.
         """
         n = window.records
         if not self._criteria.in_reach(window.individuals, window.values):
@@ -137,9 +137,9 @@ class Closer:
 def dealt(clusters: NDArray[np.int32], rows: Columns, draws: np.random.Generator) -> NDArray[np.int32]:
     """Deal the clusters of equal rows anew among these rows; O(q n + n log n).
 
-    Partitioners break ties by arrival: of several people with equal quasi-identifiers all who came first would share
-    one class. Rows are equal that share codes and guarded sensitive values and are their individuals' only ones:
-    whichever of them a class takes, what the criteria count stays the same.
+    Partitioners break ties by arrival: of several people with equal quasi-identifiers all who came first would
+    share one class. Rows are equal that share codes and guarded sensitive values and are their individuals' only
+    ones: whichever of them a class takes, what the criteria count stays the same.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def dealt(clusters: NDArray[np.int32], rows: Columns, draws: np.random.Generator
     """
     single = np.flatnonzero(np.bincount(rows.individuals)[rows.individuals] == 1)
     columns = np.concatenate([rows.codes, rows.sensitive])[:, single].astype(np.int64)
-    # A random odd factor a column makes one key of them. Should two collide, a class is wider or the gate finds it.
+    # A random odd factor a column makes one key of them. If two collide, a class is wider or the gate finds it.
     factors = draws.integers(0, 2**62, len(columns)) * 2 + 1
     keys = np.zeros(len(single), np.int64)
     for factor, column in zip(factors, columns, strict=True):

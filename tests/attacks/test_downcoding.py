@@ -1,9 +1,10 @@
-"""Downcoding (Cohen, USENIX Security 2022): a generalization that is minimal tells that no narrower one was legal."""
+"""Downcoding (Cohen, USENIX Security 2022): a minimal generalization tells that no narrower one was legal."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -78,4 +79,6 @@ def test_tight_ranges_give_two_true_values_for_each_class(measured: Measured) ->
         assert int(release.classes.high[0][c]) >= max(ages)
         ends += 2
         exact += (int(release.classes.low[0][c]) == min(ages)) + (int(release.classes.high[0][c]) == max(ages))
-    measured(f"`tight`: {share(exact, ends)} of the ends of published ranges are true ages of somebody in the class")
+    measured(
+        f"`tight`: {share(exact, ends)} of the ends of published ranges are true ages of somebody in the class"
+    )

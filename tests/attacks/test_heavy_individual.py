@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from stream_anon.microdata.policy import EVERY_RECORD
 from tests.attacks.conftest import Measured
 from tests.attacks.town import Service, classes_of, share, town_policy, townspeople
 
@@ -36,6 +38,44 @@ def test_nobody_holds_more_of_a_class_than_max_share(max_share: float, measured:
     right = sum(max(vote, key=lambda v: vote[v]) == people[i]["illness"] for i, vote in enumerate(votes.values()))
     likely = Counter(person["illness"] for person in people).most_common(1)[0][1]
     measured(
-        f"k = 5, max_share = {max_share:g}: the most frequent illness of the classes of a person with 20 records is "
-        f"that person's for {share(right, HEAVY)} (the town's most frequent illness: {share(likely, len(people))})"
+        f"k = 5, max_share = {max_share:g}: the most frequent illness of the classes of a person with 20 records "
+        f"is that person's for {share(right, HEAVY)} (the town's most frequent: {share(likely, len(people))})"
     )
+
+
+def test_one_person_with_several_values_may_make_l(measured: Measured) -> None:
+    """Not promised: who shows the l values. A class's values are counted, not the people who hold them.
+
+    Promised is that l different values stand in each class. Measured with people who all have one illness, and every
+    eighth comes three times, with two more: classes in which both other values are one person's.
+    """
+    people = [{**person, "illness": "frequent"} for person in townspeople(400, seed=12)]
+    more = [{**person, "illness": illness} for person in people[::8] for illness in ("rare", "rarer")]
+    window = [*people, *more]
+    release = Service(town_policy(distinct_l=3)).release(window)
+    alone = 0
+    for rows in classes_of(release):
+        assert len({window[row]["illness"] for row in rows}) >= 3
+        alone += len({window[row]["person"] for row in rows if window[row]["illness"] != "frequent"}) == 1
+    measured(
+        f"k = 5, distinct_l = 3, every eighth person comes with three illnesses, all others with the frequent one: in "
+        f"{share(alone, len(release.classes))} of the classes one person alone shows the other two"
+    )
+
+
+def test_every_record_an_individual_lets_one_person_make_a_class(measured: Measured) -> None:
+    """Not promised with `individual: every-record`: that k records are of k people. It has to be written out."""
+    people = townspeople(200, seed=13)
+    window = [person for person in people for _ in range(5)]
+    for individual in ("person", EVERY_RECORD):
+        policy = replace(town_policy(max_records=2000), individual=individual)
+        release = Service(policy).release(window)
+        owners = [len({window[row]["person"] for row in rows}) for rows in classes_of(release)]
+        alone = sum(one == 1 for one in owners)
+        if individual == "person":
+            assert min(owners) >= 5
+        else:
+            measured(
+                f"k = 5, individual: every-record, five records a person: {share(alone, len(owners))} of the "
+                "classes are of one person alone"
+            )

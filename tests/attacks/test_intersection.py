@@ -29,13 +29,13 @@ def test_recurring_people_have_a_crowd_in_each_window_but_not_in_all_of_them(mea
         if number in (1, 2, 3, 5, 10):
             found = sum(len(own) == 1 for own in left)
             measured(
-                f"k = 5, distinct_l = 3, windows of 1,000 with 200 regulars: {share(found, REGULARS)} of the regulars "
-                f"have one illness left after {number:2} windows"
+                f"k = 5, distinct_l = 3, windows of 1,000 with 200 regulars: after {number:2} windows "
+                f"{share(found, REGULARS)} of the regulars have one illness left"
             )
 
 
 def test_several_records_of_one_person_may_lie_in_several_classes_of_a_window(measured: Measured) -> None:
-    """Promised: each class has k people. Measured: what who knows that records belong together learns of one window.
+    """Promised: each class has k people. Measured: what one window tells who knows which records belong together.
 
     Everybody moves between records (home differs), and the illness stays.
     """

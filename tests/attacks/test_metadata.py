@@ -61,7 +61,7 @@ def test_batch_ids_are_random(output: list[OutputRecord]) -> None:
 
 
 def test_the_output_partition_is_drawn_evenly_whatever_the_input_partition(output: list[OutputRecord]) -> None:
-    """Promised: a random output partition per chunk; the input's partition (a hash of the key) has no part in it."""
+    """Promised: a random output partition per chunk; the input's (a hash of the key) has no part in it."""
     chosen = {record.value["serial"] // SIZE: record.partition for record in output}
     for parity in (0, 1):
         counts = Counter(partition for number, partition in chosen.items() if number % 2 == parity)

@@ -1,7 +1,7 @@
 """Order: does a record's place in the output tell when it arrived, from where, or in which class it is?
 
 False alarms: every figure below is a sum over a uniform shuffle and normal to good approximation, so that six
-standard deviations come up by chance about twice in 10^9. Shuffles draw from the operating system, there is no seed.
+standard deviations come up by chance about twice in 10^9. Shuffles draw from the operating system's entropy.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def test_the_same_window_is_never_published_in_the_same_order_twice() -> None:
 
 
 def _divided(release: Release, records: Sequence[Person]) -> list[tuple[int, int, bool]]:
-    """Return for equal people in two classes how many are in each, and whether all of one came before the others."""
+    """Return for equal people in two classes how many are in each, and whether all of one came first."""
     of_tuple: dict[tuple[object, ...], dict[int, list[int]]] = {}
     for number, rows in enumerate(classes_of(release)):
         for row in rows:
@@ -125,7 +125,7 @@ def _divided(release: Release, records: Sequence[Person]) -> list[tuple[int, int
 
 @pytest.mark.parametrize("engine", ["forest", "mondrian"])
 def test_who_of_several_equal_people_came_first_does_not_decide_the_class(engine: str) -> None:
-    """Promised: arrival has no part in what is published, nor in which of several equal people is in which class.
+    """Promised: arrival has no part in which of several equal people is in which class.
 
     Else who knows when people came would know in which of two classes somebody is, and who reads the classes which
     of their records came first. Two groups are divided by time with a probability of 2 / C(a + b, a) by chance; as

@@ -53,8 +53,8 @@ def test_a_window_that_is_missing_for_want_of_values_tells_that_there_was_one(me
             right += Counter(ill).most_common(1)[0][1] == 10
     assert right == missing, "nothing else keeps back a window of ten people"
     measured(
-        f"k = 5, distinct_l = 2, windows of ten people: {share(missing, windows)} of the windows are missing, and of "
-        f"all their people the illness is known (guessing it: {share(guessed, 10 * windows)})"
+        f"k = 5, distinct_l = 2, windows of ten people: {share(missing, windows)} of the windows are missing, and "
+        f"of all their people the illness is known (guessing it: {share(guessed, 10 * windows)})"
     )
 
 

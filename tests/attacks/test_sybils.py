@@ -43,8 +43,8 @@ def test_planted_people_count_towards_k(count: int, distinct_l: int | None, meas
     alone, placed = _isolated(count, "sybil {}", distinct_l)
     asked = "" if distinct_l is None else f", distinct_l = {distinct_l}"
     measured(
-        f"k = {K}{asked}, {count} planted people with the victim's quasi-identifiers: {share(alone, placed)} of the "
-        "victims are alone with them in a class, their illness is known"
+        f"k = {K}{asked}, {count} planted people with the victim's quasi-identifiers: {share(alone, placed)} of "
+        "the victims are alone with them in a class, their illness is known"
     )
 
 

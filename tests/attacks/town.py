@@ -21,7 +21,7 @@ from stream_anon.microdata.coding import BatchBuilder, RecordCoder
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
-from stream_anon.microdata.policy import Diversity, EngineChoice, Policy, WindowLimits
+from stream_anon.microdata.policy import EVERY_RECORD, Diversity, EngineChoice, Policy, WindowLimits
 from stream_anon.microdata.release import Release
 
 QUARTERS = {
@@ -95,10 +95,11 @@ class Service:
     def release(self, records: Sequence[Person]) -> Release:
         """Return what becomes of records that make up one window; row i is the i-th of them."""
         builder = BatchBuilder(self.policy, 0)
+        numbers = self._next if self.policy.individual == EVERY_RECORD else None
         for record in records:
             builder.add(self._coder.code_object(record), self._next)
             self._next += 1
-        windows = self._engine.add(builder.build(), 0.0)
+        windows = self._engine.add(builder.build(numbers), 0.0)
         rest = self._engine.seal(0.0)
         (window,) = [*windows, *([rest] if rest else [])]
         return self._closer.release(window, self._shuffle)
