@@ -46,8 +46,8 @@ def test_nobody_holds_more_of_a_class_than_max_share(max_share: float, measured:
 def test_one_person_with_several_values_may_make_l(measured: Measured) -> None:
     """Not promised: who shows the l values. A class's values are counted, not the people who hold them.
 
-    Promised is that l different values stand in each class. Measured with people who all have one illness, and every
-    eighth comes three times, with two more: classes in which both other values are one person's.
+    Promised is that l different values stand in each class. Measured with people who all have one illness, and
+    every eighth comes three times, with two more: classes in which both other values are one person's.
     """
     people = [{**person, "illness": "frequent"} for person in townspeople(400, seed=12)]
     more = [{**person, "illness": illness} for person in people[::8] for illness in ("rare", "rarer")]
@@ -58,8 +58,8 @@ def test_one_person_with_several_values_may_make_l(measured: Measured) -> None:
         assert len({window[row]["illness"] for row in rows}) >= 3
         alone += len({window[row]["person"] for row in rows if window[row]["illness"] != "frequent"}) == 1
     measured(
-        f"k = 5, distinct_l = 3, every eighth person comes with three illnesses, all others with the frequent one: in "
-        f"{share(alone, len(release.classes))} of the classes one person alone shows the other two"
+        "k = 5, distinct_l = 3, every eighth person comes with three illnesses, all others with the frequent one: "
+        f"in {share(alone, len(release.classes))} of the classes one person alone shows the other two"
     )
 
 
