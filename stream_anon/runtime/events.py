@@ -172,7 +172,6 @@ class RecordsConsumed:
     """A poll brought records, rejected ones included."""
 
     records: int
-    size: int
 
 
 @dataclass(frozen=True, slots=True)

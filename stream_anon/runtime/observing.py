@@ -75,7 +75,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one cas
             case InputSkipped():
                 metrics.input_lost(event.end - event.start)
             case RecordsConsumed():
-                metrics.consumed(event.records, event.size)
+                metrics.consumed(event.records)
             case WindowProgress():
                 age = 0.0 if event.opened is None else event.at - event.opened
                 metrics.window_progress(event.records, age, event.lag, event.closing, event.paused)
