@@ -12,7 +12,7 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from tests.attacks.conftest import Measured
-from tests.attacks.town import Person, Service, classes_of, share, town_policy, townspeople
+from tests.attacks.town import ENGINES, Person, Service, classes_of, share, town_policy, townspeople
 
 
 def _children(attribute: QuasiIdentifier, low: int, high: int) -> list[tuple[int, int]]:
@@ -51,7 +51,7 @@ def _bits(policy: Policy, release: Release, people: Sequence[Person]) -> tuple[f
     return bits, cells
 
 
-@pytest.mark.parametrize("engine", ["forest", "mondrian"])
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("skewed", [False, True])
 def test_nodes_are_published_but_not_wider_than_they_must_be(engine: str, skewed: bool, measured: Measured) -> None:
     """Promised: with `nodes` only nodes of the declared hierarchy leave, never a true value of somebody.

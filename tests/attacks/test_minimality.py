@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.attacks.conftest import Measured
-from tests.attacks.town import Service, classes_of, crowds_of, share, town_policy, townspeople
+from tests.attacks.town import ENGINES, Service, classes_of, crowds_of, share, town_policy, townspeople
 
 
-@pytest.mark.parametrize("engine", ["forest", "mondrian"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_classes_do_not_depend_on_sensitive_values_where_none_is_guarded(engine: str) -> None:
     """Promised: without l the classes are computed from quasi-identifiers and individuals alone.
 
@@ -27,7 +27,7 @@ def test_classes_do_not_depend_on_sensitive_values_where_none_is_guarded(engine:
         assert crowds_of(Service(town_policy(engine=engine)).release(changed), people) == truth
 
 
-@pytest.mark.parametrize("engine", ["forest", "mondrian"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_classes_that_l_forbade_tell_that_they_were_alike(engine: str, measured: Measured) -> None:
     """Not promised (Wong et al., VLDB 2007): with l, classes are changed where they would have shared one value.
 

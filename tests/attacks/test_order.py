@@ -21,7 +21,7 @@ from stream_anon.microdata.release import Release
 from stream_anon.runtime.anonymizing import Anonymization
 from stream_anon.runtime.publication import CHUNK
 from tests.attacks.outside import OutputRecord, read_output
-from tests.attacks.town import Person, Service, classes_of, town_policy, townspeople
+from tests.attacks.town import ENGINES, Person, Service, classes_of, town_policy, townspeople
 from tests.support.driver import Driver, people
 
 SIGMAS, WINDOW = 6.0, 2000
@@ -123,7 +123,7 @@ def _divided(release: Release, records: Sequence[Person]) -> list[tuple[int, int
     return [(len(a), len(b), max(a) < min(b) or max(b) < min(a)) for a, b in pairs]
 
 
-@pytest.mark.parametrize("engine", ["forest", "mondrian"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_who_of_several_equal_people_came_first_does_not_decide_the_class(engine: str) -> None:
     """Promised: arrival has no part in which of several equal people is in which class.
 

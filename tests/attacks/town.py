@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -23,12 +23,14 @@ from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Diversity, EngineChoice, Policy, WindowLimits
 from stream_anon.microdata.release import Release
+from stream_anon.runtime.settings import EngineSettings
 
 QUARTERS = {
     "north": {"hill": ["h1", "h2", "h3"], "lake": ["l1", "l2"]},
     "south": {"mill": ["m1", "m2", "m3", "m4"], "port": ["p1", "p2"]},
 }
 HOMES = ("h1", "h2", "h3", "l1", "l2", "m1", "m2", "m3", "m4", "p1", "p2")
+ENGINES: tuple[str, ...] = get_args(EngineSettings.model_fields["name"].annotation)
 ILLNESSES = tuple(f"illness {i}" for i in range(20))
 
 Person = Mapping[str, Any]
