@@ -94,6 +94,13 @@ class BrokerBack:
 
 
 @dataclass(frozen=True, slots=True)
+class LedgerCreated:
+    """The ledger was missing and has been made, as on a first run; or it was lost."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionsRevoked:
     """The group took partitions away.
 
@@ -135,6 +142,9 @@ class TakeoverDone:
         Partitions whose committed offset was missing and that go on from the ledger.
     owned
         Partitions this worker has now.
+    unprotected
+        Partitions with a committed offset of which the ledger knows nothing: had the offset been set back, nobody
+        would see it.
     """
 
     starts: tuple[tuple[str, int, int], ...]
@@ -147,6 +157,7 @@ class TakeoverDone:
     owned: int
     attempts: int
     seconds: float
+    unprotected: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +317,7 @@ Event = (
     | ReadinessChanged
     | BrokerAway
     | BrokerBack
+    | LedgerCreated
     | PartitionsRevoked
     | TakeoverStarted
     | TakeoverDone

@@ -73,6 +73,7 @@ class StatusBoard:
             case TakeoverDone():
                 self._owned.update((topic, partition) for topic, partition, _ in event.starts)
                 self._totals["skipped partitions"] += len(event.skipped)
+                self._totals["unprotected"] += len(event.unprotected)
             case PartitionStopped():
                 self._owned.add(event.place)
                 self._stopped[event.place] = event
@@ -175,6 +176,11 @@ class StatusBoard:
             found.append(f"the broker deleted {self._totals['lost']} records before they were read")
         if self._totals["skipped partitions"]:
             found.append(f"{self._totals['skipped partitions']} takeovers began above the ledger: records skipped")
+        if self._totals["unprotected"]:
+            found.append(
+                f"{self._totals['unprotected']} takeovers found an offset of which the ledger knows nothing: had it "
+                "been set back, records were released a second time"
+            )
         if self._overdue():
             found.append("the open window is older than max_delay: publication waits")
         return found

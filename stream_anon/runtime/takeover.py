@@ -95,11 +95,14 @@ class Beginnings:
     ----------
     start
         `earliest` or `latest`.
+    ledger_is_new
+        Whether this worker made the ledger and has not taken over since.
     found
         What an earlier takeover found.
     """
 
     start: str
+    ledger_is_new: bool = False
     found: dict[int, int] = field(default_factory=dict)
 
     def keep(self, numbers: Collection[int]) -> None:
@@ -121,6 +124,8 @@ class TakenOver:
         Sources that the group gave to somebody else, and the rows that left with them.
     dropped, read_again
         Rows that left of sources that are still ours; offsets of theirs that will be read again.
+    unprotected
+        Partitions with a committed offset of which the ledger knows nothing.
     stopped
         Why a source is not read.
     """
@@ -135,6 +140,7 @@ class TakenOver:
     read_again: int
     skipped: tuple[Place, ...]
     from_ledger: tuple[Place, ...]
+    unprotected: tuple[Place, ...] = ()
     stopped: Mapping[int, str] = field(default_factory=dict)
 
     def done(self, place: Callable[[int], Place], owned: int, attempts: int, seconds: float) -> TakeoverDone:
@@ -150,6 +156,7 @@ class TakenOver:
             owned=owned,
             attempts=attempts,
             seconds=seconds,
+            unprotected=self.unprotected,
         )
 
 
@@ -224,6 +231,7 @@ async def take_over(
         read_again=read_again,
         skipped=tuple(source.place(n) for n, begin in starts.items() if begin.skipped),
         from_ledger=tuple(source.place(n) for n, begin in starts.items() if begin.from_ledger),
+        unprotected=_unprotected(stable, entries, beginnings) if sink.delivery == "exactly-once" else (),
         stopped=stopped,
     )
 
@@ -250,6 +258,18 @@ def judge(place: Place, stable: int | None, entry: int | None) -> Start | str | 
         "between were released already, and would be released again in other classes. Set the group's offset to "
         f"{entry}, or allow it with `stream-anon forget`"
     )
+
+
+def _unprotected(
+    stable: Mapping[Place, int | None], entries: Mapping[Place, int], beginnings: Beginnings
+) -> tuple[Place, ...]:
+    """Return where something was committed of which the ledger knows nothing: nobody can say if it was set back.
+
+    With `latest` that is so until a partition's first window is out, unless the ledger itself is new.
+    """
+    if beginnings.start == "latest" and not beginnings.ledger_is_new:
+        return ()
+    return tuple(sorted(place for place, offset in stable.items() if offset and place not in entries))
 
 
 def _starts(

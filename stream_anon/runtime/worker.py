@@ -22,6 +22,7 @@ from stream_anon.runtime.checkpoint import Closing
 from stream_anon.runtime.closings import Closings, Unpublished
 from stream_anon.runtime.events import (
     Away,
+    LedgerCreated,
     Outcome,
     PartitionsRevoked,
     PartitionStopped,
@@ -95,11 +96,17 @@ class Worker:
 
     async def connect(self) -> bool:
         """Connect to everything and join the group; return False if `stop` came first."""
-        steps = (self._parts.sink.open, self._parts.prepare, self._parts.ledger.open, self._find_targets)
+        steps = (self._parts.sink.open, self._prepare, self._parts.ledger.open, self._find_targets)
         for step in steps:
             if not await self._patience.persist(Away.STARTING, step):
                 return False
         return await self._patience.persist(Away.STARTING, self._source.start)
+
+    async def _prepare(self) -> None:
+        ledger = await self._parts.prepare()
+        if ledger is not None:
+            self._beginnings.ledger_is_new = True
+            self._tell(LedgerCreated(ledger))
 
     async def _find_targets(self) -> None:
         output, certificates, dead_letters = self._parts.choices.outputs
@@ -252,7 +259,7 @@ class Worker:
         self._tell(taken.done(place, len(self._owned), self._attempts, now - since))
         for number, text in sorted(taken.stopped.items()):
             self._tell(PartitionStopped(place(number), "rewound", text))
-        self._takeover_since = None
+        self._takeover_since, self._beginnings.ledger_is_new = None, False
         self._patience.relax()
         self._reachability.back(Away.TAKING_OVER)
         self._reachability.joined()

@@ -36,6 +36,7 @@ class MemoryBroker:
         self.committed: list[Parcel] = []
         self.offsets: dict[Place, int] = {}
         self.ledger: dict[Place, int] = {}
+        self.has_ledger = False
         self.generation = 0
         self.members: dict[str, MemorySource] = {}
         self.given: dict[str, frozenset[int]] = {}

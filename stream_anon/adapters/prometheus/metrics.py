@@ -134,6 +134,9 @@ class Metrics:
         )
         self._again = self._counter("takeover_reread_records", "Records read again after a takeover.")
         self._skipped = self._counter("partitions_skipped", "Takeovers that began above the ledger.")
+        self._unprotected = self._counter(
+            "partitions_without_entry", "Takeovers at a committed offset of which the ledger knows nothing."
+        )
         self._lost = self._counter("input_lost_records", "Records that the broker deleted before they were read.")
         self._lag = self._gauge("consumer_lag_records", "Records of the owned partitions that are not read yet.")
         self._outages = self._family("broker_outages", "Times the broker was away.", "activity", ACTIVITIES)
@@ -193,6 +196,10 @@ class Metrics:
         self._skipped.inc(skipped)
         self._owned.set(owned)
         self._stages["takeover"].observe(seconds)
+
+    def unprotected(self, partitions: int) -> None:
+        """Count partitions with a committed offset and no entry in the ledger."""
+        self._unprotected.inc(partitions)
 
     def partition_stopped(self, reason: str) -> None:
         """Count a partition that waits for an operator."""

@@ -53,6 +53,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.ReadinessChanged(True),
     e.BrokerAway(e.Away.PUBLISHING, "NodeNotReadyError"),
     e.BrokerBack(e.Away.PUBLISHING, 2.5, 4),
+    e.LedgerCreated("out.ledger"),
     e.PartitionsRevoked((("people", 1),), 7, 2),
     e.TakeoverStarted((("people", 1),)),
     e.TakeoverDone((("people", 0, 5), ("people", 1, 9)), 3, 1, 2, 4, (("people", 1),), (), 2, 1, 0.25),
@@ -216,6 +217,17 @@ def test_the_page_shows_more_of_an_open_window_than_count_and_age(observed: Obse
         "reading_is_paused": True,
     }
     assert observed.page["records"]["not_read_yet"] == 12
+
+
+def test_offsets_without_a_ledger_are_easily_overlooked(observed: Observed) -> None:
+    taken = e.TakeoverDone((("people", 0, 5),), 3, 0, 0, 0, (), (), 1, 1, 0.1, (("people", 0),))
+    observed.tell(taken)
+
+    assert [line["level"] for line in observed.lines] == ["info", "error"]
+    assert observed.lines[1]["event"] == "ledger-entry-missing"
+    assert observed.lines[1]["places"] == ["people-0"]
+    assert any("the ledger knows nothing" in warning for warning in observed.page["warnings"])
+    assert observed.value("partitions_without_entry_total") == 1
 
 
 def test_the_page_loses_track_of_partitions(observed: Observed) -> None:
