@@ -199,7 +199,9 @@ class WindowProgress:
     paused
         Whether polling waits for that window.
     lag
-        Records of the owned partitions that are not yet read; None where it is not known.
+        Records of the owned partitions that are not yet read, of stopped ones too; None where it is not known.
+    stopped
+        Owned partitions that are not read: they need an operator.
     """
 
     records: int
@@ -208,6 +210,7 @@ class WindowProgress:
     closing: bool
     paused: bool
     lag: int | None
+    stopped: int = 0
 
 
 @dataclass(frozen=True, slots=True)

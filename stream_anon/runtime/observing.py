@@ -74,8 +74,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one cas
             case TakeoverStarted():
                 metrics.assigned()
             case TakeoverDone():
-                metrics.taken_over(event.dropped, event.read_again, len(event.skipped), event.owned, event.seconds)
-                metrics.unprotected(len(event.unprotected))
+                _count_takeover(metrics, event)
             case PartitionStopped():
                 metrics.partition_stopped(event.reason)
             case InputSkipped():
@@ -83,8 +82,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one cas
             case RecordsConsumed():
                 metrics.consumed(event.records, event.size)
             case WindowProgress():
-                age = 0.0 if event.opened is None else event.at - event.opened
-                metrics.window_progress(event.records, age, event.lag, event.closing, event.paused)
+                _show_progress(metrics, event)
             case WindowPublished():
                 _count_window(metrics, event)
             case WindowAbandoned():
@@ -101,6 +99,17 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one cas
                 assert_never(event)
 
     return count
+
+
+def _count_takeover(metrics: Metrics, event: TakeoverDone) -> None:
+    metrics.taken_over(event.dropped, event.read_again, len(event.skipped), event.owned, event.seconds)
+    metrics.unprotected(len(event.unprotected))
+
+
+def _show_progress(metrics: Metrics, event: WindowProgress) -> None:
+    age = 0.0 if event.opened is None else event.at - event.opened
+    metrics.window_progress(event.records, age, event.closing, event.paused)
+    metrics.unread(event.lag, event.stopped)
 
 
 def _count_window(metrics: Metrics, event: WindowPublished) -> None:

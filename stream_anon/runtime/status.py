@@ -30,6 +30,7 @@ from stream_anon.runtime.events import (
 
 LAST_WINDOWS = 10
 MOST_PLACES = 1000
+MOST_NAMED = 8  # places in a warning
 AT_LEAST_ONCE = "delivery is at-least-once: a record can be published twice, in two classes"
 
 
@@ -72,6 +73,8 @@ class StatusBoard:
                     self._stopped.pop(place, None)
             case TakeoverDone():
                 self._owned.update((topic, partition) for topic, partition, _ in event.starts)
+                for topic, partition, _ in event.starts:
+                    self._stopped.pop((topic, partition), None)
                 self._totals["skipped partitions"] += len(event.skipped)
                 self._totals["unprotected"] += len(event.unprotected)
             case PartitionStopped():
@@ -167,7 +170,7 @@ class StatusBoard:
         if self._away is not None:
             found.append(f"the broker cannot be reached (while {self._away.doing.value})")
         if self._stopped:
-            found.append(f"{len(self._stopped)} partitions are stopped and wait for an operator")
+            found.append(_in_words(self._stopped))
         if self._totals["gate violations"]:
             found.append(
                 f"the gate had to suppress {self._totals['gate violations']} classes: a bug, please report"
@@ -178,8 +181,8 @@ class StatusBoard:
             found.append(f"{self._totals['skipped partitions']} takeovers began above the ledger: records skipped")
         if self._totals["unprotected"]:
             found.append(
-                f"{self._totals['unprotected']} takeovers found an offset of which the ledger knows nothing: had it "
-                "been set back, records were released a second time"
+                f"{self._totals['unprotected']} takeovers found an offset of which the ledger knows nothing: "
+                "had it been set back, records were released a second time"
             )
         if self._overdue():
             found.append("the open window is older than max_delay: publication waits")
@@ -190,6 +193,16 @@ class StatusBoard:
         if event is None or event.opened is None or started is None:
             return False
         return self._monotonic() - event.opened > started.max_delay * 1.05 + 1
+
+
+def _in_words(stopped: Mapping[Place, PartitionStopped]) -> str:
+    named = [f"{topic}-{n} ({event.reason})" for (topic, n), event in sorted(stopped.items())]
+    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    return (
+        f"{len(named)} partitions are stopped and wait for an operator, nothing of them is released meanwhile: "
+        + ", ".join(named[:MOST_NAMED])
+        + more
+    )
 
 
 def _stopped(event: PartitionStopped) -> Mapping[str, object]:

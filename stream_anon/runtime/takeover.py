@@ -127,7 +127,7 @@ class TakenOver:
     unprotected
         Partitions with a committed offset of which the ledger knows nothing.
     stopped
-        Why a source is not read.
+        Why a source is not read, and the offset below which all was released.
     """
 
     membership: Membership
@@ -141,7 +141,7 @@ class TakenOver:
     skipped: tuple[Place, ...]
     from_ledger: tuple[Place, ...]
     unprotected: tuple[Place, ...] = ()
-    stopped: Mapping[int, str] = field(default_factory=dict)
+    stopped: Mapping[int, tuple[str, int]] = field(default_factory=dict)
 
     def done(self, place: Callable[[int], Place], owned: int, attempts: int, seconds: float) -> TakeoverDone:
         """Return the event that tells of it."""
@@ -232,7 +232,7 @@ async def take_over(
         skipped=tuple(source.place(n) for n, begin in starts.items() if begin.skipped),
         from_ledger=tuple(source.place(n) for n, begin in starts.items() if begin.from_ledger),
         unprotected=_unprotected(stable, entries, beginnings) if sink.delivery == "exactly-once" else (),
-        stopped=stopped,
+        stopped={n: (text, entries[source.place(n)]) for n, text in stopped.items()},
     )
 
 

@@ -197,8 +197,8 @@ class Worker:
     def _tell_progress(self, paused: bool) -> None:
         window = self._engine.open_window
         now = self._clock.monotonic()
-        lag = self._source.lag()
-        self._tell(WindowProgress(window.records, window.opened_at, now, self._closings.busy, paused, lag))
+        lag, stopped = self._reader.lag(), self._reader.stopped
+        self._tell(WindowProgress(window.records, window.opened_at, now, self._closings.busy, paused, lag, stopped))
 
     # -- taking over -----------------------------------------------------------------------------------------
 
@@ -249,7 +249,8 @@ class Worker:
     def _taken_over(self, taken: TakenOver) -> None:
         place, now = self._source.place, self._clock.monotonic()
         lost = self._owned - self._source.assigned
-        self._reader.go_on(taken.opened, taken.kept)
+        waiting = {number: offset for number, (_, offset) in taken.stopped.items()}
+        self._reader.go_on(taken.opened, taken.kept, waiting)
         self._membership, self._taken, self._turned_away = taken.membership, taken.marks, None
         self._owned = self._source.assigned
         if lost:
@@ -257,7 +258,7 @@ class Worker:
             self._tell(PartitionsRevoked(gone, taken.gone_rows, len(self._owned)))
         since = now if self._takeover_since is None else self._takeover_since
         self._tell(taken.done(place, len(self._owned), self._attempts, now - since))
-        for number, text in sorted(taken.stopped.items()):
+        for number, (text, _) in sorted(taken.stopped.items()):
             self._tell(PartitionStopped(place(number), "rewound", text))
         self._takeover_since, self._beginnings.ledger_is_new = None, False
         self._patience.relax()

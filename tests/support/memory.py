@@ -223,8 +223,11 @@ class MemorySource:
         self.broker.ask()
         return {s: self.broker.first[s] if start == "earliest" else len(self.broker.input[s]) for s in sources}
 
-    def lag(self) -> int | None:
-        return sum(len(self.broker.input[s]) - self._positions.get(s, 0) for s in self._assigned)
+    def lag(self, sources: Collection[int]) -> int | None:
+        known = self._assigned & set(sources)
+        if not known <= self._positions.keys():
+            return None
+        return sum(len(self.broker.input[s]) - self._positions[s] for s in known)
 
     async def reachable(self) -> bool:
         return not self.broker.away

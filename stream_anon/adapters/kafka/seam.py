@@ -154,8 +154,8 @@ class Source(Protocol):
         """Return the first offset (`earliest`) or the end (`latest`) of each partition. Raises BrokerError."""
         ...
 
-    def lag(self) -> int | None:
-        """Return how many records of the assigned partitions are not yet read; None where not known."""
+    def lag(self, sources: Collection[int]) -> int | None:
+        """Return how many records of assigned partitions are not yet read; None where not known."""
         ...
 
     async def reachable(self) -> bool:

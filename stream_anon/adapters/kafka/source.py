@@ -186,12 +186,12 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             raise BrokerError("reading the input's bounds: an answer without all partitions")
         return {place.partition: offset for place, offset in answer.items()}
 
-    def lag(self) -> int | None:
+    def lag(self, sources: Collection[int]) -> int | None:
         """See `seam.Source`."""
         if self._consumer is None:
             return None
         total = 0
-        for source in self._assigned:
+        for source in self._assigned.intersection(sources):
             end = self._consumer.last_stable_offset(TopicPartition(self._topic, source))
             position = self._next.get(source)
             if end is None or position is None:
