@@ -50,7 +50,7 @@ class Event(StrEnum):
     STOPPED = "stopped", "The worker has left the group; nothing is held any more."
     FAILED = "failed", "The worker ends because of an error that waiting does not mend."
     AT_LEAST_ONCE = "at-least-once", "Records can be published twice: the settings ask for delivery at least once."
-    BROKER_AWAY = "broker-away", "The broker cannot be reached; it is tried again with growing pauses."
+    BROKER_AWAY = "broker-away", "The broker cannot be reached or refuses; it is tried again with growing pauses."
     BROKER_BACK = "broker-back", "The broker answers again."
     REVOKED = "revoked", "The group took partitions away; their rows left the open window."
     ASSIGNED = "assigned", "The group gave partitions; their records are not taken before the takeover is done."

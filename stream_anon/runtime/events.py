@@ -70,10 +70,14 @@ class ReadinessChanged:
 
 @dataclass(frozen=True, slots=True)
 class BrokerAway:
-    """The broker cannot be reached or does not answer; it will be tried again. Sent once until `BrokerBack`."""
+    """The broker cannot be reached, does not answer or refuses; it will be tried again.
+
+    Sent once until `BrokerBack`, and now and then with `again` where the cause has changed.
+    """
 
     doing: Away
     error: str
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one cas
             case ReadinessChanged():
                 metrics.readiness(event.ready)
             case BrokerAway():
-                metrics.broker_away(event.doing.value)
+                metrics.broker_away(event.doing.value, again=event.again)
             case BrokerBack():
                 metrics.broker_back(event.seconds)
             case PartitionsRevoked():

@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 
 from stream_anon.runtime.events import (
+    Away,
     BrokerAway,
     BrokerBack,
     Event,
@@ -47,7 +48,7 @@ class StatusBoard:
         self._monotonic = monotonic
         self._started: WorkerStarted | None = None
         self._ready, self._reason = False, "starting"
-        self._away: BrokerAway | None = None
+        self._away: dict[Away, BrokerAway] = {}
         self._owned: set[Place] = set()
         self._stopped: dict[Place, PartitionStopped] = {}
         self._open: WindowProgress | None = None
@@ -64,9 +65,9 @@ class StatusBoard:
             case ReadinessChanged():
                 self._ready, self._reason = event.ready, event.reason
             case BrokerAway():
-                self._away = event
+                self._away[event.doing] = event
             case BrokerBack():
-                self._away = None
+                self._away.pop(event.doing, None)
             case PartitionsRevoked():
                 self._owned.difference_update(event.places)
                 for place in event.places:
@@ -167,8 +168,10 @@ class StatusBoard:
         found = []
         if self._started is not None and self._started.delivery == "at-least-once":
             found.append(AT_LEAST_ONCE)
-        if self._away is not None:
-            found.append(f"the broker cannot be reached (while {self._away.doing.value})")
+        found += [
+            f"the broker cannot be reached or refuses (while {away.doing.value}): {away.error}"
+            for away in self._away.values()
+        ]
         if self._stopped:
             found.append(_in_words(self._stopped))
         if self._totals["gate violations"]:

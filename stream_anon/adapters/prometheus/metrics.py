@@ -177,9 +177,9 @@ class Metrics:
         """Say whether the worker can work."""
         self._ready.set(ready)
 
-    def broker_away(self, activity: str) -> None:
-        """Count an outage."""
-        self._outages.add(activity)
+    def broker_away(self, activity: str, *, again: bool = False) -> None:
+        """Count an outage; `again` where one goes on for another cause."""
+        self._outages.add(activity, 0 if again else 1)
         self._reachable.set(0)
 
     def broker_back(self, seconds: float) -> None:
