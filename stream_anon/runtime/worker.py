@@ -109,6 +109,8 @@ class Worker:
             self._tell(LedgerCreated(ledger))
 
     async def _find_targets(self) -> None:
+        # The input too: the client would join for a topic that is missing, and wait in silence.
+        await self._parts.sink.partitions(self._source.place(0)[0])
         output, certificates, dead_letters = self._parts.choices.outputs
         counts = {topic: await self._parts.sink.partitions(topic) for topic in (output, certificates, dead_letters)}
         self._targets = Targets(output, certificates, dead_letters, counts)

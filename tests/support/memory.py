@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Parcel, Place, Polled
-from stream_anon.errors import BrokerError, OutcomeUnknown, OwnershipLost
+from stream_anon.errors import BrokerError, OutcomeUnknown, OwnershipLost, TopicError
 
 INPUT = "people"
 
@@ -37,6 +37,7 @@ class MemoryBroker:
         self.offsets: dict[Place, int] = {}
         self.ledger: dict[Place, int] = {}
         self.has_ledger = False
+        self.missing: set[str] = set()
         self.generation = 0
         self.members: dict[str, MemorySource] = {}
         self.given: dict[str, frozenset[int]] = {}
@@ -265,6 +266,8 @@ class MemorySink:
 
     async def partitions(self, topic: str) -> int:
         self.broker.ask()
+        if topic in self.broker.missing:
+            raise TopicError(f"{topic}: does not exist")
         return 3
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:

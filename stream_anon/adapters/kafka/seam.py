@@ -183,7 +183,7 @@ class Sink(Protocol):
         ...
 
     async def partitions(self, topic: str) -> int:
-        """Return how many partitions a topic has. Raises BrokerError."""
+        """Return how many partitions a topic has. Raises BrokerError, TopicError that names one that is missing."""
         ...
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:

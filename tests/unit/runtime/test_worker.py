@@ -364,6 +364,19 @@ async def test_absent_broker_is_told_again_and_again_or_stops_the_worker() -> No
         check_once(driver.broker, 20)
 
 
+@pytest.mark.parametrize("topic", ["people", "out", "out.certificates", "out.dead-letters"])
+async def test_missing_topic_is_waited_for_without_its_name(topic: str) -> None:
+    driver = Driver()
+    driver.broker.missing.add(topic)
+    connecting = asyncio.create_task(driver.worker.connect())
+    await asyncio.sleep(0.15)
+    assert [event.error for event in driver.told(BrokerAway)] == [f"{topic}: does not exist"]
+    driver.broker.missing.clear()
+    assert await connecting
+    driver.stopping.set()
+    await driver.worker.disconnect()
+
+
 async def test_worker_without_partitions_is_not_ready() -> None:
     broker = MemoryBroker(1)
     async with Driver(broker) as one, Driver(broker, one.clock, "two") as idle:
