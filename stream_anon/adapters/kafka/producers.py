@@ -79,8 +79,8 @@ class Shipment:
 
     async def settle(self) -> None:
         """Wait until the broker has taken every batch; raises what the first failing one met."""
-        lanes, self._lanes = self._lanes, []
-        await asyncio.gather(*lanes)
+        await asyncio.gather(*self._lanes)
+        self._lanes.clear()  # only now: after a refusal the others still send, and `forget` must end them
 
     async def forget(self) -> None:
         """Stop sending; never raises."""
