@@ -109,12 +109,15 @@ class Reader:
     async def _answer_loss(self, lost: Lost) -> None:
         if lost.source not in self._next:
             return
+        marks = self._source.marks
         place = self._source.place(lost.source)
         if self._parts.choices.lost_input == "skip":
             try:
                 first = (await self._source.bounds([lost.source], "earliest"))[lost.source]
             except BrokerError:
                 return  # it will be told again
+            if self._source.marks != marks:
+                return  # the group moved meanwhile: a takeover decides where this partition goes on, and with whom
             if first > lost.position:
                 self._source.seek(lost.source, first)
                 self._next[lost.source] = first

@@ -212,6 +212,8 @@ class MemorySource:
         return Polled(tuple(chunks), tuple(lost))
 
     def seek(self, source: int, offset: int) -> None:
+        if source not in self._assigned:
+            raise RuntimeError("the client raises IllegalStateError: not assigned")
         self._positions[source] = offset
 
     def pause(self, sources: Collection[int]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Collection, Mapping
 
 import pytest
 
@@ -26,7 +27,7 @@ from stream_anon.runtime.events import (
     WindowPublished,
 )
 from tests.support.driver import Driver, people
-from tests.support.memory import MemoryBroker
+from tests.support.memory import MemoryBroker, MemorySource
 
 VERBS = ["begin", "send", "send after", "settle", "add_offsets", "commit_offsets", "commit_offsets after", "commit"]
 
@@ -326,6 +327,34 @@ async def test_lost_input_is_passed_over_in_silence(choice: str) -> None:
             assert driver.told(PartitionStopped)[0].reason == "lost-input"
             assert broker.serials == Counter(range(5))
             assert broker.offsets == {("people", 0): 5}
+
+
+async def test_group_that_moves_while_lost_input_is_answered_ends_the_worker() -> None:
+    broker = MemoryBroker()
+    async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
+        driver.send(people(5), 1)
+        await driver.settle()
+        driver.send(people(15, 5), 1)
+        broker.lose(1, 12)
+        ask, left = driver.source.bounds, 1
+
+        async def bounds(sources: Collection[int], start: str) -> Mapping[int, int]:
+            nonlocal left
+            if left:
+                left -= 1
+                # Another member takes partition 1 while its bounds are asked.
+                broker.members["other"] = MemorySource(broker, "other")
+                broker.rebalance()
+            return await ask(sources, start)
+
+        driver.source.bounds = bounds  # type: ignore[method-assign]
+        await driver.settle()
+        assert not left
+        assert driver.source.assigned == {0}
+        assert not driver.told(InputSkipped)
+        broker.leave("other")
+        await driver.advance(10)
+        assert broker.serials == Counter(range(12, 20))
 
 
 async def test_dead_consumer_stalls_the_worker() -> None:
