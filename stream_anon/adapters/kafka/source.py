@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from aiokafka.errors import KafkaError, OffsetOutOfRangeError
+from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.group_fencing import membership_of
@@ -159,7 +159,10 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
 
     def seek(self, source: int, offset: int) -> None:
         """See `seam.Source`."""
-        self._running().seek(TopicPartition(self._topic, source), offset)
+        try:
+            self._running().seek(TopicPartition(self._topic, source), offset)
+        except IllegalStateError:
+            raise BrokerError("seeking: the partition is not ours any more") from None
         self._next[source] = offset
 
     def pause(self, sources: Collection[int]) -> None:

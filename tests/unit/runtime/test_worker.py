@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 
 import pytest
 
+from stream_anon.errors import BrokerError
 from stream_anon.runtime.events import (
     Away,
     BrokerAway,
@@ -437,6 +438,32 @@ async def test_window_of_an_old_generation_goes_out_under_the_new_one() -> None:
             await one.advance(10)
             check_once(broker, 20)
             assert one.told(TransactionEnded)[0].outcome is Outcome.FENCED
+
+
+@pytest.mark.parametrize("step", [5, 6, 7])
+async def test_takeover_that_fails_late_counts_what_left_as_kept(step: int) -> None:
+    broker = MemoryBroker(1)
+    failing = False
+
+    async def fail_once(where: str) -> None:
+        nonlocal failing
+        if failing and where == f"takeover.{step}":
+            failing = False
+            raise BrokerError("broken on purpose")
+
+    async with Driver(broker, at=fail_once) as driver:
+        driver.send(people(9))
+        await driver.settle()
+        broker.offsets["people", 0] = 3  # somebody went on: the open window began at 0
+        failing = True
+        broker.rebalance()
+        await driver.settle()
+        assert not failing
+        taken = driver.told(TakeoverDone)[-1]
+        assert (taken.kept, taken.dropped, taken.read_again, taken.attempts) == (0, 9, 6, 2)
+        await driver.advance(10)
+        (window,) = driver.told(WindowPublished)
+        assert (window.records_in, len(window.broker_times)) == (6, 6)
 
 
 @pytest.mark.parametrize("step", range(1, 8))
