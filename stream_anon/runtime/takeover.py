@@ -1,8 +1,8 @@
 """Take over the partitions that the group gave: seven numbered steps.
 
 A window takes a record only of an open partition, from its next offset on; a partition is opened here and nowhere
-else. Whatever fails, the whole starts over: every step may be repeated; nothing is read, and no
-row is dropped, before the last.
+else. Whatever fails, the whole starts over: every step may be repeated; nothing is read, and no row is dropped,
+before the last.
 """
 
 from __future__ import annotations
