@@ -13,13 +13,17 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 import numba
 
 _F = TypeVar("_F", bound=Callable[..., object])
 _PACKAGE = Path(__file__).parent
 _ROOMS = ("microdata", "privacy", "clustering", "windowing", "engine")
+
+
+class _NumbaSettings(Protocol):
+    CACHE_DIR: str
 
 
 @cache
@@ -38,9 +42,10 @@ def kernel(function: _F) -> _F:
     The cache lies in numba's own folder if one is set, else beside this file; where that cannot be written numba
     finds a place of its own.
     """
-    chosen = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(Path(chosen or _PACKAGE / "__pycache__") / f"kernels-{_sources()}")
+    settings = cast("_NumbaSettings", numba.config)
+    chosen = settings.CACHE_DIR
+    settings.CACHE_DIR = str(Path(chosen or _PACKAGE / "__pycache__") / f"kernels-{_sources()}")
     try:
         return cast("_F", numba.njit(cache=True, nogil=True)(function))
     finally:
-        numba.config.CACHE_DIR = chosen
+        settings.CACHE_DIR = chosen

@@ -50,12 +50,17 @@ class Event(StrEnum):
     STOPPED = "stopped", "The worker has left the group; nothing is held any more."
     FAILED = "failed", "The worker ends because of an error that waiting does not mend."
     AT_LEAST_ONCE = "at-least-once", "Records can be published twice: the settings ask for delivery at least once."
-    BROKER_AWAY = "broker-away", "The broker cannot be reached; it is tried again with growing pauses."
+    BROKER_AWAY = "broker-away", "The broker cannot be reached or refuses; it is tried again with growing pauses."
     BROKER_BACK = "broker-back", "The broker answers again."
     REVOKED = "revoked", "The group took partitions away; their rows left the open window."
     ASSIGNED = "assigned", "The group gave partitions; their records are not taken before the takeover is done."
     TAKEN_OVER = "taken-over", "Partitions are open: their records are taken from these offsets on."
     OFFSET_SKIPPED = "offset-skipped", "The committed offset lies above the ledger: somebody chose to skip records."
+    LEDGER_CREATED = "ledger-created", "The ledger was missing and has been made, as on a first run."
+    LEDGER_ENTRY_MISSING = (
+        "ledger-entry-missing",
+        "Offsets are committed of which the ledger knows nothing: had they been set back, nobody would see it.",
+    )
     PARTITION_STOPPED = "partition-stopped", "A partition is not read until an operator decides."
     INPUT_LOST = "input-lost", "The broker deleted records that were not read yet; the settings say to go on."
     WINDOW_PUBLISHED = "window-published", "A window was published and its offsets committed."

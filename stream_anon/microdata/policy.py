@@ -133,7 +133,8 @@ class Policy:
             raise SettingsError("window.max_records", f"must be at least k = {self.k}")
         if self.engine.name == "k-forest" and self.window.max_records > MOST_K_FOREST:
             raise SettingsError(
-                "window.max_records", f"must be at most {MOST_K_FOREST} with engine.name: k-forest, whose cost is quadratic"
+                "window.max_records",
+                f"must be at most {MOST_K_FOREST} with engine.name: k-forest, whose cost is quadratic",
             )
         self._check_names()
         if not self.quasi_identifiers:

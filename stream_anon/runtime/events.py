@@ -70,10 +70,14 @@ class ReadinessChanged:
 
 @dataclass(frozen=True, slots=True)
 class BrokerAway:
-    """The broker cannot be reached or does not answer; it will be tried again. Sent once until `BrokerBack`."""
+    """The broker cannot be reached, does not answer or refuses; it will be tried again.
+
+    Sent once until `BrokerBack`, and now and then with `again` where the cause has changed.
+    """
 
     doing: Away
     error: str
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,13 @@ class BrokerBack:
     doing: Away
     seconds: float
     attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerCreated:
+    """The ledger was missing and has been made, as on a first run; or it was lost."""
+
+    topic: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +146,9 @@ class TakeoverDone:
         Partitions whose committed offset was missing and that go on from the ledger.
     owned
         Partitions this worker has now.
+    unprotected
+        Partitions with a committed offset of which the ledger knows nothing: had the offset been set back, nobody
+        would see it.
     """
 
     starts: tuple[tuple[str, int, int], ...]
@@ -147,6 +161,7 @@ class TakeoverDone:
     owned: int
     attempts: int
     seconds: float
+    unprotected: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +202,9 @@ class WindowProgress:
     paused
         Whether polling waits for that window.
     lag
-        Records of the owned partitions that are not yet read; None where it is not known.
+        Records of the owned partitions that are not yet read, of stopped ones too; None where it is not known.
+    stopped
+        Owned partitions that are not read: they need an operator.
     """
 
     records: int
@@ -196,6 +213,7 @@ class WindowProgress:
     closing: bool
     paused: bool
     lag: int | None
+    stopped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +323,7 @@ Event = (
     | ReadinessChanged
     | BrokerAway
     | BrokerBack
+    | LedgerCreated
     | PartitionsRevoked
     | TakeoverStarted
     | TakeoverDone

@@ -19,6 +19,7 @@ from stream_anon.runtime.events import (
     BrokerBack,
     Event,
     InputSkipped,
+    LedgerCreated,
     Listener,
     Outcome,
     PartitionsRevoked,
@@ -37,6 +38,10 @@ from stream_anon.runtime.events import (
     WorkerStopping,
 )
 
+UNPROTECTED = (
+    "offsets are committed of which the ledger knows nothing: it was deleted, emptied or made to forget. Had the "
+    "offsets been set back, records are released a second time: compare `starts` with the last certificates"
+)
 MOST_PLACES = 8  # places named in one line; a topic can have thousands
 
 
@@ -61,7 +66,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one cas
             case ReadinessChanged():
                 metrics.readiness(event.ready)
             case BrokerAway():
-                metrics.broker_away(event.doing.value)
+                metrics.broker_away(event.doing.value, again=event.again)
             case BrokerBack():
                 metrics.broker_back(event.seconds)
             case PartitionsRevoked():
@@ -69,7 +74,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one cas
             case TakeoverStarted():
                 metrics.assigned()
             case TakeoverDone():
-                metrics.taken_over(event.dropped, event.read_again, len(event.skipped), event.owned, event.seconds)
+                _count_takeover(metrics, event)
             case PartitionStopped():
                 metrics.partition_stopped(event.reason)
             case InputSkipped():
@@ -77,8 +82,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one cas
             case RecordsConsumed():
                 metrics.consumed(event.records)
             case WindowProgress():
-                age = 0.0 if event.opened is None else event.at - event.opened
-                metrics.window_progress(event.records, age, event.lag, event.closing, event.paused)
+                _show_progress(metrics, event)
             case WindowPublished():
                 _count_window(metrics, event)
             case WindowAbandoned():
@@ -89,10 +93,23 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one cas
                 metrics.transaction_ended(event.outcome.value)
             case WorkerStopping() | WorkerStopped():
                 metrics.readiness(False)
+            case LedgerCreated():
+                pass  # a first run makes one too: what counts is whether offsets were there before it
             case _:
                 assert_never(event)
 
     return count
+
+
+def _count_takeover(metrics: Metrics, event: TakeoverDone) -> None:
+    metrics.taken_over(event.dropped, event.read_again, len(event.skipped), event.owned, event.seconds)
+    metrics.unprotected(len(event.unprotected))
+
+
+def _show_progress(metrics: Metrics, event: WindowProgress) -> None:
+    age = 0.0 if event.opened is None else event.at - event.opened
+    metrics.window_progress(event.records, age, event.closing, event.paused)
+    metrics.unread(event.lag, event.stopped)
 
 
 def _count_window(metrics: Metrics, event: WindowPublished) -> None:
@@ -128,6 +145,8 @@ def into_log(log: Log) -> Listener:  # noqa: C901 - a table: one case a kind of 
                 )
             case PartitionsRevoked():
                 log.info(Line.REVOKED, **_places(event.places), dropped=event.dropped, owned=event.owned)
+            case LedgerCreated():
+                log.info(Line.LEDGER_CREATED, topic=event.topic)
             case TakeoverStarted():
                 log.info(Line.ASSIGNED, **_places(event.places))
             case TakeoverDone():
@@ -210,6 +229,8 @@ def _write_takeover(log: Log, event: TakeoverDone) -> None:
     )
     if event.skipped:
         log.warning(Line.OFFSET_SKIPPED, **_places(event.skipped))
+    if event.unprotected:
+        log.error(Line.LEDGER_ENTRY_MISSING, **_places(event.unprotected), explanation=UNPROTECTED)
 
 
 def _write_window(log: Log, event: WindowPublished) -> None:

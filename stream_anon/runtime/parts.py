@@ -54,7 +54,7 @@ class Parts:
     Parameters
     ----------
     prepare
-        Awaited once the broker can be reached: makes the ledger where it is missing.
+        Awaited once the broker can be reached: makes the ledger where it is missing, and returns its name then.
     """
 
     policy: Policy
@@ -69,4 +69,4 @@ class Parts:
     clock: Clock
     tell: Listener
     at: At
-    prepare: Callable[[], Awaitable[object]]
+    prepare: Callable[[], Awaitable[str | None]]

@@ -12,6 +12,7 @@ from stream_anon.runtime.events import Away, BrokerAway, BrokerBack, Listener, R
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0
+CAUSE_EVERY = 10.0  # seconds: how often at most another cause of the same absence is told
 
 _T = TypeVar("_T")
 
@@ -19,11 +20,16 @@ _T = TypeVar("_T")
 @dataclass
 class _Absence:
     since: float
+    error: str  # the cause that was told last
+    told: float
     attempts: int = 0
 
 
 class Reachability:
     """Says once that the broker is away and once that it is back, for each thing that was tried.
+
+    While something stays undone for another cause than was told, it says so again: a broker that has returned may
+    refuse.
 
     Parameters
     ----------
@@ -47,10 +53,13 @@ class Reachability:
 
     def away(self, doing: Away, error: str) -> None:
         """Take note that something could not be done."""
-        absence = self._absences.get(doing)
+        absence, now = self._absences.get(doing), self._monotonic()
         if absence is None:
-            absence = self._absences[doing] = _Absence(self._monotonic())
+            absence = self._absences[doing] = _Absence(now, error, now)
             self._tell(BrokerAway(doing, error))
+        elif error != absence.error and now - absence.told >= CAUSE_EVERY:
+            absence.error, absence.told = error, now
+            self._tell(BrokerAway(doing, error, again=True))
         absence.attempts += 1
         self._judge(f"broker away while {doing.value}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from stream_anon.adapters.kafka.seam import Chunk, Lost, Polled
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
 from stream_anon.runtime.arrivals import BrokerTimes
+from stream_anon.runtime.backlog import Backlog
 from stream_anon.runtime.events import Away, InputSkipped, PartitionStopped, RecordsConsumed
 from stream_anon.runtime.parts import Parts
 
@@ -37,20 +39,40 @@ class Reader:
         self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
         self._tell, self._reachability = parts.tell, parts.reachability
         self._next: dict[int, int] = {}  # what each open source must bring next
+        self._stopped = Backlog(parts.source)
         self._times = BrokerTimes()
         self._most = min(parts.policy.window.max_records, MOST_POLLED)
         self._probe: asyncio.Task[bool] | None = None
         self._probed = parts.clock.monotonic()
 
-    def go_on(self, opened: Mapping[int, int], kept: frozenset[int]) -> None:
-        """Read these sources from these offsets on; rows of `kept` are still in the open window."""
+    def go_on(self, opened: Mapping[int, int], kept: frozenset[int], stopped: Mapping[int, int]) -> None:
+        """Read these sources from these offsets on; rows of `kept` are still in the open window.
+
+        Parameters
+        ----------
+        stopped
+            Where the unread records begin of sources that are ours but must not be read.
+        """
         self._next = dict(opened)
         self._times.keep(kept)
+        self._stopped.reset(stopped)
+        self._probed = -np.inf  # how many records wait is asked at once
 
     def let_go(self) -> None:
         """Read nothing any more."""
         self._next.clear()
         self._times.keep(())
+
+    @property
+    def stopped(self) -> int:
+        """Return how many of our partitions are not read and need an operator."""
+        return len(self._stopped)
+
+    def lag(self) -> int | None:
+        """Return how many records of our partitions are not yet read; None where not known."""
+        parts = self._source.lag(self._next.keys()), self._stopped.size
+        known = [part for part in parts if part is not None]
+        return sum(known) if len(known) == len(parts) else None
 
     def with_times(self, window: SealedWindow) -> Full:
         """Return a sealed window with the broker's times of its records."""
@@ -86,12 +108,15 @@ class Reader:
     async def _answer_loss(self, lost: Lost) -> None:
         if lost.source not in self._next:
             return
+        marks = self._source.marks
         place = self._source.place(lost.source)
         if self._parts.choices.lost_input == "skip":
             try:
                 first = (await self._source.bounds([lost.source], "earliest"))[lost.source]
             except BrokerError:
                 return  # it will be told again
+            if self._source.marks != marks:
+                return  # the group moved meanwhile: a takeover decides where this partition goes on, and with whom
             if first > lost.position:
                 self._source.seek(lost.source, first)
                 self._next[lost.source] = first
@@ -99,6 +124,8 @@ class Reader:
                 return
         self._source.pause([lost.source])
         del self._next[lost.source]
+        self._stopped.add(lost.source, lost.position)
+        self._probed = -np.inf
         topic, partition = place
         text = (
             f"offset {lost.position} of {topic}-{partition} is not there any more, nor will it be: records were "
@@ -122,9 +149,13 @@ class Reader:
     async def _ask_broker(self) -> bool:
         try:
             async with asyncio.timeout(PROBE_WITHIN):
-                return await self._source.reachable()
+                there = await self._source.reachable()
         except (BrokerError, TimeoutError):
             return False
+        with contextlib.suppress(BrokerError, TimeoutError):  # how much waits says nothing of the broker
+            async with asyncio.timeout(PROBE_WITHIN):
+                await self._stopped.look()
+        return there
 
     async def close(self) -> None:
         """Ask nothing any more."""

@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 
 from stream_anon.runtime.events import (
+    Away,
     BrokerAway,
     BrokerBack,
     Event,
@@ -30,6 +31,7 @@ from stream_anon.runtime.events import (
 
 LAST_WINDOWS = 10
 MOST_PLACES = 1000
+MOST_NAMED = 8  # places in a warning
 AT_LEAST_ONCE = "delivery is at-least-once: a record can be published twice, in two classes"
 
 
@@ -46,7 +48,7 @@ class StatusBoard:
         self._monotonic = monotonic
         self._started: WorkerStarted | None = None
         self._ready, self._reason = False, "starting"
-        self._away: BrokerAway | None = None
+        self._away: dict[Away, BrokerAway] = {}
         self._owned: set[Place] = set()
         self._stopped: dict[Place, PartitionStopped] = {}
         self._open: WindowProgress | None = None
@@ -63,16 +65,19 @@ class StatusBoard:
             case ReadinessChanged():
                 self._ready, self._reason = event.ready, event.reason
             case BrokerAway():
-                self._away = event
+                self._away[event.doing] = event
             case BrokerBack():
-                self._away = None
+                self._away.pop(event.doing, None)
             case PartitionsRevoked():
                 self._owned.difference_update(event.places)
                 for place in event.places:
                     self._stopped.pop(place, None)
             case TakeoverDone():
                 self._owned.update((topic, partition) for topic, partition, _ in event.starts)
+                for topic, partition, _ in event.starts:
+                    self._stopped.pop((topic, partition), None)
                 self._totals["skipped partitions"] += len(event.skipped)
+                self._totals["unprotected"] += len(event.unprotected)
             case PartitionStopped():
                 self._owned.add(event.place)
                 self._stopped[event.place] = event
@@ -163,10 +168,12 @@ class StatusBoard:
         found = []
         if self._started is not None and self._started.delivery == "at-least-once":
             found.append(AT_LEAST_ONCE)
-        if self._away is not None:
-            found.append(f"the broker cannot be reached (while {self._away.doing.value})")
+        found += [
+            f"the broker cannot be reached or refuses (while {away.doing.value}): {away.error}"
+            for away in self._away.values()
+        ]
         if self._stopped:
-            found.append(f"{len(self._stopped)} partitions are stopped and wait for an operator")
+            found.append(_in_words(self._stopped))
         if self._totals["gate violations"]:
             found.append(
                 f"the gate had to suppress {self._totals['gate violations']} classes: a bug, please report"
@@ -175,6 +182,11 @@ class StatusBoard:
             found.append(f"the broker deleted {self._totals['lost']} records before they were read")
         if self._totals["skipped partitions"]:
             found.append(f"{self._totals['skipped partitions']} takeovers began above the ledger: records skipped")
+        if self._totals["unprotected"]:
+            found.append(
+                f"{self._totals['unprotected']} takeovers found an offset of which the ledger knows nothing: "
+                "had it been set back, records were released a second time"
+            )
         if self._overdue():
             found.append("the open window is older than max_delay: publication waits")
         return found
@@ -184,6 +196,16 @@ class StatusBoard:
         if event is None or event.opened is None or started is None:
             return False
         return self._monotonic() - event.opened > started.max_delay * 1.05 + 1
+
+
+def _in_words(stopped: Mapping[Place, PartitionStopped]) -> str:
+    named = [f"{topic}-{n} ({event.reason})" for (topic, n), event in sorted(stopped.items())]
+    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    return (
+        f"{len(named)} partitions are stopped and wait for an operator, nothing of them is released meanwhile: "
+        + ", ".join(named[:MOST_NAMED])
+        + more
+    )
 
 
 def _stopped(event: PartitionStopped) -> Mapping[str, object]:

@@ -1,7 +1,8 @@
 """Take over the partitions that the group gave: seven numbered steps.
 
 A window takes a record only of an open partition, from its next offset on; a partition is opened here and nowhere
-else. Whatever fails, the whole starts over: every step may be repeated, and nothing is read before the last.
+else. Whatever fails, the whole starts over: every step may be repeated; nothing is read, and no row is dropped,
+before the last.
 """
 
 from __future__ import annotations
@@ -68,9 +69,9 @@ MEMBERSHIP = Step(2, "read generation and member id", 0.0, Policy.START_OVER_AT_
 STABLE_OFFSETS = Step(3, "read stable offsets", 60.0, Policy.START_OVER)
 LEDGER = Step(4, "compare with the ledger", 60.0, Policy.START_OVER)
 REWOUND = Step(4, "compare with the ledger", 0.0, Policy.STOP_PARTITION)
-ROWS = Step(5, "keep or drop rows", 0.0, Policy.START_OVER)
+ROWS = Step(5, "decide which rows stay", 0.0, Policy.START_OVER)
 SEEK = Step(6, "seek", 0.0, Policy.START_OVER)
-RESUME = Step(7, "resume in an unchanged generation", 0.0, Policy.START_OVER_AT_ONCE)
+RESUME = Step(7, "drop the other rows and resume, in an unchanged generation", 0.0, Policy.START_OVER_AT_ONCE)
 STEPS = (MARK, MEMBERSHIP, STABLE_OFFSETS, LEDGER, REWOUND, ROWS, SEEK, RESUME)
 
 
@@ -95,11 +96,14 @@ class Beginnings:
     ----------
     start
         `earliest` or `latest`.
+    ledger_is_new
+        Whether this worker made the ledger and has not taken over since.
     found
         What an earlier takeover found.
     """
 
     start: str
+    ledger_is_new: bool = False
     found: dict[int, int] = field(default_factory=dict)
 
     def keep(self, numbers: Collection[int]) -> None:
@@ -121,8 +125,10 @@ class TakenOver:
         Sources that the group gave to somebody else, and the rows that left with them.
     dropped, read_again
         Rows that left of sources that are still ours; offsets of theirs that will be read again.
+    unprotected
+        Partitions with a committed offset of which the ledger knows nothing.
     stopped
-        Why a source is not read.
+        Why a source is not read, and the offset below which all was released.
     """
 
     membership: Membership
@@ -135,7 +141,8 @@ class TakenOver:
     read_again: int
     skipped: tuple[Place, ...]
     from_ledger: tuple[Place, ...]
-    stopped: Mapping[int, str] = field(default_factory=dict)
+    unprotected: tuple[Place, ...] = ()
+    stopped: Mapping[int, tuple[str, int]] = field(default_factory=dict)
 
     def done(self, place: Callable[[int], Place], owned: int, attempts: int, seconds: float) -> TakeoverDone:
         """Return the event that tells of it."""
@@ -150,6 +157,7 @@ class TakenOver:
             owned=owned,
             attempts=attempts,
             seconds=seconds,
+            unprotected=self.unprotected,
         )
 
 
@@ -190,28 +198,28 @@ async def take_over(
     judged = {number: judge(place, stable[place], entries.get(place)) for place, number in places.items()}
     untouched = frozenset(number for number, verdict in judged.items() if verdict is None)
     first = await _within(LEDGER, _first_offsets(source, sink, untouched, beginnings, membership))
-    # 5. Rows stay where the stable offset is still the one where the open window began; all others leave.
+    # 5. Decide: rows stay where the stable offset is still the one where the open window began.
     await at("takeover.5")
     starts, stopped = _starts(judged, first)
     kept = frozenset(n for n, begin in starts.items() if n in rows.sources and begin.offset == rows.started_at(n))
-    gone = rows.sources - assigned
-    gone_rows = rows.revoke(gone)
-    leaving = (rows.sources & assigned) - kept
-    read_again = sum(max(rows.position(n) - starts[n].offset, 0) for n in leaving if n in starts)
-    dropped = rows.revoke(leaving)
-    for number in starts.keys() - kept:
-        rows.open(number, starts[number].offset)
+    opened = {n: rows.position(n) if n in kept else begin.offset for n, begin in starts.items()}
     # 6. Seek: what was fetched before is thrown away.
     await at("takeover.6")
     if source.marks != marks:
         raise Moved("the group moved during the takeover")
-    opened = {number: rows.position(number) for number in starts}
     for number, offset in opened.items():
         source.seek(number, offset)
-    # 7. Only in the generation of step 2 does all this hold.
+    # 7. Only in the generation of step 2 does all this hold. All other rows leave; nothing fails from here on.
     await at("takeover.7")
     if source.marks != marks or source.membership() != membership:
         raise Moved("the group moved during the takeover")
+    gone = rows.sources - assigned
+    gone_rows = rows.revoke(gone)
+    leaving = rows.sources - kept
+    read_again = sum(max(rows.position(n) - opened[n], 0) for n in leaving if n in opened)
+    dropped = rows.revoke(leaving)
+    for number in opened.keys() - kept:
+        rows.open(number, opened[number])
     source.resume(opened.keys())
     return TakenOver(
         membership=membership,
@@ -224,7 +232,8 @@ async def take_over(
         read_again=read_again,
         skipped=tuple(source.place(n) for n, begin in starts.items() if begin.skipped),
         from_ledger=tuple(source.place(n) for n, begin in starts.items() if begin.from_ledger),
-        stopped=stopped,
+        unprotected=_unprotected(stable, entries, beginnings) if sink.delivery == "exactly-once" else (),
+        stopped={n: (text, entries[source.place(n)]) for n, text in stopped.items()},
     )
 
 
@@ -250,6 +259,18 @@ def judge(place: Place, stable: int | None, entry: int | None) -> Start | str | 
         "between were released already, and would be released again in other classes. Set the group's offset to "
         f"{entry}, or allow it with `stream-anon forget`"
     )
+
+
+def _unprotected(
+    stable: Mapping[Place, int | None], entries: Mapping[Place, int], beginnings: Beginnings
+) -> tuple[Place, ...]:
+    """Return where something was committed of which the ledger knows nothing: nobody can say if it was set back.
+
+    With `latest` that is so until a partition's first window is out, unless the ledger itself is new.
+    """
+    if beginnings.start == "latest" and not beginnings.ledger_is_new:
+        return ()
+    return tuple(sorted(place for place, offset in stable.items() if offset and place not in entries))
 
 
 def _starts(

@@ -151,9 +151,9 @@ def build_worker(settings: Settings, policy: Policy, clock: Clock, tell: Listene
     sink: Sink = TransactionalSink(connection) if exactly_once else AtLeastOnceSink(connection)
     ledger: Ledger = KafkaLedger(connection, kafka.ledger) if exactly_once else NoLedger()
 
-    async def prepare() -> None:
-        if exactly_once:
-            await create_ledger(connection, topics_of(kafka))
+    async def prepare() -> str | None:
+        made = exactly_once and await create_ledger(connection, topics_of(kafka))
+        return kafka.ledger if made else None
 
     return assemble(
         settings,
@@ -180,7 +180,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     tell: Listener,
     stop: asyncio.Event,
     at: At,
-    prepare: Callable[[], Awaitable[object]],
+    prepare: Callable[[], Awaitable[str | None]],
 ) -> Worker:
     """Return a worker between a source and a sink of any kind.
 

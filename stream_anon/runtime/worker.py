@@ -22,6 +22,7 @@ from stream_anon.runtime.checkpoint import Closing
 from stream_anon.runtime.closings import Closings, Unpublished
 from stream_anon.runtime.events import (
     Away,
+    LedgerCreated,
     Outcome,
     PartitionsRevoked,
     PartitionStopped,
@@ -95,13 +96,21 @@ class Worker:
 
     async def connect(self) -> bool:
         """Connect to everything and join the group; return False if `stop` came first."""
-        steps = (self._parts.sink.open, self._parts.prepare, self._parts.ledger.open, self._find_targets)
+        steps = (self._parts.sink.open, self._prepare, self._parts.ledger.open, self._find_targets)
         for step in steps:
             if not await self._patience.persist(Away.STARTING, step):
                 return False
         return await self._patience.persist(Away.STARTING, self._source.start)
 
+    async def _prepare(self) -> None:
+        ledger = await self._parts.prepare()
+        if ledger is not None:
+            self._beginnings.ledger_is_new = True
+            self._tell(LedgerCreated(ledger))
+
     async def _find_targets(self) -> None:
+        # The input too: the client would join for a topic that is missing, and wait in silence.
+        await self._parts.sink.partitions(self._source.place(0)[0])
         output, certificates, dead_letters = self._parts.choices.outputs
         counts = {topic: await self._parts.sink.partitions(topic) for topic in (output, certificates, dead_letters)}
         self._targets = Targets(output, certificates, dead_letters, counts)
@@ -190,8 +199,8 @@ class Worker:
     def _tell_progress(self, paused: bool) -> None:
         window = self._engine.open_window
         now = self._clock.monotonic()
-        lag = self._source.lag()
-        self._tell(WindowProgress(window.records, window.opened_at, now, self._closings.busy, paused, lag))
+        lag, stopped = self._reader.lag(), self._reader.stopped
+        self._tell(WindowProgress(window.records, window.opened_at, now, self._closings.busy, paused, lag, stopped))
 
     # -- taking over -----------------------------------------------------------------------------------------
 
@@ -242,7 +251,8 @@ class Worker:
     def _taken_over(self, taken: TakenOver) -> None:
         place, now = self._source.place, self._clock.monotonic()
         lost = self._owned - self._source.assigned
-        self._reader.go_on(taken.opened, taken.kept)
+        waiting = {number: offset for number, (_, offset) in taken.stopped.items()}
+        self._reader.go_on(taken.opened, taken.kept, waiting)
         self._membership, self._taken, self._turned_away = taken.membership, taken.marks, None
         self._owned = self._source.assigned
         if lost:
@@ -250,9 +260,9 @@ class Worker:
             self._tell(PartitionsRevoked(gone, taken.gone_rows, len(self._owned)))
         since = now if self._takeover_since is None else self._takeover_since
         self._tell(taken.done(place, len(self._owned), self._attempts, now - since))
-        for number, text in sorted(taken.stopped.items()):
+        for number, (text, _) in sorted(taken.stopped.items()):
             self._tell(PartitionStopped(place(number), "rewound", text))
-        self._takeover_since = None
+        self._takeover_since, self._beginnings.ledger_is_new = None, False
         self._patience.relax()
         self._reachability.back(Away.TAKING_OVER)
         self._reachability.joined()

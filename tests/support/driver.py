@@ -89,8 +89,10 @@ class Driver:
             prepare=self._prepare,
         )
 
-    async def _prepare(self) -> None:
+    async def _prepare(self) -> str | None:
         self.broker.ask()
+        made, self.broker.has_ledger = not self.broker.has_ledger, True
+        return "out.ledger" if made else None
 
     async def __aenter__(self) -> Self:
         await self.worker.connect()

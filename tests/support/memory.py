@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Parcel, Place, Polled
-from stream_anon.errors import BrokerError, OutcomeUnknown, OwnershipLost
+from stream_anon.errors import BrokerError, OutcomeUnknown, OwnershipLost, TopicError
 
 INPUT = "people"
 
@@ -36,6 +36,8 @@ class MemoryBroker:
         self.committed: list[Parcel] = []
         self.offsets: dict[Place, int] = {}
         self.ledger: dict[Place, int] = {}
+        self.has_ledger = False
+        self.missing: set[str] = set()
         self.generation = 0
         self.members: dict[str, MemorySource] = {}
         self.given: dict[str, frozenset[int]] = {}
@@ -209,6 +211,8 @@ class MemorySource:
         return Polled(tuple(chunks), tuple(lost))
 
     def seek(self, source: int, offset: int) -> None:
+        if source not in self._assigned:
+            raise RuntimeError("the client raises IllegalStateError: not assigned")
         self._positions[source] = offset
 
     def pause(self, sources: Collection[int]) -> None:
@@ -221,8 +225,11 @@ class MemorySource:
         self.broker.ask()
         return {s: self.broker.first[s] if start == "earliest" else len(self.broker.input[s]) for s in sources}
 
-    def lag(self) -> int | None:
-        return sum(len(self.broker.input[s]) - self._positions.get(s, 0) for s in self._assigned)
+    def lag(self, sources: Collection[int]) -> int | None:
+        known = self._assigned & set(sources)
+        if not known <= self._positions.keys():
+            return None
+        return sum(len(self.broker.input[s]) - self._positions[s] for s in known)
 
     async def reachable(self) -> bool:
         return not self.broker.away
@@ -260,6 +267,8 @@ class MemorySink:
 
     async def partitions(self, topic: str) -> int:
         self.broker.ask()
+        if topic in self.broker.missing:
+            raise TopicError(f"{topic}: does not exist")
         return 3
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:

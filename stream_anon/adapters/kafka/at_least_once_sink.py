@@ -14,7 +14,13 @@ from aiokafka import AIOKafkaProducer
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.group_fencing import GroupRequests
-from stream_anon.adapters.kafka.producers import Shipment, follow_topics, producer_options, throw_away
+from stream_anon.adapters.kafka.producers import (
+    Shipment,
+    follow_topics,
+    partitions_of,
+    producer_options,
+    throw_away,
+)
 from stream_anon.adapters.kafka.seam import Membership, Parcel, Place
 from stream_anon.errors import BrokerError, OutcomeUnknown
 
@@ -56,7 +62,7 @@ class AtLeastOnceSink:
     async def partitions(self, topic: str) -> int:
         """See `seam.Sink`."""
         producer, _, _ = self._ready()
-        return len(await self._within("looking up partitions", producer.partitions_for(topic)))
+        return await self._within("looking up partitions", partitions_of(producer, topic))
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         """See `seam.Sink`."""

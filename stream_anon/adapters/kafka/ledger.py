@@ -16,7 +16,7 @@ from aiokafka.errors import KafkaError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.seam import Parcel, Place
-from stream_anon.errors import BrokerError
+from stream_anon.errors import BrokerError, TopicError
 
 _OPEN_WITHIN = 60.0
 _CATCH_UP_WITHIN = 30.0
@@ -33,6 +33,7 @@ class KafkaLedger:
         self._probe: AIOKafkaConsumer | None = None  # sees what open transactions wrote
         self._follower: asyncio.Task[None] | None = None
         self._next: dict[Place, int] = {}
+        self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
 
     async def open(self) -> None:
         """See `seam.Ledger`. Does nothing while it follows."""
@@ -55,6 +56,7 @@ class KafkaLedger:
                 await self._probe.start()
                 self._consumer.assign(await self._places(self._consumer))
                 self._next.clear()
+                self._strange.clear()
                 self._follower = asyncio.create_task(self._follow(self._consumer))
                 await self.caught_up()
         except BrokerError:
@@ -73,17 +75,29 @@ class KafkaLedger:
 
     async def _follow(self, consumer: AIOKafkaConsumer) -> None:
         while True:
-            for records in (await consumer.getmany(timeout_ms=_POLL_MS)).values():
+            try:
+                answer = await consumer.getmany(timeout_ms=_POLL_MS)
+            except Exception as error:  # noqa: BLE001 - as above
+                raise broker_error("following the ledger", error) from None
+            for records in answer.values():
                 for record in records:
                     self._take(record)
 
     def _take(self, record: ConsumerRecord) -> None:
-        if record.key is None or record.value is None:
-            if record.key is not None:  # a tombstone, written by `stream-anon forget`
-                self._next.pop(_place_of(record.key), None)
+        """Take note of an entry; of a key's records the last one counts, be it an entry or not."""
+        if record.key is None:  # a compacted topic takes none
             return
-        place = _place_of(record.key)
-        self._next[place] = int(json.loads(record.value)["next"])
+        self._strange.pop(record.key, None)
+        try:
+            place = _place_of(record.key)
+            if record.value is None:  # a tombstone, written by `stream-anon forget`
+                self._next.pop(place, None)
+            else:
+                self._next[place] = _next_of(record.value)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            if record.value is not None:
+                # Not skipped: an entry may have been meant, and without it records could be released twice.
+                self._strange[record.key] = f"{record.topic}-{record.partition}, offset {record.offset}"
 
     async def caught_up(self) -> Mapping[Place, int]:
         """See `seam.Ledger`. Waits for the end of transactions that are open on the ledger now.
@@ -98,13 +112,18 @@ class KafkaLedger:
             async with asyncio.timeout(_CATCH_UP_WITHIN):
                 ends = await probe.end_offsets(consumer.assignment())
                 while not await self._has_reached(consumer, ends):
-                    if follower.done():
-                        raise BrokerError("following the ledger: the follower has ended")  # noqa: TRY301
+                    _raise_if_ended(follower)
                     await asyncio.sleep(0.01)
+                _raise_if_ended(follower)  # it may have ended before it took what it had fetched
         except BrokerError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
+        if self._strange:
+            raise TopicError(
+                f"{next(iter(self._strange.values()))}: is no entry of the ledger: somebody else has written "
+                "there. Nothing is taken over until a record with the same key follows that is an entry or empty"
+            )
         return dict(self._next)
 
     async def _has_reached(self, consumer: AIOKafkaConsumer, ends: dict[TopicPartition, int]) -> bool:
@@ -142,13 +161,32 @@ class KafkaLedger:
                     await client.stop()
 
 
+def _raise_if_ended(follower: asyncio.Task[None]) -> None:
+    if follower.done():
+        if not follower.cancelled():
+            follower.result()
+        raise BrokerError("following the ledger: the follower has ended")
+
+
 def _key_of(place: Place) -> bytes:
     return json.dumps(list(place), separators=(",", ":")).encode()
 
 
 def _place_of(key: bytes) -> Place:
     topic, partition = json.loads(key)
-    return str(topic), int(partition)
+    if not isinstance(topic, str):
+        raise TypeError("not a topic")
+    return topic, _natural(partition)
+
+
+def _next_of(value: bytes) -> int:
+    return _natural(json.loads(value)["next"])
+
+
+def _natural(number: object) -> int:
+    if type(number) is not int or number < 0:
+        raise ValueError("neither an offset nor a partition")
+    return number
 
 
 class NoLedger:

@@ -7,11 +7,12 @@ import contextlib
 from collections.abc import Iterable, Sequence
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from aiokafka.producer.message_accumulator import BatchBuilder
 
-from stream_anon.adapters.kafka.connection import Connection
+from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.seam import Parcel
+from stream_anon.errors import TopicError
 
 # Below a broker's default of 1 MiB a batch; a single larger record gets a batch of its own.
 BATCH_BYTES = 512 * 1024
@@ -42,6 +43,26 @@ async def follow_topics(producer: AIOKafkaProducer, known: set[str], topics: Ite
         await producer.client.set_topics(known)
 
 
+async def partitions_of(producer: AIOKafkaProducer, topic: str) -> int:
+    """Return how many partitions a topic has.
+
+    Raises
+    ------
+    TopicError
+        If there is no such topic, or this user may not see it.
+    BrokerError
+        If it cannot be looked up for another reason.
+    """
+    try:
+        return len(await producer.partitions_for(topic))
+    except UnknownTopicOrPartitionError:
+        raise TopicError(f"{topic}: does not exist; create it, the worker goes on by itself then") from None
+    except TopicAuthorizationFailedError:
+        raise TopicError(f"{topic}: may not be seen by this user") from None
+    except (KafkaError, OSError) as error:
+        raise broker_error(f"looking up partitions of {topic}", error) from None
+
+
 class Shipment:
     """Parcels on their way: batches per partition in order, partitions side by side."""
 
@@ -58,8 +79,8 @@ class Shipment:
 
     async def settle(self) -> None:
         """Wait until the broker has taken every batch; raises what the first failing one met."""
-        lanes, self._lanes = self._lanes, []
-        await asyncio.gather(*lanes)
+        await asyncio.gather(*self._lanes)
+        self._lanes.clear()  # only now: after a refusal the others still send, and `forget` must end them
 
     async def forget(self) -> None:
         """Stop sending; never raises."""

@@ -151,8 +151,8 @@ class Source(Protocol):
         """Return the first offset (`earliest`) or the end (`latest`) of each partition. Raises BrokerError."""
         ...
 
-    def lag(self) -> int | None:
-        """Return how many records of the assigned partitions are not yet read; None where not known."""
+    def lag(self, sources: Collection[int]) -> int | None:
+        """Return how many records of assigned partitions are not yet read; None where not known."""
         ...
 
     async def reachable(self) -> bool:
@@ -180,7 +180,7 @@ class Sink(Protocol):
         ...
 
     async def partitions(self, topic: str) -> int:
-        """Return how many partitions a topic has. Raises BrokerError."""
+        """Return how many partitions a topic has. Raises BrokerError, TopicError that names one that is missing."""
         ...
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:

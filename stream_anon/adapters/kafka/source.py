@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from aiokafka.errors import KafkaError, OffsetOutOfRangeError
+from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.group_fencing import membership_of
@@ -158,7 +158,10 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
 
     def seek(self, source: int, offset: int) -> None:
         """See `seam.Source`."""
-        self._running().seek(TopicPartition(self._topic, source), offset)
+        try:
+            self._running().seek(TopicPartition(self._topic, source), offset)
+        except IllegalStateError:
+            raise BrokerError("seeking: the partition is not ours any more") from None
         self._next[source] = offset
 
     def pause(self, sources: Collection[int]) -> None:
@@ -185,12 +188,12 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             raise BrokerError("reading the input's bounds: an answer without all partitions")
         return {place.partition: offset for place, offset in answer.items()}
 
-    def lag(self) -> int | None:
+    def lag(self, sources: Collection[int]) -> int | None:
         """See `seam.Source`."""
         if self._consumer is None:
             return None
         total = 0
-        for source in self._assigned:
+        for source in self._assigned.intersection(sources):
             end = self._consumer.last_stable_offset(TopicPartition(self._topic, source))
             position = self._next.get(source)
             if end is None or position is None:

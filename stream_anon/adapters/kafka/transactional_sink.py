@@ -11,7 +11,13 @@ from aiokafka import AIOKafkaProducer
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.group_fencing import GroupRequests
-from stream_anon.adapters.kafka.producers import Shipment, follow_topics, producer_options, throw_away
+from stream_anon.adapters.kafka.producers import (
+    Shipment,
+    follow_topics,
+    partitions_of,
+    producer_options,
+    throw_away,
+)
 from stream_anon.adapters.kafka.seam import Membership, Parcel, Place
 from stream_anon.errors import BrokerError, OutcomeUnknown
 
@@ -69,7 +75,7 @@ class TransactionalSink:
     async def partitions(self, topic: str) -> int:
         """See `seam.Sink`."""
         producer, _, _ = self._ready()
-        return len(await self._read("looking up partitions", producer.partitions_for(topic)))
+        return await self._read("looking up partitions", partitions_of(producer, topic))
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         """See `seam.Sink`."""

@@ -6,6 +6,7 @@ record. Alerts should rest on counters: a gauge misses the windows between two s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 from numpy.typing import ArrayLike
@@ -133,8 +134,19 @@ class Metrics:
         )
         self._again = self._counter("takeover_reread_records", "Records read again after a takeover.")
         self._skipped = self._counter("partitions_skipped", "Takeovers that began above the ledger.")
+        self._unprotected = self._counter(
+            "partitions_without_entry", "Takeovers at a committed offset of which the ledger knows nothing."
+        )
         self._lost = self._counter("input_lost_records", "Records that the broker deleted before they were read.")
-        self._lag = self._gauge("consumer_lag_records", "Records of the owned partitions that are not read yet.")
+        self._not_read = self._gauge(
+            "partitions_not_read",
+            "Input partitions that this worker owns and does not read: they need an operator.",
+        )
+        self._lag = self._gauge(
+            "consumer_lag_records",
+            "Records of the owned partitions that are not read yet, of stopped ones too; NaN until it is known.",
+        )
+        self._lag.set(math.nan)  # 0 would say that nothing waits
         self._outages = self._family("broker_outages", "Times the broker was away.", "activity", ACTIVITIES)
         self._away = self._counter("broker_away_seconds", "Time the broker was away, counted when it is back.")
         self._reachable = self._gauge("broker_reachable", "0 while the broker is away.")
@@ -164,9 +176,9 @@ class Metrics:
         """Say whether the worker can work."""
         self._ready.set(ready)
 
-    def broker_away(self, activity: str) -> None:
-        """Count an outage."""
-        self._outages.add(activity)
+    def broker_away(self, activity: str, *, again: bool = False) -> None:
+        """Count an outage; `again` where one goes on for another cause."""
+        self._outages.add(activity, 0 if again else 1)
         self._reachable.set(0)
 
     def broker_back(self, seconds: float) -> None:
@@ -193,6 +205,10 @@ class Metrics:
         self._owned.set(owned)
         self._stages["takeover"].observe(seconds)
 
+    def unprotected(self, partitions: int) -> None:
+        """Count partitions with a committed offset and no entry in the ledger."""
+        self._unprotected.inc(partitions)
+
     def partition_stopped(self, reason: str) -> None:
         """Count a partition that waits for an operator."""
         self._stopped.add(reason)
@@ -205,12 +221,16 @@ class Metrics:
         """Count what a poll brought; not its bytes, for on a quiet topic they are the length of one record."""
         self._consumed.inc(records)
 
-    def window_progress(self, records: int, age: float, lag: int | None, closing: bool, paused: bool) -> None:
+    def window_progress(self, records: int, age: float, closing: bool, paused: bool) -> None:
         """Show the open window: its count and age, nothing else of it."""
         self._open_records.set(records)
         self._open_age.set(max(0.0, age))
         self._closing.set(closing)
         self._paused.set(paused)
+
+    def unread(self, lag: int | None, stopped: int) -> None:
+        """Show what is not read yet, where it is known, and how many partitions are not read at all."""
+        self._not_read.set(stopped)
         if lag is not None:
             self._lag.set(lag)
 

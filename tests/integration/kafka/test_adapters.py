@@ -78,7 +78,7 @@ async def test_source_gives_nothing_before_a_takeover_and_all_of_it_after(kafka:
         values = sorted(int(v) for p in polled for c in p.chunks for v in c.values if v is not None)
         assert values == list(range(20, 100))
         assert next(c.first for p in polled for c in p.chunks if c.source == 0) == 10
-        assert source.lag() == 0
+        assert source.lag([0, 1]) == 0
 
 
 async def test_seek_beyond_the_log_is_told_as_lost_input(kafka: ApacheKafka, unique: str) -> None:

@@ -53,6 +53,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.ReadinessChanged(True),
     e.BrokerAway(e.Away.PUBLISHING, "NodeNotReadyError"),
     e.BrokerBack(e.Away.PUBLISHING, 2.5, 4),
+    e.LedgerCreated("out.ledger"),
     e.PartitionsRevoked((("people", 1),), 7, 2),
     e.TakeoverStarted((("people", 1),)),
     e.TakeoverDone((("people", 0, 5), ("people", 1, 9)), 3, 1, 2, 4, (("people", 1),), (), 2, 1, 0.25),
@@ -218,6 +219,29 @@ def test_the_page_shows_more_of_an_open_window_than_count_and_age(observed: Obse
     assert observed.page["records"]["not_read_yet"] == 12
 
 
+def test_another_cause_counts_as_another_outage_or_hides_the_first(observed: Observed) -> None:
+    observed.tell(e.BrokerAway(e.Away.STARTING, "KafkaConnectionError"))
+    observed.tell(e.BrokerAway(e.Away.CONSUMING, "no broker answers"))
+    observed.tell(e.BrokerAway(e.Away.STARTING, "people.out: does not exist", again=True))
+
+    assert observed.value("broker_outages_total", activity="starting") == 1
+    assert [line["error"] for line in observed.lines][-1] == "people.out: does not exist"
+    observed.tell(e.BrokerBack(e.Away.CONSUMING, 1.0, 1))
+    (warning,) = observed.page["warnings"]
+    assert warning.endswith("people.out: does not exist")
+
+
+def test_offsets_without_a_ledger_are_easily_overlooked(observed: Observed) -> None:
+    taken = e.TakeoverDone((("people", 0, 5),), 3, 0, 0, 0, (), (), 1, 1, 0.1, (("people", 0),))
+    observed.tell(taken)
+
+    assert [line["level"] for line in observed.lines] == ["info", "error"]
+    assert observed.lines[1]["event"] == "ledger-entry-missing"
+    assert observed.lines[1]["places"] == ["people-0"]
+    assert any("the ledger knows nothing" in warning for warning in observed.page["warnings"])
+    assert observed.value("partitions_without_entry_total") == 1
+
+
 def test_the_page_loses_track_of_partitions(observed: Observed) -> None:
     observed.tell(e.TakeoverDone((("people", 10, 5), ("people", 2, 9)), 3, 0, 0, 0, (), (), 2, 1, 0.1))
     observed.tell(e.PartitionStopped(("people", 3), "rewound", "why"))
@@ -249,7 +273,7 @@ def test_a_warning_is_missing_or_stays_for_ever(observed: Observed) -> None:
     observed.tell(e.BrokerAway(e.Away.CONSUMING, "x"))
     observed.tell(e.WindowProgress(1, 900.0, 1000.0, False, False, None))
     words = " ".join(observed.page["warnings"])
-    assert "broker cannot be reached" in words
+    assert "broker cannot be reached or refuses (while consuming): x" in words
     assert "older than max_delay" in words
 
     observed.tell(e.BrokerBack(e.Away.CONSUMING, 1.0, 1))

@@ -26,6 +26,24 @@ def test_line_for_every_attempt_or_none_when_it_is_back() -> None:
     assert told == [BrokerAway(Away.STARTING, "x"), BrokerBack(Away.STARTING, 5, 5), ReadinessChanged(True)]
 
 
+def test_cause_that_remains_after_the_first_is_never_told() -> None:
+    clock, told = FakeClock(), list[Event]()
+    reachability = Reachability(clock.monotonic, told.append)
+    for second in range(40):
+        reachability.away(Away.STARTING, "no broker" if second < 3 else "no such topic")
+        clock.advance(1)
+    assert told == [BrokerAway(Away.STARTING, "no broker"), BrokerAway(Away.STARTING, "no such topic", again=True)]
+
+
+def test_causes_that_take_turns_fill_the_log() -> None:
+    clock, told = FakeClock(), list[Event]()
+    reachability = Reachability(clock.monotonic, told.append)
+    for second in range(100):
+        reachability.away(Away.STARTING, "xy"[second % 2])
+        clock.advance(1)
+    assert 2 <= len(told) <= 10
+
+
 def test_ready_while_something_is_still_away() -> None:
     told = list[Event]()
     reachability = Reachability(FakeClock().monotonic, told.append)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Collection, Mapping
 
 import pytest
 
+from stream_anon.errors import BrokerError
 from stream_anon.runtime.events import (
     Away,
     BrokerAway,
@@ -26,7 +28,7 @@ from stream_anon.runtime.events import (
     WindowPublished,
 )
 from tests.support.driver import Driver, people
-from tests.support.memory import MemoryBroker
+from tests.support.memory import MemoryBroker, MemorySource
 
 VERBS = ["begin", "send", "send after", "settle", "add_offsets", "commit_offsets", "commit_offsets after", "commit"]
 
@@ -328,6 +330,34 @@ async def test_lost_input_is_passed_over_in_silence(choice: str) -> None:
             assert broker.offsets == {("people", 0): 5}
 
 
+async def test_group_that_moves_while_lost_input_is_answered_ends_the_worker() -> None:
+    broker = MemoryBroker()
+    async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
+        driver.send(people(5), 1)
+        await driver.settle()
+        driver.send(people(15, 5), 1)
+        broker.lose(1, 12)
+        ask, left = driver.source.bounds, 1
+
+        async def bounds(sources: Collection[int], start: str) -> Mapping[int, int]:
+            nonlocal left
+            if left:
+                left -= 1
+                # Another member takes partition 1 while its bounds are asked.
+                broker.members["other"] = MemorySource(broker, "other")
+                broker.rebalance()
+            return await ask(sources, start)
+
+        driver.source.bounds = bounds  # type: ignore[method-assign]
+        await driver.settle()
+        assert not left
+        assert driver.source.assigned == {0}
+        assert not driver.told(InputSkipped)
+        broker.leave("other")
+        await driver.advance(10)
+        assert broker.serials == Counter(range(12, 20))
+
+
 async def test_dead_consumer_stalls_the_worker() -> None:
     async with Driver() as driver:
         driver.send(people(10))
@@ -364,6 +394,19 @@ async def test_absent_broker_is_told_again_and_again_or_stops_the_worker() -> No
         check_once(driver.broker, 20)
 
 
+@pytest.mark.parametrize("topic", ["people", "out", "out.certificates", "out.dead-letters"])
+async def test_missing_topic_is_waited_for_without_its_name(topic: str) -> None:
+    driver = Driver()
+    driver.broker.missing.add(topic)
+    connecting = asyncio.create_task(driver.worker.connect())
+    await asyncio.sleep(0.15)
+    assert [event.error for event in driver.told(BrokerAway)] == [f"{topic}: does not exist"]
+    driver.broker.missing.clear()
+    assert await connecting
+    driver.stopping.set()
+    await driver.worker.disconnect()
+
+
 async def test_worker_without_partitions_is_not_ready() -> None:
     broker = MemoryBroker(1)
     async with Driver(broker) as one, Driver(broker, one.clock, "two") as idle:
@@ -395,6 +438,32 @@ async def test_window_of_an_old_generation_goes_out_under_the_new_one() -> None:
             await one.advance(10)
             check_once(broker, 20)
             assert one.told(TransactionEnded)[0].outcome is Outcome.FENCED
+
+
+@pytest.mark.parametrize("step", [5, 6, 7])
+async def test_takeover_that_fails_late_counts_what_left_as_kept(step: int) -> None:
+    broker = MemoryBroker(1)
+    failing = False
+
+    async def fail_once(where: str) -> None:
+        nonlocal failing
+        if failing and where == f"takeover.{step}":
+            failing = False
+            raise BrokerError("broken on purpose")
+
+    async with Driver(broker, at=fail_once) as driver:
+        driver.send(people(9))
+        await driver.settle()
+        broker.offsets["people", 0] = 3  # somebody went on: the open window began at 0
+        failing = True
+        broker.rebalance()
+        await driver.settle()
+        assert not failing
+        taken = driver.told(TakeoverDone)[-1]
+        assert (taken.kept, taken.dropped, taken.read_again, taken.attempts) == (0, 9, 6, 2)
+        await driver.advance(10)
+        (window,) = driver.told(WindowPublished)
+        assert (window.records_in, len(window.broker_times)) == (6, 6)
 
 
 @pytest.mark.parametrize("step", range(1, 8))
