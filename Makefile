@@ -28,7 +28,7 @@ test: $(VENV)/.dev ## all tests; those that need Java and Maven skip with a reas
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev ## the fast part: no broker, no slow tests
-	$(BIN)/python -m pytest -m "not kafka and not tansu and not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not kafka and not tansu and not slow"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
