@@ -2,18 +2,50 @@
 
 A kernel is a free function on arrays without branches on configuration. It runs without the interpreter
 lock, so that a window can be partitioned while the next one fills.
+
+Compiled kernels are kept on disk. numba drops one when its own file changes, but not when a kernel in another file
+that was compiled into it does; so the folder is named after all sources, and an update never runs old code.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
-from typing import TypeVar, cast
+from functools import cache
+from pathlib import Path
+from typing import Protocol, TypeVar, cast
 
 import numba
 
 _F = TypeVar("_F", bound=Callable[..., object])
+_PACKAGE = Path(__file__).parent
+_ROOMS = ("microdata", "privacy", "clustering", "windowing", "engine")
+
+
+class _NumbaSettings(Protocol):
+    CACHE_DIR: str
+
+
+@cache
+def _sources() -> str:
+    """Return a digest of every source that may hold a kernel."""
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for room in _ROOMS:
+        for path in sorted((_PACKAGE / room).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def kernel(function: _F) -> _F:
-    """Compile `function` at its first call, without the interpreter lock, cached on disk."""
-    return cast("_F", numba.njit(cache=True, nogil=True)(function))
+    """Compile `function` at its first call, without the interpreter lock, cached on disk.
+
+    The cache lies in numba's own folder if one is set, else beside this file; where that cannot be written numba
+    finds a place of its own.
+    """
+    settings = cast("_NumbaSettings", numba.config)
+    chosen = settings.CACHE_DIR
+    settings.CACHE_DIR = str(Path(chosen or _PACKAGE / "__pycache__") / f"kernels-{_sources()}")
+    try:
+        return cast("_F", numba.njit(cache=True, nogil=True)(function))
+    finally:
+        settings.CACHE_DIR = chosen

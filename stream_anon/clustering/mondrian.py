@@ -1,7 +1,9 @@
-"""Strict Mondrian: top-down median cuts (LeFevre, DeWitt, Ramakrishnan, ICDE 2006).
+"""Mondrian: top-down median cuts (LeFevre, DeWitt, Ramakrishnan, ICDE 2006).
 
-A set of rows is cut at the median of the attribute whose published value costs most, all equal values on one
-side, as long as both sides meet the criteria; if the widest attribute gives no legal cut the next is tried.
+A set of rows is cut at the median of one attribute as long as both sides meet the criteria: of the attribute whose
+published value costs most, and if that gives no legal cut of the next; or, better and slower, of the one whose cut
+loses least. Strict: all equal values are on one side. Relaxed: the first of those equal to the median may go left,
+so that the sides are always equal.
 """
 
 from __future__ import annotations
@@ -47,12 +49,29 @@ def _median_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], low: int, hig
 
 
 @kernel
-def _split(rows: NDArray[np.int64], spare: NDArray[np.int64], codes: NDArray[np.int32], cut: int) -> int:
-    """Put the rows with codes up to `cut` first, both sides in their order; return how many these are."""
+def _middle(codes: NDArray[np.int32], rows: NDArray[np.int64]) -> tuple[int, int]:
+    """Return the upper median code, and how many of the rows that have it belong to the left half."""
+    values = np.sort(codes[rows])
+    middle = len(rows) // 2
+    median = int(values[middle])
+    return median, middle - int(np.searchsorted(values, median))
+
+
+@kernel
+def _split(rows: NDArray[np.int64], spare: NDArray[np.int64], codes: NDArray[np.int32], cut: int, ties: int) -> int:
+    """Put rows with codes below `cut`, and the first `ties` of those with it, before the rest; return their number.
+
+    Both sides stay in their order.
+    """
     left = 0
     right = 0
     for i in range(len(rows)):
-        if codes[rows[i]] <= cut:
+        code = codes[rows[i]]
+        stays = code < cut
+        if code == cut and ties > 0:
+            stays = True
+            ties -= 1
+        if stays:
             rows[left] = rows[i]
             left += 1
         else:
@@ -64,13 +83,32 @@ def _split(rows: NDArray[np.int64], spare: NDArray[np.int64], codes: NDArray[np.
 
 
 @kernel
+def _loss(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel) -> float:
+    """Return what rows lose as one class, summed over rows and attributes."""
+    total = 0.0
+    for j in range(len(codes)):
+        low = codes[j, rows[0]]
+        high = low
+        for i in range(1, len(rows)):
+            low = min(low, codes[j, rows[i]])
+            high = max(high, codes[j, rows[i]])
+        cost = table_cost(model, j, low, high)
+        if cost < 0:
+            cost = walked_cost(model, j, low, high)
+        total += cost
+    return total * len(rows)
+
+
+@kernel
 def mondrian_classes(
     codes: NDArray[np.int32],
     model: CostModel,
     rows: NDArray[np.int64],
     ledger: Ledger,
+    relaxed: bool,
+    least_loss: bool,
 ) -> NDArray[np.int32]:
-    """Return the class of each row, -1 for rows not in `rows`; O(q n log(n / k)).
+    """Return the class of each row, -1 for rows not in `rows`; O(q n log(n / k)), O(q^2 ..) for the least loss.
 
     Parameters
     ----------
@@ -82,10 +120,18 @@ def mondrian_classes(
         int64[m], the rows to place; they meet the criteria as one class. Reordered in place.
     ledger
         What both sides of a cut must meet.
+    relaxed
+        Rows with the median code may be on both sides.
+    least_loss
+        Of all attributes take the cut that loses least; else the first legal one, widest attribute first.
     """
     q, n = codes.shape
     answer = np.full(n, -1, np.int32)
     spare = np.empty(len(rows), np.int64)
+    tried = np.empty(len(rows), np.int64)
+    found = np.empty(len(rows), np.int64)
+    # One cut is found at most, and the order of rows in a part does not matter.
+    in_place = not relaxed and not least_loss
     stack = [(0, len(rows))]
     low = np.empty(q, np.int32)
     high = np.empty(q, np.int32)
@@ -94,8 +140,10 @@ def mondrian_classes(
     while len(stack) > 0:
         start, stop = stack.pop()
         part = rows[start:stop]
-        divided = False
-        if stop - start >= 2 * ledger.k:
+        m = stop - start
+        middle = 0  # rows on the left side of the cut that was found
+        best = np.inf
+        if m >= 2 * ledger.k:
             for j in range(q):
                 least = codes[j, part[0]]
                 most = least
@@ -115,14 +163,32 @@ def mondrian_classes(
                 if width[j] < 0:
                     break
                 width[j] = -1.0
-                cut = _median_cut(codes[j], part, low[j], high[j])
-                left = _split(part, spare, codes[j], cut)
-                divided = is_legal(part[:left], ledger) and is_legal(part[left:], ledger)
-                if divided:
-                    stack.append((start + left, stop))
-                    stack.append((start, start + left))
+                if relaxed:
+                    cut, ties = _middle(codes[j], part)
+                else:
+                    cut, ties = _median_cut(codes[j], part, low[j], high[j]), m
+                if not in_place:
+                    tried[:m] = part
+                attempt = part if in_place else tried[:m]
+                left = _split(attempt, spare, codes[j], cut, ties)
+                if not (is_legal(attempt[:left], ledger) and is_legal(attempt[left:], ledger)):
+                    continue
+                if least_loss:
+                    loss = _loss(codes, attempt[:left], model) + _loss(codes, attempt[left:], model)
+                    if loss >= best:
+                        continue
+                    best = loss
+                middle = left
+                if not in_place:
+                    found[:m] = attempt
+                if not least_loss:
                     break
-        if not divided:
+        if middle > 0:
+            if not in_place:
+                part[:] = found[:m]
+            stack.append((start + middle, stop))
+            stack.append((start, start + middle))
+        else:
             for i in range(len(part)):
                 answer[part[i]] = classes
             classes += 1
@@ -130,17 +196,28 @@ def mondrian_classes(
 
 
 class Mondrian(FromScratch):
-    """Strict Mondrian over a window; which rows share a class does not depend on the order of arrival.
+    """Mondrian over a window.
+
+    Which rows share a class does not depend on the order of arrival, unless it is relaxed: then the first of the
+    rows with the median code go left.
 
     Parameters
     ----------
     model
         The cost tables of the quasi-identifiers.
+    relaxed
+        Cut between rows that are equal in the attribute too.
+    least_loss
+        Try every attribute and take the cut that loses least.
     """
 
-    def __init__(self, model: CostModel) -> None:
+    def __init__(self, model: CostModel, *, relaxed: bool = False, least_loss: bool = False) -> None:
         super().__init__()
         self._model = model
+        self._relaxed = relaxed
+        self._least_loss = least_loss
 
     def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
-        return mondrian_classes(rows.codes, self._model, np.arange(len(rows)), ledger)
+        return mondrian_classes(
+            rows.codes, self._model, np.arange(len(rows)), ledger, self._relaxed, self._least_loss
+        )

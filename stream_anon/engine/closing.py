@@ -37,13 +37,14 @@ class Closer:
         window
             A sealed window; its partitioner is spent afterwards.
         shuffle
-            Orders the released records; from the operating system's entropy wherever it matters.
+            Orders the released records and deals equal rows among their classes; from the operating system's
+            entropy wherever it matters.
         """
         n = window.records
         if not self._criteria.in_reach(window.individuals, window.values):
             return self._assemble(window, np.full(n, SUPPRESSED, np.int32), {Suppression.SHORTFALL: n}, shuffle)
-        # 1. Partition. The answer is not believed.
-        clusters = window.partitioner.close(window.columns, self._criteria)
+        # 1. Partition. The answer is not believed, and which of several equal rows went where is drawn anew.
+        clusters = dealt(window.partitioner.close(window.columns, self._criteria), window.columns, shuffle)
         unplaced = int((clusters < 0).sum())
         return self._assemble(window, clusters, {Suppression.UNPLACED: unplaced}, shuffle)
 
@@ -131,6 +132,35 @@ class Closer:
             rank[kept] = np.arange(len(kept))
             class_of_row = rank[class_of_row]
             generalized = _chosen(generalized, kept)
+
+
+def dealt(clusters: NDArray[np.int32], rows: Columns, draws: np.random.Generator) -> NDArray[np.int32]:
+    """Deal the clusters of equal rows anew among these rows; O(q n + n log n).
+
+    Partitioners break ties by arrival: of several people with equal quasi-identifiers all who came first would
+    share one class. Rows are equal that share codes and guarded sensitive values and are their individuals' only
+    ones: whichever of them a class takes, what the criteria count stays the same.
+
+    Parameters
+    ----------
+    clusters
+        int32[n].
+    rows
+        The same n rows.
+    draws
+        Deals.
+    """
+    single = np.flatnonzero(np.bincount(rows.individuals)[rows.individuals] == 1)
+    columns = np.concatenate([rows.codes, rows.sensitive])[:, single].astype(np.int64)
+    # A random odd factor a column makes one key of them. If two collide, a class is wider or the gate finds it.
+    factors = draws.integers(0, 2**62, len(columns)) * 2 + 1
+    keys = np.zeros(len(single), np.int64)
+    for factor, column in zip(factors, columns, strict=True):
+        keys = (keys ^ (keys >> 29)) * factor + column
+    order = draws.permutation(len(single))
+    answer = clusters.copy()
+    answer[single[order[np.argsort(keys[order])]]] = clusters[single[np.argsort(keys)]]
+    return answer
 
 
 def _chosen(generalized: GeneralizedClasses, kept: NDArray[np.int64]) -> GeneralizedClasses:

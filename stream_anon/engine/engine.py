@@ -59,6 +59,7 @@ class Engine:
         self._positions: dict[int, int] = {}
         self._starts: dict[int, int] = {}
         self._now = -np.inf
+        self._in_reach: float | None = None
         self._window = self._new_window()
 
     def _new_window(self) -> Window:
@@ -85,7 +86,9 @@ class Engine:
         for source in sources:
             self._positions.pop(source, None)
             self._starts.pop(source, None)
-        return self._window.drop(set(sources))
+        dropped = self._window.drop(set(sources))
+        self._note_reach()
+        return dropped
 
     def position(self, source: int) -> int:
         """Return the next offset to take of an open source; KeyError if it is not open."""
@@ -120,6 +123,7 @@ class Engine:
         for source in np.union1d(batch.sources, batch.rejects.sources).tolist():
             if source in self._positions:
                 sealed += self._add_of(source, self._of_source(batch, source))
+        self._note_reach()
         return sealed
 
     def _of_source(self, batch: CodedBatch, source: int) -> CodedBatch:
@@ -166,7 +170,7 @@ class Engine:
     def deadline(self) -> float | None:
         """Return the clock reading at which `tick` must be called; None while nothing waits or all is held."""
         oldest = self._window.oldest
-        return None if oldest is None or self._held() else self._window.timer.due_at(oldest)
+        return None if oldest is None or self._held() else self._window.timer.due_at(oldest, self._in_reach)
 
     @property
     def room(self) -> bool:
@@ -181,10 +185,8 @@ class Engine:
     def tick(self, now: float) -> SealedWindow | None:
         """Seal the window if it is due; with `shortfall: hold` not before it can hold a class."""
         self._advance(now)
-        oldest = self._window.oldest
-        if oldest is None or not self._window.timer.is_due(oldest, self._now) or self._held():
-            return None
-        return self._seal()
+        deadline = self.deadline
+        return self._seal() if deadline is not None and self._now >= deadline else None
 
     def seal(self, now: float) -> SealedWindow | None:
         """Seal the window whatever its age; None if nothing came in since the last one."""
@@ -202,7 +204,17 @@ class Engine:
         sealed = self._window.seal(self._starts, self._positions, self._now)
         self._starts = dict(self._positions)
         self._window = self._new_window()
+        self._in_reach = None
         return sealed
+
+    def _note_reach(self) -> None:
+        """Take note of when a window that may be held could first hold a class."""
+        if self._policy.window.shortfall is not Shortfall.HOLD:
+            return
+        if not self._criteria.in_reach(self._window.individuals, self._window.values):
+            self._in_reach = None
+        elif self._in_reach is None:
+            self._in_reach = self._now
 
     def _advance(self, now: float) -> None:
         self._now = max(self._now, now)

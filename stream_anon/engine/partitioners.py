@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.microdata.policy import Policy
@@ -18,7 +19,10 @@ def partitioners(policy: Policy) -> Callable[[], Partitioner]:
     Cost tables are built once; what an engine learns from one window serves those after it.
     """
     model = cost_model(policy.quasi_identifiers)
-    if policy.engine.name == "mondrian":
-        return lambda: Mondrian(model)
-    book = OrderBook(policy.quasi_identifiers, model, policy.engine.seed)
+    choice = policy.engine
+    if choice.name == "mondrian":
+        return lambda: Mondrian(model, relaxed=choice.relaxed, least_loss=choice.least_loss)
+    if choice.name == "k-forest":
+        return lambda: KForest(model, policy.k)
+    book = OrderBook(policy.quasi_identifiers, model, choice.seed)
     return lambda: Forest(model, book)

@@ -14,6 +14,8 @@ from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains import CategoricalDomain, Domain, Published, Scalar
 from stream_anon.microdata.hierarchy import ROOT_LABEL
 
+_EXACT = 2.0**53  # from here on floats skip whole numbers
+
 
 class ScalarType(StrEnum):
     """The declared type of a field that passes as it is."""
@@ -255,10 +257,16 @@ class QuasiIdentifier(Attribute):
         return int(published) if self.type is ScalarType.INTEGER else float(published)
 
 
+def is_plain(value: float) -> bool:
+    """Return whether a float is a whole number that the integers name as well; the negative zero is one too."""
+    return value.is_integer() and -_EXACT < value < _EXACT
+
+
 def pass_value(attribute: PassThrough, value: object) -> Scalar | None:
     """Return a decoded value as its attribute's declared type, None if missing; `Unfit` for a wrong type.
 
-    A whole number written as `25.0` is an integer.
+    A whole number written as `25.0` is an integer, where numbers are declared too: how a producer writes numbers
+    would tell one from another. Beyond 2**53, where floats skip integers, both stay as they are.
     """
     if value is None:
         return None
@@ -269,7 +277,7 @@ def pass_value(attribute: PassThrough, value: object) -> Scalar | None:
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         if kind is ScalarType.NUMBER:
-            return value
+            return int(value) if isinstance(value, float) and is_plain(value) else value
         if kind is ScalarType.INTEGER and (isinstance(value, int) or value.is_integer()):
             return int(value)
     raise Unfit(Reason.WRONG_TYPE)

@@ -12,6 +12,7 @@ from stream_anon.microdata.attributes import Attribute, Identifier, PassThrough,
 
 EVERY_RECORD = "every-record"
 MOST_CLASS = 1_000_000
+MOST_K_FOREST = 10_000
 
 
 class Shortfall(StrEnum):
@@ -71,10 +72,25 @@ class WindowLimits:
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """Which partitioner forms the classes, and the seed that governs classes and nothing else."""
+    """Which partitioner forms the classes, and the seed that governs classes and nothing else.
+
+    Parameters
+    ----------
+    name
+        `forest`, `k-forest` or `mondrian`.
+    relaxed, least_loss
+        Of Mondrian: equal values may part; each cut is the one of least loss instead of a median.
+    """
 
     name: str = "forest"
     seed: int = 0
+    relaxed: bool = False
+    least_loss: bool = False
+
+    def __post_init__(self) -> None:
+        for key in ("relaxed", "least_loss"):
+            if getattr(self, key) and self.name != "mondrian":
+                raise SettingsError(f"engine.{key}", "is for name: mondrian only")
 
 
 @dataclass(frozen=True)
@@ -115,6 +131,11 @@ class Policy:
             raise SettingsError("privacy.max_share", f"must be at least 1/k = {1 / self.k:g}")
         if self.window.max_records < self.k:
             raise SettingsError("window.max_records", f"must be at least k = {self.k}")
+        if self.engine.name == "k-forest" and self.window.max_records > MOST_K_FOREST:
+            raise SettingsError(
+                "window.max_records",
+                f"must be at most {MOST_K_FOREST} with engine.name: k-forest, whose cost is quadratic",
+            )
         self._check_names()
         if not self.quasi_identifiers:
             raise SettingsError("attributes", "at least one quasi-identifier is needed")

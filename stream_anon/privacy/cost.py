@@ -1,8 +1,8 @@
 """The cost table: what it costs to publish codes `low`..`high` of an attribute, for kernels.
 
-It measures what is published: the NCP of the node over the interval, times the attribute's weight. Up to
-1,026 codes it is one look-up; larger domains walk up their levels. A set (`publish: values`) is costed as the
-interval that spans it.
+It measures what is published: the NCP of the node over the interval, or its level over the hierarchy's height,
+times the attribute's weight. Up to 1,026 codes it is one look-up; larger domains walk up their levels. A set
+(`publish: values`) is costed as the interval that spans it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ HALVING = 2  # linear cost of the halving above
 WIDTHS = 3  # linear cost of the cell above, cells of equal width per level
 PREFIX = 4  # level / height, cells of equal width per level
 FIRSTS = 5  # leaves under the node / leaves, nodes given by their first code per level
+HALVING_LEVEL = 6  # level / height of the halving above
+FIRSTS_LEVEL = 7  # level / height, nodes given by their first code per level
 
 
 class CostModel(NamedTuple):
@@ -63,8 +65,20 @@ _Walked: TypeAlias = tuple[int, float, float, NDArray[np.int32]]
 
 
 def cost_model(attributes: Sequence[QuasiIdentifier]) -> CostModel:
-    """Return the cost tables of `attributes`, in their order."""
-    walked = [_walked(attribute) for attribute in attributes]
+    """Return the cost tables of `attributes`, in their order, by NCP."""
+    return _tabled(attributes, [_walked(attribute) for attribute in attributes])
+
+
+def level_model(attributes: Sequence[QuasiIdentifier]) -> CostModel:
+    """Return cost tables by level / height, as Aggarwal et al. (2005) and Prec (Sweeney 2002) measure loss.
+
+    Tight numbers count the level of the node above what they publish.
+    """
+    return _tabled(attributes, [_by_level(attribute) for attribute in attributes])
+
+
+def _tabled(attributes: Sequence[QuasiIdentifier], walked: Sequence[_Walked]) -> CostModel:
+    """Return cost tables, whole ones for small domains."""
     kinds = [kind for kind, *_ in walked]
     tables: list[NDArray[np.float32]] = []
     for j, attribute in enumerate(attributes):
@@ -90,7 +104,8 @@ def _model(
         else:
             steps.append(own)
     levels = [
-        len(own) // (size if kind == FIRSTS else 1) for size, (kind, _, _, own) in zip(sizes, walked, strict=True)
+        len(own) // (size if kind in (FIRSTS, FIRSTS_LEVEL) else 1)
+        for size, (kind, _, _, own) in zip(sizes, walked, strict=True)
     ]
     return CostModel(
         np.array(kinds, np.int8),
@@ -119,6 +134,21 @@ def _walked(attribute: QuasiIdentifier) -> _Walked:
         return FIRSTS, 1 / domain.size, 1 / domain.size, domain.firsts[1:].ravel()
     assert isinstance(domain, CategoricalDomain)  # noqa: S101 - there are no more
     return FIRSTS, 1 / domain.size, 1 / domain.size, _firsts(domain)
+
+
+def _by_level(attribute: QuasiIdentifier) -> _Walked:
+    """Return how to find the levels of an attribute without a table: kind, 1 / height, base, steps."""
+    domain = attribute.domain
+    if isinstance(domain, NumericDomain):
+        # The widest cells may not be the whole range: then that is one level more.
+        widths = np.array([min(width, domain.size) for width in (*domain.widths, domain.size)], np.int32)
+        if domain.widths:
+            return PREFIX, 1 / domain.height, 0.0, widths
+        return HALVING_LEVEL, 1 / domain.height, 0.0, np.array([domain.height], np.int32)
+    kind, _, base, steps = _walked(attribute)
+    if kind == PREFIX:
+        return kind, 1 / domain.height, base, steps
+    return FIRSTS_LEVEL, 1 / domain.height, 0.0, steps
 
 
 def _firsts(domain: CategoricalDomain) -> NDArray[np.int32]:
@@ -157,7 +187,8 @@ def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
     first = low
     last = high
     cut = 0
-    if kind == HALVING and low < high:
+    if kind in (HALVING, HALVING_LEVEL) and low < high:
+        cut = model.steps[start] if kind == HALVING_LEVEL else 0
         first = 0
         last = n - 1
         while first < last:
@@ -168,6 +199,7 @@ def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
                 first = middle + 1
             else:
                 break
+            cut -= 1
     elif kind in (WIDTHS, PREFIX) and low < high:
         first = 0
         last = n - 1
@@ -177,6 +209,13 @@ def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
             if low // width == high // width:
                 first = low // width * width
                 last = min(first + width, n) - 1
+                break
+    elif kind == FIRSTS_LEVEL and low < high:
+        cut = model.levels[j] + 1
+        for level in range(model.levels[j]):
+            begin = start + level * n
+            if model.steps[begin + low] == model.steps[begin + high]:
+                cut = level + 1
                 break
     elif kind == FIRSTS:
         if low == high:
@@ -198,7 +237,7 @@ def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
                         outside = probe
                 last = inside
                 break
-    if kind == PREFIX:
+    if kind in (PREFIX, HALVING_LEVEL, FIRSTS_LEVEL):
         return float(min(1.0, cut * model.slope[j] + model.base[j]) * model.weight[j])
     width = (last - first) * model.slope[j] + model.base[j]
     if last == n - 1:  # the top cell ends at the maximum, wherever its grid would

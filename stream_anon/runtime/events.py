@@ -187,7 +187,6 @@ class RecordsConsumed:
     """A poll brought records, rejected ones included."""
 
     records: int
-    size: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one cas
             case InputSkipped():
                 metrics.input_lost(event.end - event.start)
             case RecordsConsumed():
-                metrics.consumed(event.records, event.size)
+                metrics.consumed(event.records)
             case WindowProgress():
                 _show_progress(metrics, event)
             case WindowPublished():

@@ -75,7 +75,9 @@ def build_policy(settings: Settings, place: Path) -> Policy:
                 Shortfall(settings.window.shortfall),
                 settings.window.max_records_per_individual,
             ),
-            engine=EngineChoice(settings.engine.name, settings.engine.seed),
+            engine=EngineChoice(
+                settings.engine.name, settings.engine.seed, settings.engine.relaxed, settings.engine.least_loss
+            ),
             digest="sha256:" + digest.hexdigest(),
         )
     except SettingsError as error:

@@ -96,8 +96,7 @@ class Reader:
             return None
         full = [window for chunk in chunks for window in self._feed(chunk, now)]
         if chunks:
-            count = sum(len(chunk.offsets) for chunk in chunks)
-            self._tell(RecordsConsumed(count, sum(chunk.size for chunk in chunks)))
+            self._tell(RecordsConsumed(sum(len(chunk.offsets) for chunk in chunks)))
         return full
 
     def _feed(self, chunk: Chunk, now: float) -> list[Full]:

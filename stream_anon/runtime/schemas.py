@@ -71,7 +71,12 @@ _DESCRIPTIONS = {
         "shortfall": "What happens to a window that cannot be made anonymous at its deadline.",
         "max_records_per_individual": "Records of one individual beyond which further ones are suppressed.",
     },
-    "EngineSettings": {"name": "The partitioner.", "seed": "Governs how classes form, and nothing else."},
+    "EngineSettings": {
+        "name": "The partitioner.",
+        "seed": "Governs how classes form, and nothing else.",
+        "relaxed": "Of mondrian: equal values may lie on both sides of a cut.",
+        "least_loss": "Of mondrian: every cut is the one of least loss instead of a median.",
+    },
     "AttributeSettings": {
         "role": "What the field is; identifiers are never published.",
         "type": "Type of a field that passes, or in which exact categories are written.",

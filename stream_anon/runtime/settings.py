@@ -161,7 +161,9 @@ class WindowSettings(Section):
 class EngineSettings(Section):
     """Which partitioner forms the classes."""
 
-    name: Literal["forest", "mondrian"] = "forest"
+    name: Literal["forest", "k-forest", "mondrian"] = "forest"
+    relaxed: bool = False
+    least_loss: bool = False
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
 
 

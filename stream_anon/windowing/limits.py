@@ -6,7 +6,9 @@
     |----------------------------------|==========|
     opened                             due somewhere here, drawn anew for each window
 
-A fixed age would tell when a lone record arrived: publication minus max_delay. So the limit is drawn.
+A fixed age would tell when a lone record arrived: publication minus max_delay. So the limit is drawn. A window that
+was held beyond it waits as much longer, counted from when it could hold a class: else it would be published at the
+moment at which the last of k people came.
 """
 
 from __future__ import annotations
@@ -44,13 +46,18 @@ class WindowTimer:
         """Return how many more records the window admits."""
         return max(0, self.limits.max_records - admitted)
 
-    def due_at(self, oldest: float) -> float:
-        """Return the clock reading at which a window is due whose oldest record arrived at `oldest`."""
-        return oldest + self.age_limit
+    def due_at(self, oldest: float, in_reach: float | None = None) -> float:
+        """Return the clock reading at which a window is due whose oldest record arrived at `oldest`.
 
-    def is_due(self, oldest: float, now: float) -> bool:
-        """Return whether the window is due."""
-        return now >= self.due_at(oldest)
+        Parameters
+        ----------
+        in_reach
+            When a window that is held could first hold a class; None if nothing is held.
+        """
+        due = oldest + self.age_limit
+        if in_reach is None or in_reach <= due:
+            return due
+        return in_reach + self.age_limit - LEAST_AGE * self.limits.max_delay
 
 
 def is_mature(oldest: float, now: float, limits: WindowLimits) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.privacy.cost import interval_cost
@@ -18,15 +19,22 @@ def _forest(table: Table) -> Partitioner:
 
 PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
     "mondrian": lambda table: Mondrian(table.model),
+    "mondrian, relaxed": lambda table: Mondrian(table.model, relaxed=True),
+    "mondrian, least loss": lambda table: Mondrian(table.model, least_loss=True),
+    "mondrian, relaxed, least loss": lambda table: Mondrian(table.model, relaxed=True, least_loss=True),
     "forest": _forest,
+    "k-forest": lambda table: KForest(table.model, table.criteria.k),
+    "k-forest, as published": lambda table: KForest(table.model, table.criteria.k, as_published=True),
+    "k-forest, by insertion": lambda table: InsertionForest(table.model, table.criteria.k),
 }
 
 
-def mondrian_oracle(table: Table) -> set[frozenset[int]]:
-    """Strict Mondrian in a few lines: the classes as sets of rows."""
+def mondrian_oracle(table: Table, *, relaxed: bool = False, least_loss: bool = False) -> set[frozenset[int]]:
+    """Mondrian in a few lines: the classes as sets of rows."""
     rows, criteria = table.rows, table.criteria
     placed = _within_share(rows.individuals.tolist(), criteria.max_share)
-    return _cut(table, placed) if placed and is_legal(rows, placed, criteria) else set()
+    legal = bool(placed) and is_legal(rows, placed, criteria)
+    return _cut(table, placed, relaxed, least_loss) if legal else set()
 
 
 def _within_share(people: Sequence[int], share: float) -> list[int]:
@@ -39,21 +47,50 @@ def _within_share(people: Sequence[int], share: float) -> list[int]:
     return []
 
 
-def _cut(table: Table, members: list[int]) -> set[frozenset[int]]:
-    """Cut at the median of the attribute that costs most, if both sides are legal, else of the next."""
+def _cut(table: Table, members: list[int], relaxed: bool, least_loss: bool) -> set[frozenset[int]]:
+    """Cut at the median of the attribute that costs most, if both sides are legal, else of the next.
+
+    For the least loss at the best of all legal ones.
+    """
     columns = [[int(column[i]) for i in members] for column in table.rows.codes]
-    spans = [(min(column), max(column)) for column in columns]
-    cost = [interval_cost(table.model, j, low, high) for j, (low, high) in enumerate(spans)]
+    cost = [interval_cost(table.model, j, min(column), max(column)) for j, column in enumerate(columns)]
+    legal = []
     for j in sorted(range(len(columns)), key=lambda j: -cost[j]):
-        cuts = sorted(set(columns[j]))[:-1]
-        if not cuts:
+        if len(set(columns[j])) == 1:
             continue
-        middle = min(cuts, key=lambda cut: abs(2 * sum(code <= cut for code in columns[j]) - len(members)))
-        left = [i for i in members if table.rows.codes[j, i] <= middle]
-        right = [i for i in members if table.rows.codes[j, i] > middle]
+        left, right = (_halves if relaxed else _sides)(table, members, j)
         if is_legal(table.rows, left, table.criteria) and is_legal(table.rows, right, table.criteria):
-            return _cut(table, left) | _cut(table, right)
-    return {frozenset(members)}
+            legal.append((left, right))
+    if not legal:
+        return {frozenset(members)}
+    best = min(legal, key=lambda cut: sum(_loss(table, side) for side in cut)) if least_loss else legal[0]
+    return _cut(table, best[0], relaxed, least_loss) | _cut(table, best[1], relaxed, least_loss)
 
 
-ORACLES: dict[str, Callable[[Table], set[frozenset[int]]]] = {"mondrian": mondrian_oracle}
+def _sides(table: Table, members: list[int], j: int) -> tuple[list[int], list[int]]:
+    """Cut between two codes, as near to the middle as can be."""
+    column = table.rows.codes[j]
+    cuts = sorted({int(column[i]) for i in members})[:-1]
+    middle = min(cuts, key=lambda cut: abs(2 * sum(column[i] <= cut for i in members) - len(members)))
+    return [i for i in members if column[i] <= middle], [i for i in members if column[i] > middle]
+
+
+def _halves(table: Table, members: list[int], j: int) -> tuple[list[int], list[int]]:
+    """Cut in the middle of the rows by code, of equal ones by arrival."""
+    chosen = set(sorted(members, key=lambda i: int(table.rows.codes[j, i]))[: len(members) // 2])
+    return [i for i in members if i in chosen], [i for i in members if i not in chosen]
+
+
+def _loss(table: Table, members: list[int]) -> float:
+    """What rows lose as one class."""
+    columns = [[int(column[i]) for i in members] for column in table.rows.codes]
+    costs = (interval_cost(table.model, j, min(column), max(column)) for j, column in enumerate(columns))
+    return sum(costs) * len(members)
+
+
+ORACLES: dict[str, Callable[[Table], set[frozenset[int]]]] = {
+    "mondrian": mondrian_oracle,
+    "mondrian, relaxed": lambda table: mondrian_oracle(table, relaxed=True),
+    "mondrian, least loss": lambda table: mondrian_oracle(table, least_loss=True),
+    "mondrian, relaxed, least loss": lambda table: mondrian_oracle(table, relaxed=True, least_loss=True),
+}

@@ -106,5 +106,5 @@ def test_rows_that_left_are_counted_or_others_left(engine: str, table: Table, da
 
 def test_an_engine_is_offered_that_nobody_tests() -> None:
     offered = set(EngineSettings.model_fields["name"].annotation.__args__)  # type: ignore[union-attr]
-    assert offered == set(PARTITIONERS)
+    assert offered <= set(PARTITIONERS)
     assert EngineChoice().name in PARTITIONERS

@@ -63,7 +63,8 @@ def test_make_demo_is_another_command() -> None:
     run = subprocess.run(
         ["make", "--dry-run", "demo"], check=True, cwd=ROOT, capture_output=True, text=True, timeout=20
     )
-    assert run.stdout.splitlines()[-1].endswith("/stream-anon demo")
+    # make may say around it which folder it enters and leaves, where these tests run under make themselves.
+    assert any(line.endswith("/stream-anon demo") for line in run.stdout.splitlines())
 
 
 def test_the_demo_does_not_show_what_happened() -> None:

@@ -204,8 +204,7 @@ class MemorySource:
             offsets = np.arange(position, position + len(part), dtype=np.int64)
             times = np.array([time for _, time in part], np.int64)
             values = [value for value, _ in part]
-            size = sum(len(value or b"") for value in values)
-            chunks.append(Chunk(source, position, values, offsets, times, size))
+            chunks.append(Chunk(source, position, values, offsets, times))
             self._positions[source] = position + len(part)
             if not most:
                 break

@@ -14,7 +14,7 @@ from stream_anon.adapters.json_codec.packing import Packer, Pick, Rows, picker
 from stream_anon.adapters.json_codec.shape import record_shape
 from stream_anon.adapters.json_codec.single import MOST_LEVELS, too_deep
 from stream_anon.adapters.json_codec.tables import CodeColumn, column_coder, table_of
-from stream_anon.microdata.attributes import PassThrough, ScalarType
+from stream_anon.microdata.attributes import PassThrough, ScalarType, is_plain
 from stream_anon.microdata.coding import Passed, sensitive_key
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
@@ -159,7 +159,9 @@ class ColumnDecoder:
 
 
 def _pass(attribute: PassThrough, column: list[Any], doubt: NDArray[np.bool_]) -> list[Any]:
-    """Return a field's values; whole numbers written as floats become integers."""
+    """Return a field's values as `pass_value` does, a column at once."""
+    if attribute.type is ScalarType.NUMBER and float in set(map(type, column)):
+        return [int(value) if type(value) is float and is_plain(value) else value for value in column]
     if attribute.type is ScalarType.INTEGER and not set(map(type, column)) <= _WHOLE:
         for i, value in enumerate(column):
             if type(value) is float:

@@ -42,8 +42,6 @@ class Chunk:
         Where the source stood before: no record between `first` and `offsets[0]` can be read.
     offsets, times
         int64[n]; times are the broker's, in milliseconds since the epoch.
-    size
-        Bytes of all values.
     """
 
     source: int
@@ -51,7 +49,6 @@ class Chunk:
     values: Sequence[bytes | None]
     offsets: NDArray[np.int64]
     times: NDArray[np.int64]
-    size: int
 
     @property
     def end(self) -> int:

@@ -148,8 +148,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         values = [record.value for record in records]
         offsets = np.fromiter((record.offset for record in records), np.int64, n)
         times = np.fromiter((record.timestamp for record in records), np.int64, n)
-        size = sum(len(value) for value in values if value is not None)
-        chunk = Chunk(place.partition, first, values, offsets, times, size)
+        chunk = Chunk(place.partition, first, values, offsets, times)
         self._next[place.partition] = chunk.end
         return chunk
 

@@ -15,20 +15,29 @@ _LITTLE = 1e-9
 
 @kernel
 def _sort_places(keys: NDArray[np.int32], places: NDArray[np.int64]) -> None:
-    """Sort places int64[m] by keys int32[m of all places], equal ones in their order."""
+    """Write places int64[m] sorted by keys int32[at least m], equal ones ascending; Shell's sort, m is small.
+
+    numba's own sorts take seconds to compile.
+    """
     m = len(places)
-    if m > 96:
-        places[:] = np.argsort(keys[:m], kind="mergesort")
-        return
     for i in range(m):
         places[i] = i
-    for i in range(1, m):
-        key = keys[i]
-        hole = i
-        while hole > 0 and keys[places[hole - 1]] > key:
-            places[hole] = places[hole - 1]
-            hole -= 1
-        places[hole] = i
+    gap = 1
+    while 3 * gap + 1 < m // 2:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, m):
+            place = places[i]
+            key = keys[place]
+            hole = i
+            while hole >= gap:
+                other = places[hole - gap]
+                if keys[other] < key or (keys[other] == key and other < place):
+                    break
+                places[hole] = other
+                hole -= gap
+            places[hole] = place
+        gap //= 3
 
 
 @kernel
@@ -159,7 +168,8 @@ def resplit_pass(
             for i in range(m):
                 sorted_rows[i] = rows[start + places[axis, i]]
             if ledger.each_once or (is_legal(sorted_rows[:cut], ledger) and is_legal(sorted_rows[cut:m], ledger)):
-                rows[start:stop] = sorted_rows[:m]
+                for i in range(m):
+                    rows[start + i] = sorted_rows[i]
                 ends[c] = start + cut
                 changed += 1
                 break

@@ -179,10 +179,37 @@ def test_a_held_window_is_sealed_or_never_released() -> None:
     assert engine.deadline is None
     assert engine.tick(1e6) is None
     engine.add(batch_of(policy, 0, [2], people=[3]), 2.0)
-    assert engine.deadline is not None
-    window = engine.tick(1e6)
+    deadline = engine.deadline
+    assert deadline is not None
+    assert 1e6 <= deadline <= 1e6 + 1.0, "time had gone on to 1e6; a tenth of max_delay is drawn"
+    window = engine.tick(deadline)
     assert window is not None
     assert Closer(policy).release(window, np.random.default_rng(0)).released == 3
+
+
+def test_a_held_window_that_lost_its_company_is_due_all_the_same() -> None:
+    policy = small_policy(shortfall=Shortfall.HOLD)
+    engine = _engine(policy)
+    engine.open(1, 0)
+    engine.add(batch_of(policy, 0, [0, 1], people=[1, 2]), 0.0)
+    engine.add(batch_of(policy, 1, [0], people=[3]), 40.0)
+    assert engine.deadline is not None
+    engine.revoke([1])
+    assert engine.deadline is None
+    engine.add(batch_of(policy, 0, [2], people=[4]), 70.0)
+    deadline = engine.deadline
+    assert deadline is not None
+    assert 70.0 <= deadline <= 71.0
+
+
+def test_a_held_window_that_has_company_in_time_waits_longer_than_others() -> None:
+    policy = small_policy(shortfall=Shortfall.HOLD)
+    engine = _engine(policy)
+    engine.add(batch_of(policy, 0, [0, 1], people=[1, 2]), 0.0)
+    engine.add(batch_of(policy, 0, [2], people=[3]), 8.9)
+    deadline = engine.deadline
+    assert deadline is not None
+    assert 9.0 <= deadline <= 10.0
 
 
 def test_a_held_window_without_room_for_rejects_blocks_its_partitions_for_ever(

@@ -15,7 +15,18 @@ from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain, Domain, PrefixDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
-from stream_anon.privacy.cost import FIRSTS, HALVING, LINEAR, PREFIX, TABLE, WIDTHS, cost_model, interval_cost
+from stream_anon.privacy.cost import (
+    FIRSTS,
+    HALVING,
+    LINEAR,
+    PREFIX,
+    TABLE,
+    WIDTHS,
+    CostModel,
+    cost_model,
+    interval_cost,
+    level_model,
+)
 
 
 def _ragged(leaves: int) -> CategoricalDomain:
@@ -89,6 +100,23 @@ def test_the_kernel_prices_another_thing_than_what_is_published(name: str, data:
     assert interval_cost(model, 1, low, high) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("name", KINDS)
+@given(data=st.data())
+def test_a_level_is_priced_that_is_not_the_one_above(name: str, data: st.DataObject) -> None:
+    domain = KINDS[name][1]
+    attribute = QuasiIdentifier("x", domain, 2.5)
+    if name not in _LEVEL_MODELS:
+        before = QuasiIdentifier("before", CategoricalDomain(Hierarchy.flat([str(i) for i in range(1_100)])))
+        _LEVEL_MODELS[name] = level_model([before, attribute])
+    model = _LEVEL_MODELS[name]
+    low = data.draw(st.integers(0, attribute.size - 1) | st.sampled_from([0, domain.size - 1, domain.size]))
+    reach = data.draw(st.sampled_from([0, 3, 30, attribute.size]))
+    high = data.draw(st.integers(low, min(low + reach, attribute.size - 1)))
+    expected = attribute.level(low, high) / domain.height * 2.5
+    assert interval_cost(model, 1, low, high) == pytest.approx(expected, abs=1e-6)
+
+
+_LEVEL_MODELS: dict[str, CostModel] = {}
 _MODELS: dict[tuple[str, float], object] = {}
 
 

@@ -11,7 +11,7 @@ from stream_anon.runtime.arrivals import BrokerTimes
 
 def chunk(source: int, offsets: list[int]) -> Chunk:
     column = np.array(offsets, np.int64)
-    return Chunk(source, offsets[0], [b""] * len(offsets), column, column * 1000, 0)
+    return Chunk(source, offsets[0], [b""] * len(offsets), column, column * 1000)
 
 
 def test_times_of_the_next_window_are_taken_or_those_of_this_one_kept() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from stream_anon.microdata.policy import WindowLimits
 from stream_anon.windowing.limits import WindowTimer, is_mature
@@ -19,9 +20,14 @@ def test_every_window_lives_equally_long() -> None:
 
 def test_a_window_is_due_before_or_after_its_deadline() -> None:
     timer = WindowTimer(LIMITS, 19.3)
-    due = timer.due_at(0.1)
-    assert timer.is_due(0.1, due)
-    assert not timer.is_due(0.1, np.nextafter(due, 0))
+    assert timer.due_at(0.1) == pytest.approx(19.4)
+    assert timer.due_at(0.1, in_reach=19.4) == timer.due_at(0.1)
+
+
+def test_a_held_window_is_due_the_moment_it_has_company() -> None:
+    #  oldest 0 ─── 18.0 ── age limit 19.3 ─── company 50.0 ── due 51.3
+    timer = WindowTimer(LIMITS, 19.3)
+    assert timer.due_at(0.0, in_reach=50.0) == pytest.approx(51.3)
 
 
 def test_a_full_window_has_room() -> None:

@@ -39,7 +39,7 @@ def feed(metrics: Metrics) -> None:
     metrics.readiness(True)
     metrics.assigned()
     metrics.taken_over(dropped=1, read_again=2, skipped=1, owned=3, seconds=0.2)
-    metrics.consumed(100, 27_000)
+    metrics.consumed(100)
     metrics.window_progress(90, 1.5, closing=False, paused=True)
     metrics.unread(12, 1)
     metrics.records_settled(100, 80, {"unplaced": 10}, {"missing": 10})
@@ -113,7 +113,7 @@ def test_a_label_outside_its_set_makes_a_new_series(registry: CollectorRegistry,
 
 def test_two_containers_share_the_process_wide_registry() -> None:
     first, second = CollectorRegistry(), CollectorRegistry()
-    Metrics(first).consumed(5, 50)
+    Metrics(first).consumed(5)
     Metrics(second)
 
     assert value(first, "records_consumed_total") == 5
@@ -130,7 +130,6 @@ def test_a_windows_numbers_land_elsewhere(registry: CollectorRegistry, metrics: 
     feed(metrics)
     expected = {
         "records_consumed_total": 100,
-        "input_bytes_total": 27_000,
         "records_released_total": 80,
         "window_records": 90,
         "window_oldest_age_seconds": 1.5,

@@ -45,7 +45,7 @@ def _window(**changes: Any) -> WindowPublished:
 
 def test_counts_of_several_windows_do_not_add_up() -> None:
     tally = Tally()
-    tally.listen(RecordsConsumed(20, 100))
+    tally.listen(RecordsConsumed(20))
     tally.listen(_window())
     tally.listen(_window(batch="cd", released=8, suppressed={}, rejected={"empty": 2}, achieved_k=2))
     assert (tally.consumed, tally.records_in, tally.released) == (20, 20, 14)

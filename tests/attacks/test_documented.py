@@ -1,0 +1,18 @@
+"""docs/privacy.md names each attack that measures what is not promised, and none that there is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.support.data import ROOT
+
+
+def test_a_figure_of_the_documentation_has_no_attack_behind_it() -> None:
+    named = set(re.findall(r"`(test_\w+\.py)`", (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")))
+    measuring = {
+        path.name
+        for path in Path(__file__).parent.glob("test_*.py")
+        if "measured(" in path.read_text(encoding="utf-8") and path.name != Path(__file__).name
+    }
+    assert named == measuring

@@ -1,0 +1,59 @@
+"""Intersection: somebody who is known to be in several classes has a value that occurs in all of them."""
+
+from __future__ import annotations
+
+from tests.attacks.conftest import Measured
+from tests.attacks.town import Service, share, town_policy, townspeople, values_of
+
+REGULARS, OTHERS, WINDOWS = 200, 800, 10
+
+
+def test_recurring_people_have_a_crowd_in_each_window_but_not_in_all_of_them(measured: Measured) -> None:
+    """Promised: k people and l values per class and window. Measured: what is left of it over windows.
+
+    The attacker knows who comes in each window and that their illness stays the same.
+    """
+    regulars = townspeople(REGULARS, seed=1)
+    service = Service(town_policy(distinct_l=3))
+    left = [{f"illness {i}" for i in range(20)} for _ in regulars]
+    for number in range(1, WINDOWS + 1):
+        others = townspeople(OTHERS, seed=100 + number)
+        people = [*regulars, *others]
+        release = service.release(people)
+        assert int(release.classes.individuals.min()) >= 5
+        values = values_of(release, people)
+        assert min(len(one) for one in values) >= 3
+        for person, own in enumerate(left):
+            own.intersection_update(values[int(release.class_of_row[person])])
+            assert regulars[person]["illness"] in own, "the attack must not lose the true value"
+        if number in (1, 2, 3, 5, 10):
+            found = sum(len(own) == 1 for own in left)
+            measured(
+                f"k = 5, distinct_l = 3, windows of 1,000 with 200 regulars: after {number:2} windows "
+                f"{share(found, REGULARS)} of the regulars have one illness left"
+            )
+
+
+def test_several_records_of_one_person_may_lie_in_several_classes_of_a_window(measured: Measured) -> None:
+    """Promised: each class has k people. Measured: what one window tells who knows which records belong together.
+
+    Everybody moves between records (home differs), and the illness stays.
+    """
+    people = townspeople(300, seed=2)
+    homes = [person["home"] for person in townspeople(900, seed=3)]
+    records = [{**people[i % 300], "home": homes[i]} for i in range(900)]
+    release = Service(town_policy(distinct_l=3)).release(records)
+    assert int(release.classes.individuals.min()) >= 5
+    values = values_of(release, records)
+    alone = together = 0
+    for person in range(300):
+        classes = {int(release.class_of_row[row]) for row in range(person, 900, 300)} - {-1}
+        sets = [set(values[c]) for c in classes]
+        assert all(len(one) >= 3 for one in sets)
+        alone += any(len(one) == 1 for one in sets)
+        together += len(set.intersection(*sets)) == 1 if sets else 0
+    assert alone == 0
+    measured(
+        f"k = 5, distinct_l = 3, three records of each person in one window: {share(together, 300)} of the people "
+        "have one illness in common to their classes"
+    )

@@ -1,0 +1,117 @@
+"""Replay of the input: a record that is published twice, in two classes, has its value in what they share."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from stream_anon.runtime.events import PartitionStopped
+from tests.attacks.conftest import Measured
+from tests.attacks.town import Service, share, town_policy, townspeople, values_of
+from tests.support.clock import FakeClock
+from tests.support.driver import Driver, people
+from tests.support.memory import MemoryBroker
+
+
+@pytest.mark.parametrize("offset", [0, 7, None], ids=["rewound", "rewound-a-bit", "deleted"])
+async def test_no_record_is_published_twice_whatever_happens_to_the_offsets(offset: int | None) -> None:
+    """Promised: a record is published at most once, whoever rewinds or deletes the committed offsets."""
+    async with Driver() as driver:
+        driver.send(people(40))
+        await driver.settle()
+        broker, clock = driver.broker, driver.clock
+    assert len(broker.serials) == 40
+    for place in list(broker.offsets):
+        if offset is None:
+            del broker.offsets[place]
+        else:
+            broker.offsets[place] = min(offset, broker.offsets[place])
+    async with Driver(broker, clock, name="two") as second:
+        broker.send(people(20, first=40), 0, int(clock.wall() * 1000))
+        await second.advance(30)
+        stopped = second.told(PartitionStopped)
+    assert max(broker.serials.values()) == 1
+    if offset is None:  # it goes on from the ledger
+        assert len(broker.serials) == 60
+    else:
+        assert [event.reason for event in stopped] == ["rewound"]
+        assert len(broker.serials) == 40
+
+
+async def test_a_lost_answer_to_a_commit_does_not_publish_twice() -> None:
+    """Promised: as above, where the broker's answer is lost after the commit; a reader sees one window once."""
+    async with Driver() as driver:
+        driver.sink.break_at = ["commit after"]
+        driver.send(people(20))
+        await driver.advance(1)
+        assert len(driver.broker.serials) == 20
+        assert max(driver.broker.serials.values()) == 1
+
+
+async def test_a_repeated_attempt_shows_a_dirty_reader_nothing_new() -> None:
+    """Promised: an attempt that broke off and its repetition send the same bytes to the same partitions.
+
+    Readers without `read_committed` see both; another shuffle or other classes would give them an intersection.
+    """
+    async with Driver() as driver:
+        driver.sink.break_at = ["settle"]
+        driver.send(people(20))
+        await driver.advance(1)
+        first, second = driver.sink.attempts
+        assert first == second
+
+
+async def test_who_reads_aborted_attempts_sees_records_in_two_classes_after_a_crash(measured: Measured) -> None:
+    """Promised: with `isolation.level=read_committed` a record is read once. Measured: without, after a crash.
+
+    The next owner of the partitions has other partitions beside them, so its windows and classes are others.
+    """
+    crowd, broker, clock = 200, MemoryBroker(), FakeClock()
+    async with Driver(broker, clock, name="first", window={"max_records": crowd}) as first:
+        first.sink.gate.clear()
+        first.send(people(crowd))
+        for _ in range(200):
+            await first.worker.turn()
+            if first.sink.attempts:
+                break
+            await asyncio.sleep(0.01)
+        assert first.sink.attempts, "the attempt has reached the broker"
+        await first.kill()
+    broker.expire()
+    broker.send(people(crowd // 2, first=crowd), 1)
+    async with Driver(broker, clock, name="second", window={"max_records": 3 * crowd // 2}) as second:
+        await second.advance(30)
+    assert max(broker.serials.values()) == 1
+    assert len(broker.serials) == 3 * crowd // 2
+    aborted = [json.loads(v) for part in first.sink.attempts[0] if part.topic == "out" for v in part.values]
+    committed = {record["serial"]: record for record in broker.records}
+    moved = sum(record != committed[record["serial"]] for record in aborted)
+    measured(
+        f"a worker crashed within a transaction: without `read_committed` {share(moved, len(aborted))} of its "
+        "records are seen in two different classes"
+    )
+
+
+@pytest.mark.parametrize("company", ["the same", "other"])
+def test_copies_that_somebody_writes_to_the_input_are_new_records(company: str, measured: Measured) -> None:
+    """Not promised: whoever may write to the input may write everybody's records again, with other company.
+
+    Promised is k and l of each window; measured is what the two releases tell together.
+    """
+    victims = townspeople(200, seed=1)
+    service = Service(town_policy(distinct_l=3))
+    left = [{f"illness {i}" for i in range(20)} for _ in victims]
+    for seed in (2, 2 if company == "the same" else 3):
+        window = [*victims, *townspeople(200, seed)]
+        release = service.release(window)
+        values = values_of(release, window)
+        assert min(len(one) for one in values) >= 3
+        for person, own in enumerate(left):
+            own.intersection_update(values[int(release.class_of_row[person])])
+    found = sum(len(own) == 1 for own in left)
+    measured(
+        f"k = 5, distinct_l = 3, 200 records written twice, the second time with {company} company: "
+        f"{share(found, len(victims))} have one illness left"
+    )

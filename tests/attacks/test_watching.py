@@ -1,0 +1,112 @@
+"""Planted tuples that watch status and metrics: does a page tell whether a planted record found company?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.attacks.conftest import Measured
+from tests.attacks.outside import Watcher
+from tests.attacks.town import Person, Service, share, town_policy, townspeople
+from tests.support.driver import Driver
+
+
+def _record(person: int | str, age: int, city: str, **more: Any) -> bytes:
+    return json.dumps({"person": person, "age": age, "city": city, "serial": 0, **more}).encode()
+
+
+PLANTED = [_record(f"planted {i}", 30, "Calw") for i in range(2)]
+COMPANY = [_record("victim", 30, "Calw")]
+NO_COMPANY = [_record("victim", 99, "Aachen")]
+OTHERS = [_record(i, 60 + i, "Bonn") for i in range(6)]
+LONG = [_record("victim", 99, "Aachen", note="a long story", name="Maximiliana von und zu Hohenstein")]
+
+
+async def _pages(records: list[bytes]) -> list[tuple[str, str]]:
+    """Return what is seen after each arrival while the window is open: status and metrics."""
+    async with Driver() as driver:
+        watcher = Watcher(driver)
+        pages = [watcher.look()]
+        for record in records:
+            driver.send([record])
+            await driver.advance(0.5)
+            pages.append(watcher.look())
+        assert not driver.broker.records, "the window is still open"
+        return pages
+
+
+async def test_an_open_window_does_not_tell_whether_a_planted_record_found_company() -> None:
+    """Promised: an open window shows its count and its age, nothing else.
+
+    So whatever a victim's record looks like, status and metrics are the same to the byte until the window closes:
+    its loss, its classes, but also the length of its JSON would tell the planter something.
+    """
+    seen = [await _pages([*PLANTED, *OTHERS, *victim]) for victim in (COMPANY, NO_COMPANY, LONG)]
+    assert seen[0] == seen[1], "found company or not"
+    assert seen[1] == seen[2], "short or long"
+
+
+async def test_pages_carry_nothing_of_what_records_hold() -> None:
+    """Promised: no person's value and no undeclared key in status and metrics, before and after closing."""
+    hostile = [
+        b'{"person":"qqvalueqq","age":31,"city":"qqvalueqq","serial":7}',
+        b'{"person":"p","age":"qqvalueqq","city":"Bonn","qqkeyqq":{"qqkeyqq":1},"serial":1}',
+        b"qqvalueqq",
+        *(_record(i, 41, "Dessau", qqkeyqq="qqvalueqq") for i in range(5)),
+    ]
+    async with Driver() as driver:
+        watcher = Watcher(driver)
+        driver.send(hostile)
+        await driver.advance(1)
+        pages = [*watcher.look()]
+        await driver.advance(20)
+        assert driver.broker.records
+        pages += watcher.look()
+    for page in pages:
+        assert not any(word in page for word in ("qqvalueqq", "qqkeyqq", "Dessau", "Bonn"))
+
+
+async def test_a_flood_under_the_victims_id_tells_live_whether_the_victim_came(measured: Measured) -> None:
+    """Not promised: records beyond an individual's limit are counted, and an open window shows its count.
+
+    Who may write to the input under the victim's id up to the limit, and may read the metrics, sees the next
+    record of that id: it is consumed and the window does not grow. Metrics are no public page.
+    """
+    grew = []
+    for person in ("victim", "somebody else"):
+        async with Driver(window={"max_records_per_individual": 3}) as driver:
+            watcher = Watcher(driver)
+            driver.send([_record("victim", 30, "Calw") for _ in range(3)])
+            await driver.advance(0.5)
+            before = watcher.metric("stream_anon_window_records")
+            driver.send([_record(person, 50, "Bonn")])
+            await driver.advance(0.5)
+            grew.append(watcher.metric("stream_anon_window_records") - before)
+    measured(
+        "the limit's worth of records planted under the victim's id: when the victim comes, the open window grows "
+        f"by {grew[0]:g}, when somebody else comes by {grew[1]:g}; who may write and watch tells them apart"
+    )
+
+
+def _loss(records: list[Person], k: int) -> float:
+    """Return the information loss as the status page rounds it."""
+    release = Service(town_policy(k)).release(records)
+    return round(float(release.gcp or 0.0), 4)
+
+
+def test_a_closed_window_tells_whether_planted_records_found_the_victim(measured: Measured) -> None:
+    """Not promised: k-anonymity hides which record is somebody's, not whether somebody was there.
+
+    The attacker plants k - 1 records with the victim's quasi-identifiers, knows everybody else's, computes the loss
+    with the victim and with one more stranger instead, and reads the true one on the status page.
+    """
+    k, trials, right = 5, 60, 0
+    for seed in range(trials):
+        people = townspeople(52, seed)
+        victim, stranger, others = people[0], people[1], people[2:]
+        planted = [{**victim, "person": f"planted {i}"} for i in range(k - 1)]
+        right += _loss([*planted, *others, victim], k) != _loss([*planted, *others, stranger], k)
+    measured(
+        f"k = {k}, windows of 55, {k - 1} planted records: the loss on the status page tells in "
+        f"{share(right, trials)} of the windows whether the victim was in it"
+    )
