@@ -31,6 +31,11 @@ from stream_anon.runtime.faults import At
 from stream_anon.runtime.patience import Pauses, Reachability, describe
 from stream_anon.runtime.publication import Publication, Targets, Writer
 
+TOO_LARGE = (
+    "; if the broker is well and all topics are there, the window is too large for the time it is given: raise "
+    "kafka.transaction_timeout or lower window.max_records"
+)
+
 
 class Closer(Protocol):
     """Turns a sealed window into a release: partition, generalization and gate; see `engine.closing.Closer`."""
@@ -112,7 +117,7 @@ class Checkpoint:
             Ends pauses early; whoever sets it cancels this where it takes too long.
         """
         shuffle = np.random.default_rng(secrets.randbits(256))
-        pauses, broken, commit = Pauses(stop), False, 0.0
+        pauses, broken, refused, commit = Pauses(stop), False, 0, 0.0
         begun = self.clock.monotonic()
         # 1. Partition, in a thread without the interpreter's lock, while the next window fills.
         # 2. The gate recounts every class; what fails is suppressed.
@@ -157,11 +162,13 @@ class Checkpoint:
                 await self._renew()
                 outcome = Outcome.FENCED
             except Exception as error:  # noqa: BLE001 - whatever broke: the outcome is unknown
-                self.tell(TransactionBroken(f"closing.{step}", describe(error)))
+                refused += step == 6
+                text = describe(error) + (TOO_LARGE if step == 6 and refused > 1 else "")
+                self.tell(TransactionBroken(f"closing.{step}", text))
                 ending = await self._ending(publication, pauses)
                 if ending is Ending.AT_START and closing.membership == self.current():
                     if broken:
-                        self.reachability.away(Away.PUBLISHING, describe(error))
+                        self.reachability.away(Away.PUBLISHING, text)
                     broken = True
                     await pauses.pause()
                     continue

@@ -16,6 +16,8 @@ from stream_anon.runtime.checkpoint import Checkpoint, Closed, Closing
 from stream_anon.runtime.events import Listener, Outcome, WindowAbandoned, WindowPublished
 from stream_anon.runtime.publication import Targets
 
+CANCEL_WITHIN = 0.5
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Leaving:
@@ -104,7 +106,9 @@ class Closings:
         if task is None or self._running is None:
             return
         task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await asyncio.wait([task], timeout=CANCEL_WITHIN)  # what hangs is left to the end of the process
+        if task.done() and not task.cancelled():
+            task.exception()
         self._tell(WindowAbandoned(self._running.closing.window.records, reason))
         self._running = None
 

@@ -78,7 +78,7 @@ class Reachability:
 
 
 class Pauses:
-    """Pauses that double, ended early by `stop`.
+    """Pauses that double, ended early by `stop`; short ones after it.
 
     Parameters
     ----------
@@ -93,6 +93,9 @@ class Pauses:
     async def pause(self) -> None:
         """Wait, longer every time."""
         seconds, self._next = self._next, min(2 * self._next, LONGEST_PAUSE)
+        if self._stop.is_set():  # whoever still tries then must not do it without a pause
+            await asyncio.sleep(FIRST_PAUSE)
+            return
         try:
             async with asyncio.timeout(seconds):
                 await self._stop.wait()

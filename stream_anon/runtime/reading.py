@@ -19,6 +19,7 @@ from stream_anon.runtime.events import Away, InputSkipped, PartitionStopped, Rec
 from stream_anon.runtime.parts import Parts
 
 MOST_POLLED = 10_000
+LEAST_TIMES = 100_000  # kept at the most, or four windows where that is more
 PROBE_EVERY = 2.0
 PROBE_WITHIN = 3.0
 
@@ -40,7 +41,7 @@ class Reader:
         self._tell, self._reachability = parts.tell, parts.reachability
         self._next: dict[int, int] = {}  # what each open source must bring next
         self._stopped = Backlog(parts.source)
-        self._times = BrokerTimes()
+        self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
         self._most = min(parts.policy.window.max_records, MOST_POLLED)
         self._probe: asyncio.Task[bool] | None = None
         self._probed = parts.clock.monotonic()

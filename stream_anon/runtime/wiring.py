@@ -40,6 +40,7 @@ from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.publication import Writer
 from stream_anon.runtime.settings import KafkaSettings, Settings, load_settings
 from stream_anon.runtime.status import StatusBoard
+from stream_anon.runtime.threads import Abandonable
 from stream_anon.runtime.worker import Worker
 from stream_anon.version import SOFTWARE
 
@@ -66,6 +67,7 @@ async def _serve(settings: Settings, policy: Policy) -> None:
     tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.set_default_executor(Abandonable())
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     http = settings.http

@@ -13,8 +13,6 @@ takeover waits for that.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
 
 from stream_anon.adapters.kafka.seam import DeadClient, Membership
 from stream_anon.errors import BrokerError
@@ -41,8 +39,10 @@ from stream_anon.windowing.limits import is_mature
 
 POLL_SECONDS = 0.2
 POLLS_THAT_MAY_FAIL = 5
-FINISH_WITHIN = 7.0  # of the ten seconds that a stop may take; disconnecting needs up to two
-DISCONNECT_WITHIN = 1.0
+# A stop may take ten seconds: these, the cancelling of a closing, and a little for the rest of the process.
+FINISH_WITHIN = 6.0
+LEAVE_WITHIN = 2.0
+DISCONNECT_WITHIN = 1.0  # politely, before connections are cut
 
 
 class Worker:
@@ -224,7 +224,6 @@ class Worker:
             self._tell(TakeoverStarted(tuple(self._source.place(n) for n in sorted(self._source.assigned))))
         self._attempts += 1
         try:
-            await self._parts.sink.open()
             done, taken = await self._patience.unless_stopped(self._takeover())
         except Moved:
             await self._source.moved(marks, 0.02)
@@ -235,9 +234,10 @@ class Worker:
             if done and taken is not None:
                 self._taken_over(taken)
 
-    def _takeover(self) -> Coroutine[Any, Any, TakenOver]:
+    async def _takeover(self) -> TakenOver:
         parts = self._parts
-        return take_over(parts.source, parts.sink, parts.ledger, parts.engine, self._beginnings, parts.at)
+        await parts.sink.open()
+        return await take_over(parts.source, parts.sink, parts.ledger, parts.engine, self._beginnings, parts.at)
 
     def _still_turned_away(self, now: float) -> bool:
         """Return whether the membership that was turned away is still the one the client holds.
@@ -301,6 +301,9 @@ class Worker:
         """Leave the group and close all connections."""
         await self._closings.cancel("stopping")
         await self._reader.close()
-        await asyncio.gather(
-            self._source.stop(DISCONNECT_WITHIN), self._parts.ledger.discard(), self._parts.sink.discard()
-        )
+        parts = (self._source.stop(DISCONNECT_WITHIN), self._parts.ledger.discard(), self._parts.sink.discard())
+        left, late = await asyncio.wait([asyncio.create_task(part) for part in parts], timeout=LEAVE_WITHIN)
+        for task in late:
+            task.cancel()
+        for task in left:
+            task.result()

@@ -153,12 +153,13 @@ class KafkaLedger:
             await asyncio.gather(follower, return_exceptions=True)
         clients = (self._consumer, self._probe)
         self._consumer = self._probe = None
-        for client in clients:
-            if client is None:
-                continue
-            with contextlib.suppress(TimeoutError, KafkaError, OSError, AssertionError):
-                async with asyncio.timeout(2.0):
-                    await client.stop()
+        await asyncio.gather(*(_stop(client) for client in clients if client is not None))
+
+
+async def _stop(client: AIOKafkaConsumer) -> None:
+    with contextlib.suppress(TimeoutError, KafkaError, OSError, AssertionError):
+        async with asyncio.timeout(1.0):
+            await client.stop()
 
 
 def _raise_if_ended(follower: asyncio.Task[None]) -> None:

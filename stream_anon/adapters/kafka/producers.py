@@ -127,7 +127,7 @@ async def throw_away(producer: AIOKafkaProducer) -> None:
     """End a producer in any state, without flushing or aborting; never raises.
 
     `stop` would wait for batches that no broker will take. The sender's own tasks retry for ever, and each
-    cancellation ends one of them.
+    cancellation ends one of them. Takes up to two seconds.
     """
     producer._closed = True  # noqa: SLF001 - pinned by a test
     producer._message_accumulator._closed = True  # noqa: SLF001
@@ -136,7 +136,7 @@ async def throw_away(producer: AIOKafkaProducer) -> None:
         if task is None or task.done():
             break
         task.cancel()
-        await asyncio.wait([task], timeout=0.05)
+        await asyncio.wait([task], timeout=0.01)
     if task is not None and task.done() and not task.cancelled():
         task.exception()
     with contextlib.suppress(TimeoutError, KafkaError, OSError):

@@ -166,7 +166,8 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
 
     def pause(self, sources: Collection[int]) -> None:
         """See `seam.Source`."""
-        self._running().pause(*self._given(sources))
+        if self._consumer is not None:  # else nothing is fetched
+            self._consumer.pause(*self._given(sources))
 
     def resume(self, sources: Collection[int]) -> None:
         """See `seam.Source`."""

@@ -30,3 +30,15 @@ def test_times_of_a_lost_partition_stay() -> None:
     times.add(chunk(1, [2]))
     times.keep({1})
     assert times.take([InputRange(0, 0, 9), InputRange(1, 0, 9)]).tolist() == [2]
+
+
+def test_held_window_of_one_flooding_person_grows_without_bound() -> None:
+    times = BrokerTimes(most=10)
+    for first in range(0, 400, 4):
+        offsets = np.arange(first, first + 4)
+        times.add(Chunk(0, first, [b""] * 4, offsets, offsets * 1000))
+    assert times.take([InputRange(0, 0, 400)]).tolist() == list(range(10))
+    times.add(Chunk(0, 400, [b""], np.array([400]), np.array([7000])))
+    times.keep({1})
+    times.add(Chunk(1, 0, [b""] * 20, np.arange(20), np.arange(20) * 1000))
+    assert len(times.take([InputRange(1, 0, 20)])) == 10

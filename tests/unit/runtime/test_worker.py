@@ -200,6 +200,17 @@ async def test_broken_transaction_repeats_or_loses_or_changes_a_window(verb: str
         check_once(driver.broker, 40)
 
 
+async def test_window_too_large_for_its_transaction_is_repeated_without_a_hint() -> None:
+    async with Driver() as driver:
+        driver.sink.break_at = ["settle", "settle", "commit"]
+        driver.send(people(20))
+        await driver.settle()
+        check_once(driver.broker, 20)
+        hints = ["kafka.transaction_timeout" in event.error for event in driver.told(TransactionBroken)]
+        assert hints == [False, True, False]
+        assert "kafka.transaction_timeout" in driver.told(BrokerAway)[0].error
+
+
 async def test_commit_whose_answer_was_lost_is_sent_again() -> None:
     async with Driver() as driver:
         driver.sink.break_at = ["commit after"]
