@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import kernel
+from stream_anon.compiled import inlined, kernel
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria
 
@@ -61,7 +61,7 @@ def ledger_of(rows: Columns, criteria: Criteria) -> Ledger:
         criteria.distinct_l,
         rows.individuals,
         rows.sensitive,
-        singles and criteria.k >= 2 and len(criteria.distinct_l) == 0,
+        singles and len(criteria.distinct_l) == 0,
         singles,
         singles,
         np.zeros(len(counts), np.int32),
@@ -137,7 +137,7 @@ def deficit(rows: NDArray[np.int64], ledger: Ledger, parts: NDArray[np.float64])
     return total
 
 
-@kernel
+@inlined
 def _people(rows: NDArray[np.int64], individuals: NDArray[np.int32], tally: NDArray[np.int32]) -> tuple[int, int]:
     """Return how many individuals rows belong to, and how many rows to the one with the most."""
     people = 0
@@ -153,7 +153,7 @@ def _people(rows: NDArray[np.int64], individuals: NDArray[np.int32], tally: NDAr
     return people, largest
 
 
-@kernel
+@inlined
 def held_values(rows: NDArray[np.int64], people: int, s: int, ledger: Ledger) -> int:
     """Return how many values of a sensitive attribute are held by as many individuals, up to l; O(m) mostly."""
     m = len(rows)

@@ -75,7 +75,7 @@ def cheapest_class(
                         if loss >= ceiling:
                             break
                     if loss < ceiling:
-                        legal = ledger.each_once
+                        legal = ledger.grows_legal
                         if not legal:
                             count = members(groups, c, room)
                             room[count] = row

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from stream_anon.clustering.forest.groups import Groups, Lines, members
 from stream_anon.clustering.forest.places import cheapest_class
 from stream_anon.clustering.legality import Ledger, deficit
-from stream_anon.compiled import kernel
+from stream_anon.compiled import inlined, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
+NOTHING = -1
 MERGE = 0  # with the class `partner`
 TAKE = 1  # the row `comer` from it
 EXCHANGE = 2  # the row `comer` from it for the own row `goer`
@@ -38,14 +39,19 @@ class Desk(NamedTuple):
         int64[1 + s, kinds], 2 x stamp + 1 for a kind that would help, 2 x stamp for one that would not.
     asked_row, asked_class
         int64[n], int64[c], stamps.
+    spare
+        int8[n], 1 for a row that its class can spare, 0 for one it cannot, -1 where nobody asked since it changed.
+    version
+        int64[c], how often a class changed.
     stamp
         int64[1], the stamp used last.
     step
         int64[4], written: action, partner, comer, goer.
     edges
         int32[q, 4], least, second least, greatest, second greatest code of the failing class.
-    box
-        int32[q, 2], the partner without the comer.
+    box, costs
+        int32[q, 2], the partner without the comer; float64[2, q], what each attribute costs in the failing class
+        with the comer, and in the partner without.
     """
 
     room: NDArray[np.int64]
@@ -55,10 +61,13 @@ class Desk(NamedTuple):
     helps: NDArray[np.int64]
     asked_row: NDArray[np.int64]
     asked_class: NDArray[np.int64]
+    spare: NDArray[np.int8]
+    version: NDArray[np.int64]
     stamp: NDArray[np.int64]
     step: NDArray[np.int64]
     edges: NDArray[np.int32]
     box: NDArray[np.int32]
+    costs: NDArray[np.float64]
 
 
 def desk_for(groups: Groups, lines: Lines) -> Desk:
@@ -73,14 +82,17 @@ def desk_for(groups: Groups, lines: Lines) -> Desk:
         np.zeros((parts, int(lines.kinds.max(initial=0)) + 1), np.int64),
         np.zeros(n, np.int64),
         np.zeros(len(groups.head), np.int64),
+        np.full(n, -1, np.int8),
+        np.zeros(len(groups.head), np.int64),
         np.zeros(1, np.int64),
         np.empty(4, np.int64),
         np.empty((q, 4), np.int32),
         np.empty((q, 2), np.int32),
+        np.empty((2, q), np.float64),
     )
 
 
-@kernel
+@inlined
 def _find_edges(groups: Groups, rows: NDArray[np.int64], edges: NDArray[np.int32]) -> None:
     """Write the two least and two greatest codes of each attribute, equal ones counted."""
     codes = groups.codes
@@ -107,7 +119,7 @@ def _find_edges(groups: Groups, rows: NDArray[np.int64], edges: NDArray[np.int32
         edges[j, 3] = before
 
 
-@kernel
+@inlined
 def _without(groups: Groups, c: int, row: int, rest: NDArray[np.int64]) -> int:
     """Write the rows of a class but one; return their number."""
     count = 0
@@ -147,7 +159,7 @@ def _price_merge(
         union += cost
     change = (m + size) * union - m * groups.loss[f] - size * groups.loss[b]
     before = groups.lack[f] + groups.lack[b]
-    if change > 0 and change >= best * before:
+    if change >= max(best, 0.0) * before:
         return best
     count = members(groups, b, desk.room[m:])
     left = deficit(desk.room[: m + count], ledger, desk.parts)
@@ -166,19 +178,23 @@ def _price_row(
     """Return the price of taking a row, or of exchanging it for the best own one, or `best` if no lower."""
     codes = groups.codes
     q = codes.shape[1]
+    room = desk.room
+    other = desk.other
     edges = desk.edges
     box = desk.box
+    grown_by = desk.costs[0]
+    rest_by = desk.costs[1]
     b = groups.owner[comer]
-    count = _without(groups, b, comer, desk.other)
+    count = _without(groups, b, comer, other)
     if count == 0:
         return best
     rest = 0.0
     grown = 0.0
     for j in range(q):
-        low = codes[desk.other[0], j]
+        low = codes[other[0], j]
         high = low
         for i in range(1, count):
-            code = codes[desk.other[i], j]
+            code = codes[other[i], j]
             low = min(low, code)
             high = max(high, code)
         box[j, 0] = low
@@ -186,31 +202,36 @@ def _price_row(
         cost = table_cost(model, j, low, high)
         if cost < 0:
             cost = walked_cost(model, j, low, high)
+        rest_by[j] = cost
         rest += cost
         low = min(edges[j, 0], codes[comer, j])
         high = max(edges[j, 2], codes[comer, j])
         cost = table_cost(model, j, low, high)
         if cost < 0:
             cost = walked_cost(model, j, low, high)
+        grown_by[j] = cost
         grown += cost
     old = m * groups.loss[f] + (count + 1) * groups.loss[b]
     before = groups.lack[f] + groups.lack[b]
     change = (m + 1) * grown + count * rest - old
-    if change <= 0 or change < best * before:
-        left = deficit(desk.other[:count], ledger, desk.parts)
+    if change < max(best, 0.0) * before:
+        left = deficit(other[:count], ledger, desk.parts)
         if left <= groups.lack[b]:
-            desk.room[m] = comer
-            drop = before - left - deficit(desk.room[: m + 1], ledger, desk.parts)
+            room[m] = comer
+            drop = before - left - deficit(room[: m + 1], ledger, desk.parts)
             if drop > _LITTLE and change / drop < best:
                 best = change / drop
                 desk.step[0] = TAKE
                 desk.step[1] = b
                 desk.step[2] = comer
     for i in range(m):
-        goer = desk.room[i]
-        own = 0.0
+        goer = room[i]
+        own = grown
         for j in range(q):
             code = codes[goer, j]
+            # Only a row that alone holds an end of the box makes it smaller when it goes.
+            if not (code == edges[j, 0] < edges[j, 1] or code == edges[j, 2] > edges[j, 3]):
+                continue
             low = edges[j, 1] if code == edges[j, 0] else edges[j, 0]
             high = edges[j, 3] if code == edges[j, 2] else edges[j, 2]
             low = min(low, codes[comer, j])
@@ -218,28 +239,32 @@ def _price_row(
             cost = table_cost(model, j, low, high)
             if cost < 0:
                 cost = walked_cost(model, j, low, high)
-            own += cost
+            own += cost - grown_by[j]
+        limit = max(best, 0.0) * before
         change = m * own + (count + 1) * rest - old
-        if change > 0 and change >= best * before:
+        if change >= limit:
             continue
-        theirs = 0.0
+        theirs = rest
         for j in range(q):
-            low = min(box[j, 0], codes[goer, j])
-            high = max(box[j, 1], codes[goer, j])
+            code = codes[goer, j]
+            if box[j, 0] <= code <= box[j, 1]:
+                continue
+            low = min(box[j, 0], code)
+            high = max(box[j, 1], code)
             cost = table_cost(model, j, low, high)
             if cost < 0:
                 cost = walked_cost(model, j, low, high)
-            theirs += cost
+            theirs += cost - rest_by[j]
         change = m * own + (count + 1) * theirs - old
-        if change > 0 and change >= best * before:
+        if change >= limit:
             continue
-        desk.other[count] = goer
-        left = deficit(desk.other[: count + 1], ledger, desk.parts)
+        other[count] = goer
+        left = deficit(other[: count + 1], ledger, desk.parts)
         if left > groups.lack[b]:
             continue
-        desk.room[i] = comer
-        drop = before - left - deficit(desk.room[:m], ledger, desk.parts)
-        desk.room[i] = goer
+        room[i] = comer
+        drop = before - left - deficit(room[:m], ledger, desk.parts)
+        room[i] = goer
         if drop > _LITTLE and change / drop < best:
             best = change / drop
             desk.step[0] = EXCHANGE
@@ -272,6 +297,8 @@ def price(
     desk.stamp[0] += 1
     stamp = desk.stamp[0]
     desk.asked_class[f] = stamp
+    desk.step[0] = NOTHING
+    desk.step[1] = f
     best = np.inf
     for pick in range(2):
         row = room[(1 + 2 * pick) * m // 4]
@@ -319,12 +346,13 @@ def price(
                                 desk.asked_class[b] = stamp
                                 best = _price_merge(f, m, b, best, groups, model, ledger, desk)
                         if spare < _SPARE:
-                            if desk.asked_row[comer] < 2 * stamp:
+                            if desk.spare[comer] < 0:
                                 good = _spare(groups, ledger, desk, comer, room[0])
-                                desk.asked_row[comer] = 2 * stamp + (1 if good else 0)
-                                if good:
-                                    best = _price_row(f, m, comer, best, groups, model, ledger, desk)
-                            spare += desk.asked_row[comer] - 2 * stamp
+                                desk.spare[comer] = 1 if good else 0
+                            spare += desk.spare[comer]
+                            if desk.spare[comer] == 1 and desk.asked_row[comer] != stamp:
+                                desk.asked_row[comer] = stamp
+                                best = _price_row(f, m, comer, best, groups, model, ledger, desk)
     if dissolve:
         ceiling = best * groups.lack[f] + m * groups.loss[f]
         total = 0.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.groups import Groups, Lines, join, leave, listed, members, recount
 from stream_anon.clustering.forest.places import cheapest_class, widen
-from stream_anon.clustering.forest.pricing import DISSOLVE, EXCHANGE, MERGE, TAKE, Desk, desk_for, price
+from stream_anon.clustering.forest.pricing import DISSOLVE, EXCHANGE, MERGE, NOTHING, Desk, desk_for, price
 from stream_anon.clustering.legality import Ledger, deficit
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
@@ -37,17 +37,36 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
     """Mend failing classes in rounds, by ascending price; return how many are left that no step can mend."""
     failing = np.flatnonzero(groups.lack > 0)
     asked = np.empty(len(groups.head), np.float64)
+    steps = np.empty((len(groups.head), 4), np.int64)
+    versions = np.empty((len(groups.head), 2), np.int64)
     for f in failing:
         asked[f] = price(f, True, groups, lines, model, ledger, desk)
+        steps[f] = desk.step
+        versions[f, 0] = desk.version[f]
+        versions[f, 1] = desk.version[desk.step[1]]
     rounds = 0
     while len(failing):
         done = 0
         for f in failing[np.argsort(asked[failing], kind="mergesort")]:
             while groups.lack[f] > 0:
-                now = price(f, True, groups, lines, model, ledger, desk)
-                if now == np.inf or (now > max(asked[f], _DEARER * asked[f]) + _DEARER_BY and rounds < _PATIENT_ROUNDS):
-                    asked[f] = now
-                    break
+                # A step between two classes that did not change since costs what it did then.
+                if (
+                    steps[f, 0] not in (NOTHING, DISSOLVE)
+                    and versions[f, 0] == desk.version[f]
+                    and versions[f, 1] == desk.version[steps[f, 1]]
+                ):
+                    desk.step[:] = steps[f]
+                    now = asked[f]
+                else:
+                    now = price(f, True, groups, lines, model, ledger, desk)
+                    limit = max(asked[f], _DEARER * asked[f]) + _DEARER_BY
+                    if now == np.inf or (now > limit and rounds < _PATIENT_ROUNDS):
+                        asked[f] = now
+                        steps[f] = desk.step
+                        versions[f, 0] = desk.version[f]
+                        versions[f, 1] = desk.version[desk.step[1]]
+                        break
+                steps[f, 0] = NOTHING
                 if not _do(f, groups, lines, model, ledger, desk):
                     now = price(f, False, groups, lines, model, ledger, desk)
                     if now == np.inf:
@@ -72,16 +91,32 @@ def _do(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, 
     if action == MERGE:
         merge(f, b, groups)
         groups.lack[f] = 0.0
-        recount(groups, b, model, ledger, desk.room, desk.parts)
-        return True
-    leave(groups, desk.step[2])
-    join(groups, desk.step[2], f)
-    if action == EXCHANGE:
-        leave(groups, desk.step[3])
-        join(groups, desk.step[3], b)
-    recount(groups, f, model, ledger, desk.room, desk.parts)
-    recount(groups, b, model, ledger, desk.room, desk.parts)
-    return action in (TAKE, EXCHANGE)
+        desk.version[f] += 1
+    else:
+        leave(groups, desk.step[2])
+        join(groups, desk.step[2], f)
+        if action == EXCHANGE:
+            leave(groups, desk.step[3])
+            join(groups, desk.step[3], b)
+        _look_again(f, groups, model, ledger, desk)
+    _look_again(b, groups, model, ledger, desk)
+    return True
+
+
+@kernel
+def _look_again(c: int, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> None:
+    """Measure and count a class that changed; forget which of its rows it can spare."""
+    recount(groups, c, model, ledger, desk.other, desk.parts)
+    _changed(c, groups, desk)
+
+
+@kernel
+def _changed(c: int, groups: Groups, desk: Desk) -> None:
+    desk.version[c] += 1
+    row = groups.head[c]
+    while row >= 0:
+        desk.spare[row] = -1
+        row = groups.after[row]
 
 
 @kernel
@@ -98,7 +133,6 @@ def merge(f: int, b: int, groups: Groups) -> None:
 @kernel
 def _dissolve(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk) -> bool:
     """Give each row of `f` to its cheapest legal class; return False, and change nothing, if one finds none."""
-    lack = groups.lack[f]
     count = members(groups, f, desk.room)
     rows = desk.room[:count].copy()
     for i in range(count):
@@ -108,13 +142,14 @@ def _dissolve(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Le
                 c = groups.owner[rows[done]]
                 leave(groups, rows[done])
                 join(groups, rows[done], f)
-                recount(groups, c, model, ledger, desk.other, desk.parts)
-            recount(groups, f, model, ledger, desk.other, desk.parts)
-            groups.lack[f] = lack
+                _look_again(c, groups, model, ledger, desk)
+            _look_again(f, groups, model, ledger, desk)
             return False
         leave(groups, rows[i])
         join(groups, rows[i], c)
         widen(groups, c, rows[i], model)
+        _changed(c, groups, desk)
+    desk.version[f] += 1
     groups.lack[f] = 0.0
     return True
 
