@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.groups import Groups, Lines, join, leave, listed, measure, members
 from stream_anon.clustering.forest.places import cheapest_class, widen
-from stream_anon.clustering.forest.split import one_way_losses
+from stream_anon.clustering.forest.split import one_way_losses, sort_places
 from stream_anon.clustering.legality import Ledger, is_legal
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel
@@ -34,14 +34,16 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
     """
     codes = groups.codes
     n, q = codes.shape
+    k = ledger.k
     room = np.empty(n + 1, np.int64)
     parts = np.empty(len(lines.kinds), np.float64)
     longest = 0
     rows = np.empty(0, np.int64)
     growth = np.empty(0, np.float64)
     keys = np.empty(0, np.int32)
+    places = np.empty((q, 0), np.int64)
+    staying = np.empty((q, 2, 0), np.float64)
     along = np.empty(0, np.int64)
-    losses = np.empty(0, np.float64)
     going = np.empty(0, np.int64)
     changed = 0
     for c in range(len(groups.head)):
@@ -51,44 +53,61 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
             rows = np.empty(longest, np.int64)
             growth = np.empty(longest, np.float64)
             keys = np.empty(longest, np.int32)
+            places = np.empty((q, longest), np.int64)
+            staying = np.empty((q, 2, longest), np.float64)
             along = np.empty(longest, np.int64)
-            losses = np.empty(longest, np.float64)
             going = np.empty(longest, np.int64)
         cost = m * groups.loss[c]
         if m == 0 or cost <= _LITTLE:
             continue
         members(groups, c, rows)
+        # What the class would save at most if some rows went for nothing.
+        saved = 0.0
+        for j in range(q):
+            if m <= k or groups.low[c, j] == groups.high[c, j]:
+                continue
+            for i in range(m):
+                keys[i] = codes[rows[i], j]
+            sort_places(keys, places[j, :m])
+            for way in range(2):
+                for i in range(m):
+                    along[i] = rows[places[j, i if way == 0 else m - 1 - i]]
+                one_way_losses(codes, along[:m], model, k, staying[j, way])
+                for stay in range(k, m):
+                    saved = max(saved, cost - stay * staying[j, way, stay - 1])
         total = 0.0
+        least = np.inf
         for i in range(m):
-            _, growth[i] = cheapest_class(groups, lines, model, ledger, rows[i], cost, room, parts)
+            bound = max(saved, cost - total)
+            if bound <= _LITTLE:
+                break
+            _, growth[i] = cheapest_class(groups, lines, model, ledger, rows[i], bound, room, parts)
             total += growth[i]
+            least = min(least, growth[i])
         most = _LITTLE
         leaving = 0
         if cost - total > most:
             most = cost - total
             leaving = m
             going[:m] = rows[:m]
-        for j in range(q):
-            if m <= ledger.k or groups.low[c, j] == groups.high[c, j]:
-                continue
-            for i in range(m):
-                keys[i] = codes[rows[i], j]
-            order = np.argsort(keys[:m], kind="mergesort")
-            for way in range(2):
-                # The rows that stay come first.
-                for i in range(m):
-                    along[i] = rows[order[i] if way == 0 else order[m - 1 - i]]
-                one_way_losses(codes, along[:m], model, losses)
-                spent = 0.0
-                for stay in range(m - 1, ledger.k - 1, -1):
-                    spent += growth[order[stay] if way == 0 else order[m - 1 - stay]]
-                    if spent >= cost:
-                        break
-                    gain = cost - stay * losses[stay - 1] - spent
-                    if gain > most and is_legal(along[:stay], ledger):
-                        most = gain
-                        leaving = m - stay
-                        going[:leaving] = along[stay:m]
+        if saved - least > most:
+            for j in range(q):
+                if m <= k or groups.low[c, j] == groups.high[c, j]:
+                    continue
+                for way in range(2):
+                    spent = 0.0
+                    for stay in range(m - 1, k - 1, -1):
+                        spent += growth[places[j, stay if way == 0 else m - 1 - stay]]
+                        if spent >= saved - most:
+                            break
+                        gain = cost - stay * staying[j, way, stay - 1] - spent
+                        if gain > most:
+                            for i in range(m):
+                                along[i] = rows[places[j, i if way == 0 else m - 1 - i]]
+                            if is_legal(along[:stay], ledger):
+                                most = gain
+                                leaving = m - stay
+                                going[:leaving] = along[stay:m]
         if leaving and _let_go(groups, lines, model, ledger, c, going[:leaving], room, parts):
             changed += 1
     return changed

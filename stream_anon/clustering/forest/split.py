@@ -14,10 +14,37 @@ _LITTLE = 1e-9
 
 
 @kernel
+def sort_places(keys: NDArray[np.int32], places: NDArray[np.int64]) -> None:
+    """Write places int64[m] sorted by keys int32[at least m], equal ones ascending; Shell's sort, m is small.
+
+    numba's own sorts take seconds to compile.
+    """
+    m = len(places)
+    for i in range(m):
+        places[i] = i
+    gap = 1
+    while 3 * gap + 1 < m // 2:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, m):
+            place = places[i]
+            key = keys[place]
+            hole = i
+            while hole >= gap:
+                other = places[hole - gap]
+                if keys[other] < key or (keys[other] == key and other < place):
+                    break
+                places[hole] = other
+                hole -= gap
+            places[hole] = place
+        gap //= 3
+
+
+@kernel
 def one_way_losses(
-    codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel, losses: NDArray[np.float64]
+    codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel, least: int, losses: NDArray[np.float64]
 ) -> None:
-    """Write the NCP of the box around rows[: i + 1] for each i; O(m q).
+    """Write the NCP of the box around rows[: i + 1] to losses[i] for each i from `least` - 1 on; O(m q).
 
     Parameters
     ----------
@@ -28,24 +55,26 @@ def one_way_losses(
     losses
         float64[m], written.
     """
-    q = codes.shape[1]
-    low = codes[rows[0]].copy()
-    high = low.copy()
-    own = np.empty(q, np.float64)
-    total = 0.0
-    for i in range(len(rows)):
-        for j in range(q):
+    m = len(rows)
+    for i in range(least - 1, m):
+        losses[i] = 0.0
+    for j in range(codes.shape[1]):
+        low = codes[rows[0], j]
+        high = low
+        for i in range(1, min(least, m)):
             code = codes[rows[i], j]
-            if i > 0 and low[j] <= code <= high[j]:
-                continue
-            low[j] = min(low[j], code)
-            high[j] = max(high[j], code)
-            cost = table_cost(model, j, low[j], high[j])
-            if cost < 0:
-                cost = walked_cost(model, j, low[j], high[j])
-            total += cost - (own[j] if i > 0 else 0.0)
-            own[j] = cost
-        losses[i] = total
+            low = min(low, code)
+            high = max(high, code)
+        cost = -1.0
+        for i in range(least - 1, m):
+            code = codes[rows[i], j]
+            if cost < 0 or code < low or code > high:
+                low = min(low, code)
+                high = max(high, code)
+                cost = table_cost(model, j, low, high)
+                if cost < 0:
+                    cost = walked_cost(model, j, low, high)
+            losses[i] += cost
 
 
 @kernel
@@ -95,17 +124,21 @@ def _best_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostMode
     m = len(rows)
     q = codes.shape[1]
     k = ledger.k
-    pool = rows.copy()
     along = np.empty((q, m), np.int64)
+    places = np.empty(m, np.int64)
+    turned = np.empty(m, np.int64)
+    keys = np.empty(m, np.int32)
     fore = np.empty((q, m), np.float64)
     back = np.empty((q, m), np.float64)
-    keys = np.empty(m, np.int32)
     for j in range(q):
         for i in range(m):
-            keys[i] = codes[pool[i], j]
-        along[j] = pool[np.argsort(keys, kind="mergesort")]
-        one_way_losses(codes, along[j], model, fore[j])
-        one_way_losses(codes, along[j, ::-1].copy(), model, back[j])
+            keys[i] = codes[rows[i], j]
+        sort_places(keys, places)
+        for i in range(m):
+            along[j, i] = rows[places[i]]
+            turned[m - 1 - i] = along[j, i]
+        one_way_losses(codes, along[j], model, k, fore[j])
+        one_way_losses(codes, turned, model, k, back[j])
     whole = m * fore[0, m - 1]
     bar = -1.0  # cuts up to this loss were found illegal
     for _ in range(_TRIES):
@@ -122,7 +155,8 @@ def _best_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostMode
         if axis < 0:
             return 0
         if is_legal(along[axis, :place], ledger) and is_legal(along[axis, place:], ledger):
-            rows[:] = along[axis]
+            for i in range(m):
+                rows[i] = along[axis, i]
             return place
         bar = best
     return 0
