@@ -110,6 +110,8 @@ class Forest(FromScratch):
                 placed, ends = peeled(
                     groups_of(codes, placed, ends, self._model, ledger), lines, self._model, ledger
                 )
+                ends = split_large(codes, placed, ends, self._model, ledger)
+                placed, ends = by_rank(placed, ends, rank)
             for _ in range(_SWAPS):
                 swap_pass(codes, placed, ends, self._model, ledger)
         sizes = np.diff(ends, prepend=0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.legality import Ledger, deficit
-from stream_anon.compiled import kernel
+from stream_anon.compiled import inlined, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 
@@ -25,8 +25,8 @@ class Groups(NamedTuple):
         int64[c], int64[n], int64[n]: first member of each class, next and previous member of each row, -1 for none.
     size
         int64[c], 0 for a class that was given up.
-    low, high
-        int32[c, q], the box.
+    low, high, costs
+        int32[c, q], the box; float64[c, q], its NCP by attribute.
     loss
         float64[c], NCP of the box summed over attributes; the class costs size x loss.
     lack
@@ -41,6 +41,7 @@ class Groups(NamedTuple):
     size: NDArray[np.int64]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
+    costs: NDArray[np.float64]
     loss: NDArray[np.float64]
     lack: NDArray[np.float64]
 
@@ -109,6 +110,7 @@ def groups_of(
         np.zeros(count, np.int64),
         np.empty((count, q), np.int32),
         np.empty((count, q), np.int32),
+        np.empty((count, q), np.float64),
         np.zeros(count, np.float64),
         np.zeros(count, np.float64),
     )
@@ -131,7 +133,7 @@ def _fill(
         start = ends[c]
 
 
-@kernel
+@inlined
 def join(groups: Groups, row: int, c: int) -> None:
     """Put a row without a class at the head of a class, whose box is left as it is."""
     groups.owner[row] = c
@@ -143,7 +145,7 @@ def join(groups: Groups, row: int, c: int) -> None:
     groups.size[c] += 1
 
 
-@kernel
+@inlined
 def leave(groups: Groups, row: int) -> None:
     """Take a row out of its class, whose box is left as it is."""
     c = groups.owner[row]
@@ -158,7 +160,7 @@ def leave(groups: Groups, row: int) -> None:
     groups.size[c] -= 1
 
 
-@kernel
+@inlined
 def members(groups: Groups, c: int, room: NDArray[np.int64]) -> int:
     """Write the rows of a class into `room`, int64[n]; return their number."""
     count = 0
@@ -193,6 +195,7 @@ def measure(groups: Groups, c: int, model: CostModel) -> None:
         cost = table_cost(model, j, low[j], high[j])
         if cost < 0:
             cost = walked_cost(model, j, low[j], high[j])
+        groups.costs[c, j] = cost
         total += cost
     groups.loss[c] = total
 

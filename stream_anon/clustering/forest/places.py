@@ -62,16 +62,20 @@ def cheapest_class(
                 size = groups.size[c]
                 # The class's loss only grows: the row pays at least what each row in it pays now.
                 if groups.loss[c] < best and c != answer:
-                    loss = 0.0
+                    loss = groups.loss[c]
                     ceiling = (best + size * groups.loss[c]) / (size + 1)
                     for j in range(codes.shape[1]):
                         code = codes[row, j]
-                        low = min(groups.low[c, j], code)
-                        high = max(groups.high[c, j], code)
+                        low = groups.low[c, j]
+                        high = groups.high[c, j]
+                        if low <= code <= high:
+                            continue
+                        low = min(low, code)
+                        high = max(high, code)
                         cost = table_cost(model, j, low, high)
                         if cost < 0:
                             cost = walked_cost(model, j, low, high)
-                        loss += cost
+                        loss += cost - groups.costs[c, j]
                         if loss >= ceiling:
                             break
                     if loss < ceiling:
@@ -99,5 +103,6 @@ def widen(groups: Groups, c: int, row: int, model: CostModel) -> None:
         cost = table_cost(model, j, groups.low[c, j], groups.high[c, j])
         if cost < 0:
             cost = walked_cost(model, j, groups.low[c, j], groups.high[c, j])
+        groups.costs[c, j] = cost
         total += cost
     groups.loss[c] = total

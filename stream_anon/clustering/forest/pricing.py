@@ -280,8 +280,8 @@ def price(
 ) -> float:
     """Write the cheapest step for the failing class `f` into `desk.step`; return its price, inf if there is none.
 
-    Price: change of the loss per unit of deficit removed. Looked at, from two rows of the class, on both lines in
-    both directions: the next rows, and for each part of the deficit the next rows that would lower it, skipping
+    Price: change of the loss per unit of deficit removed. Looked at, from the middle row of the class, on both lines
+    in both directions: the next rows, and for each part of the deficit the next rows that would lower it, skipping
     runs of kinds that would not.
 
     Parameters
@@ -300,59 +300,58 @@ def price(
     desk.step[0] = NOTHING
     desk.step[1] = f
     best = np.inf
-    for pick in range(2):
-        row = room[(1 + 2 * pick) * m // 4]
-        for o in range(2):
-            for way in range(2):
-                p = lines.place[o, row]
-                found = 0
+    row = room[m // 2]
+    for o in range(2):
+        for way in range(2):
+            p = lines.place[o, row]
+            found = 0
+            for _ in range(_STEPS):
+                p += 1 - 2 * way
+                if p < 0 or p >= n or found == _NEXT_TO:
+                    break
+                b = groups.owner[lines.along[o, p]]
+                if b == f:
+                    continue
+                found += 1
+                if desk.asked_class[b] != stamp:
+                    desk.asked_class[b] = stamp
+                    best = _price_merge(f, m, b, best, groups, model, ledger, desk)
+            for d in range(len(lines.kinds)):
+                if desk.own[d] <= 0:
+                    continue
+                p = lines.place[o, row] + 1 - 2 * way
+                owners = 0
+                spare = 0
                 for _ in range(_STEPS):
-                    p += 1 - 2 * way
-                    if p < 0 or p >= n or found == _NEXT_TO:
+                    if p < 0 or p >= n or (owners >= _OWNERS and spare >= _SPARE):
                         break
-                    b = groups.owner[lines.along[o, p]]
+                    comer = lines.along[o, p]
+                    kind = lines.kinds[d, comer]
+                    if kind >= 0 and desk.helps[d, kind] < 2 * stamp:
+                        room[m] = comer
+                        deficit(room[: m + 1], ledger, desk.parts)
+                        better = desk.parts[d] < desk.own[d] - _LITTLE
+                        desk.helps[d, kind] = 2 * stamp + (1 if better else 0)
+                    if kind < 0 or desk.helps[d, kind] == 2 * stamp:
+                        p = lines.skip[d, o, way, p]
+                        continue
+                    p += 1 - 2 * way
+                    b = groups.owner[comer]
                     if b == f:
                         continue
-                    found += 1
-                    if desk.asked_class[b] != stamp:
-                        desk.asked_class[b] = stamp
-                        best = _price_merge(f, m, b, best, groups, model, ledger, desk)
-                for d in range(len(lines.kinds)):
-                    if desk.own[d] <= 0:
-                        continue
-                    p = lines.place[o, row] + 1 - 2 * way
-                    owners = 0
-                    spare = 0
-                    for _ in range(_STEPS):
-                        if p < 0 or p >= n or (owners >= _OWNERS and spare >= _SPARE):
-                            break
-                        comer = lines.along[o, p]
-                        kind = lines.kinds[d, comer]
-                        if kind >= 0 and desk.helps[d, kind] < 2 * stamp:
-                            room[m] = comer
-                            deficit(room[: m + 1], ledger, desk.parts)
-                            better = desk.parts[d] < desk.own[d] - _LITTLE
-                            desk.helps[d, kind] = 2 * stamp + (1 if better else 0)
-                        if kind < 0 or desk.helps[d, kind] == 2 * stamp:
-                            p = lines.skip[d, o, way, p]
-                            continue
-                        p += 1 - 2 * way
-                        b = groups.owner[comer]
-                        if b == f:
-                            continue
-                        if owners < _OWNERS:
-                            owners += 1
-                            if desk.asked_class[b] != stamp:
-                                desk.asked_class[b] = stamp
-                                best = _price_merge(f, m, b, best, groups, model, ledger, desk)
-                        if spare < _SPARE:
-                            if desk.spare[comer] < 0:
-                                good = _spare(groups, ledger, desk, comer, room[0])
-                                desk.spare[comer] = 1 if good else 0
-                            spare += desk.spare[comer]
-                            if desk.spare[comer] == 1 and desk.asked_row[comer] != stamp:
-                                desk.asked_row[comer] = stamp
-                                best = _price_row(f, m, comer, best, groups, model, ledger, desk)
+                    if owners < _OWNERS:
+                        owners += 1
+                        if desk.asked_class[b] != stamp:
+                            desk.asked_class[b] = stamp
+                            best = _price_merge(f, m, b, best, groups, model, ledger, desk)
+                    if spare < _SPARE:
+                        if desk.spare[comer] < 0:
+                            good = _spare(groups, ledger, desk, comer, room[0])
+                            desk.spare[comer] = 1 if good else 0
+                        spare += desk.spare[comer]
+                        if desk.spare[comer] == 1 and desk.asked_row[comer] != stamp:
+                            desk.asked_row[comer] = stamp
+                            best = _price_row(f, m, comer, best, groups, model, ledger, desk)
     if dissolve:
         ceiling = best * groups.lack[f] + m * groups.loss[f]
         total = 0.0
