@@ -41,6 +41,8 @@ class Desk(NamedTuple):
         int64[n], int64[c], stamps.
     spare
         int8[n], 1 for a row that its class can spare, 0 for one it cannot, -1 where nobody asked since it changed.
+    relief
+        float64[n], by how much the NCP of its class falls without a row; known where `spare` is.
     version
         int64[c], how often a class changed.
     stamp
@@ -62,6 +64,7 @@ class Desk(NamedTuple):
     asked_row: NDArray[np.int64]
     asked_class: NDArray[np.int64]
     spare: NDArray[np.int8]
+    relief: NDArray[np.float64]
     version: NDArray[np.int64]
     stamp: NDArray[np.int64]
     step: NDArray[np.int64]
@@ -83,6 +86,7 @@ def desk_for(groups: Groups, lines: Lines) -> Desk:
         np.zeros(n, np.int64),
         np.zeros(len(groups.head), np.int64),
         np.full(n, -1, np.int8),
+        np.zeros(n, np.float64),
         np.zeros(len(groups.head), np.int64),
         np.zeros(1, np.int64),
         np.empty(4, np.int64),
@@ -120,6 +124,30 @@ def _find_edges(groups: Groups, rows: NDArray[np.int64], edges: NDArray[np.int32
 
 
 @inlined
+def _most_ease(f: int, m: int, groups: Groups, model: CostModel, desk: Desk) -> float:
+    """Return by how much the NCP of the failing class falls at most without one of its rows."""
+    codes = groups.codes
+    edges = desk.edges
+    most = 0.0
+    for i in range(m):
+        ease = 0.0
+        for j in range(codes.shape[1]):
+            code = codes[desk.room[i], j]
+            if not (code == edges[j, 0] < edges[j, 1] or code == edges[j, 2] > edges[j, 3]):
+                continue
+            low = edges[j, 1] if code == edges[j, 0] else edges[j, 0]
+            high = edges[j, 3] if code == edges[j, 2] else edges[j, 2]
+            if low > high:
+                continue  # its only row
+            cost = table_cost(model, j, low, high)
+            if cost < 0:
+                cost = walked_cost(model, j, low, high)
+            ease += groups.costs[f, j] - cost
+        most = max(most, ease)
+    return most
+
+
+@inlined
 def _without(groups: Groups, c: int, row: int, rest: NDArray[np.int64]) -> int:
     """Write the rows of a class but one; return their number."""
     count = 0
@@ -132,23 +160,47 @@ def _without(groups: Groups, c: int, row: int, rest: NDArray[np.int64]) -> int:
     return count
 
 
-@kernel
-def _spare(groups: Groups, ledger: Ledger, desk: Desk, row: int, substitute: int) -> bool:
-    """Return whether a row's class is no worse without it, or with the substitute in its place."""
+@inlined
+def _spare(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk, row: int, substitute: int) -> bool:
+    """Write a row's relief; return whether a row's class is no worse without it, or with the substitute in its place."""
     c = groups.owner[row]
     count = _without(groups, c, row, desk.other)
+    if count == 0:
+        return False
+    codes = groups.codes
+    relief = 0.0
+    for j in range(codes.shape[1]):
+        mine = codes[row, j]
+        if groups.low[c, j] < mine < groups.high[c, j]:
+            continue
+        low = codes[desk.other[0], j]
+        high = low
+        for i in range(1, count):
+            code = codes[desk.other[i], j]
+            low = min(low, code)
+            high = max(high, code)
+        if low <= mine <= high:
+            continue
+        cost = table_cost(model, j, low, high)
+        if cost < 0:
+            cost = walked_cost(model, j, low, high)
+        relief += groups.costs[c, j] - cost
+    desk.relief[row] = relief
     if count >= ledger.k and deficit(desk.other[:count], ledger, desk.parts) <= groups.lack[c]:
         return True
     desk.other[count] = substitute
     return deficit(desk.other[: count + 1], ledger, desk.parts) <= groups.lack[c]
 
 
-@kernel
+@inlined
 def _price_merge(
     f: int, m: int, b: int, best: float, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk
 ) -> float:
     """Return the price of joining two classes, or `best` if it is no lower."""
     size = groups.size[b]
+    before = groups.lack[f] + groups.lack[b]
+    now = m * groups.loss[f] + size * groups.loss[b]
+    ceiling = (max(best, 0.0) * before + now) / (m + size)
     union = 0.0
     for j in range(groups.codes.shape[1]):
         low = min(groups.low[f, j], groups.low[b, j])
@@ -157,10 +209,9 @@ def _price_merge(
         if cost < 0:
             cost = walked_cost(model, j, low, high)
         union += cost
-    change = (m + size) * union - m * groups.loss[f] - size * groups.loss[b]
-    before = groups.lack[f] + groups.lack[b]
-    if change >= max(best, 0.0) * before:
-        return best
+        if union >= ceiling:
+            return best
+    change = (m + size) * union - now
     count = members(groups, b, desk.room[m:])
     left = deficit(desk.room[: m + count], ledger, desk.parts)
     drop = before - left
@@ -171,9 +222,9 @@ def _price_merge(
     return change / drop
 
 
-@kernel
+@inlined
 def _price_row(
-    f: int, m: int, comer: int, best: float, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk
+    f: int, m: int, comer: int, best: float, ease: float, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk
 ) -> float:
     """Return the price of taking a row, or of exchanging it for the best own one, or `best` if no lower."""
     codes = groups.codes
@@ -185,11 +236,26 @@ def _price_row(
     grown_by = desk.costs[0]
     rest_by = desk.costs[1]
     b = groups.owner[comer]
-    count = _without(groups, b, comer, other)
-    if count == 0:
-        return best
-    rest = 0.0
+    count = groups.size[b] - 1
+    rest = groups.loss[b] - desk.relief[comer]
+    old = m * groups.loss[f] + (count + 1) * groups.loss[b]
+    before = groups.lack[f] + groups.lack[b]
+    limit = max(best, 0.0) * before
     grown = 0.0
+    for j in range(q):
+        grown_by[j] = groups.costs[f, j]
+        code = codes[comer, j]
+        if code < edges[j, 0] or code > edges[j, 2]:
+            low = min(edges[j, 0], code)
+            high = max(edges[j, 2], code)
+            grown_by[j] = table_cost(model, j, low, high)
+            if grown_by[j] < 0:
+                grown_by[j] = walked_cost(model, j, low, high)
+        grown += grown_by[j]
+    # Most rows are too dear even if the row that goes in exchange were the one that eases its class most.
+    if min((m + 1) * grown - rest, m * (grown - ease)) + (count + 1) * rest - old >= limit:
+        return best
+    _without(groups, b, comer, other)
     for j in range(q):
         low = codes[other[0], j]
         high = low
@@ -199,20 +265,11 @@ def _price_row(
             high = max(high, code)
         box[j, 0] = low
         box[j, 1] = high
-        cost = table_cost(model, j, low, high)
-        if cost < 0:
-            cost = walked_cost(model, j, low, high)
-        rest_by[j] = cost
-        rest += cost
-        low = min(edges[j, 0], codes[comer, j])
-        high = max(edges[j, 2], codes[comer, j])
-        cost = table_cost(model, j, low, high)
-        if cost < 0:
-            cost = walked_cost(model, j, low, high)
-        grown_by[j] = cost
-        grown += cost
-    old = m * groups.loss[f] + (count + 1) * groups.loss[b]
-    before = groups.lack[f] + groups.lack[b]
+        rest_by[j] = groups.costs[b, j]
+        if low > groups.low[b, j] or high < groups.high[b, j]:
+            rest_by[j] = table_cost(model, j, low, high)
+            if rest_by[j] < 0:
+                rest_by[j] = walked_cost(model, j, low, high)
     change = (m + 1) * grown + count * rest - old
     if change < max(best, 0.0) * before:
         left = deficit(other[:count], ledger, desk.parts)
@@ -294,6 +351,7 @@ def price(
     room = desk.room
     deficit(room[:m], ledger, desk.own)
     _find_edges(groups, room[:m], desk.edges)
+    ease = _most_ease(f, m, groups, model, desk)
     desk.stamp[0] += 1
     stamp = desk.stamp[0]
     desk.asked_class[f] = stamp
@@ -346,12 +404,12 @@ def price(
                             best = _price_merge(f, m, b, best, groups, model, ledger, desk)
                     if spare < _SPARE:
                         if desk.spare[comer] < 0:
-                            good = _spare(groups, ledger, desk, comer, room[0])
+                            good = _spare(groups, model, ledger, desk, comer, room[0])
                             desk.spare[comer] = 1 if good else 0
                         spare += desk.spare[comer]
                         if desk.spare[comer] == 1 and desk.asked_row[comer] != stamp:
                             desk.asked_row[comer] = stamp
-                            best = _price_row(f, m, comer, best, groups, model, ledger, desk)
+                            best = _price_row(f, m, comer, best, ease, groups, model, ledger, desk)
     if dissolve:
         ceiling = best * groups.lack[f] + m * groups.loss[f]
         total = 0.0
