@@ -103,7 +103,7 @@ def is_legal(rows: NDArray[np.int64], ledger: Ledger) -> bool:
         people, largest = _people(rows, ledger.individuals, ledger.tally)
         if people < ledger.k or largest > ledger.max_share * m:
             return False
-    for s in range(len(ledger.distinct_l)):
+    for s in range(len(ledger.distinct_l)):  # noqa: SIM110 - a kernel knows no all()
         if held_values(rows, people, s, ledger) < ledger.distinct_l[s]:
             return False
     return True
@@ -130,7 +130,7 @@ def deficit(rows: NDArray[np.int64], ledger: Ledger, parts: NDArray[np.float64])
             parts[0] = largest - ledger.max_share * m
     if people < ledger.k:
         parts[0] += ledger.k - people
-    total = parts[0]
+    total = float(parts[0])
     for s in range(len(ledger.distinct_l)):
         parts[1 + s] = ledger.distinct_l[s] - held_values(rows, people, s, ledger)
         total += parts[1 + s]

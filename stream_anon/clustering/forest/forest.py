@@ -97,9 +97,7 @@ class Forest(FromScratch):
         placed = line
         if not ledger.each_once:
             lines = lines_of(order, line, rows.individuals, rows.sensitive)
-            placed, ends = repaired(
-                groups_of(codes, line, ends, self._model, ledger), lines, self._model, ledger
-            )
+            placed, ends = repaired(groups_of(codes, line, ends, self._model, ledger), lines, self._model, ledger)
             ends = split_large(codes, placed, ends, self._model, ledger)
         rank = np.empty(len(order), np.int64)
         for number, along in enumerate((order, line)[: self._rounds]):

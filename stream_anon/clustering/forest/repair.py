@@ -1,7 +1,7 @@
 """REPAIR: failing classes take rows, exchange rows, merge or are given up, the cheapest step first.
 
-It knows of the criteria only how far a class is from legal (`legality.deficit`). Every step lowers the sum of the
-deficits and leaves no legal class illegal; what no step near by can mend is merged with the cheapest of all classes.
+It knows of the criteria only how far a class is from legal (`legality.deficit`). Every step lowers the sum of
+the deficits and leaves no legal class illegal; what no step near by can mend is merged with the cheapest of all.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest.desk import DISSOLVE, EXCHANGE, MERGE, NOTHING, Desk, desk_for
 from stream_anon.clustering.forest.groups import Groups, Lines, join, leave, listed, members, recount
 from stream_anon.clustering.forest.places import cheapest_class, widen
-from stream_anon.clustering.forest.pricing import DISSOLVE, EXCHANGE, MERGE, NOTHING, Desk, desk_for, price
+from stream_anon.clustering.forest.pricing import price
 from stream_anon.clustering.legality import Ledger, deficit
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
@@ -40,7 +41,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
     steps = np.empty((len(groups.head), 4), np.int64)
     versions = np.empty((len(groups.head), 2), np.int64)
     for f in failing:
-        asked[f] = price(f, True, groups, lines, model, ledger, desk)
+        asked[f] = price(int(f), True, groups, lines, model, ledger, desk)
         steps[f] = desk.step
         versions[f, 0] = desk.version[f]
         versions[f, 1] = desk.version[desk.step[1]]

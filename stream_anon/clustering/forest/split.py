@@ -92,10 +92,11 @@ def split_large(
     ends
         int64[c].
     """
-    q = codes.shape[1]
     k = ledger.k
     answer = np.empty(len(rows) // max(k, 1) + len(ends) + 1, np.int64)
-    waiting = np.empty(len(rows) // max(k, 1) + 2, np.int64)  # ends of the parts still to be looked at, nearest last
+    waiting = np.empty(
+        len(rows) // max(k, 1) + 2, np.int64
+    )  # ends of the parts still to be looked at, nearest last
     count = 0
     start = 0
     for c in range(len(ends)):

@@ -93,17 +93,13 @@ def test_one_person_holds_more_than_their_share_after_repair() -> None:
 
 def test_a_far_row_stays_where_the_next_class_would_have_it_cheaply() -> None:
     #   0  1  2  11     | 10  11  12  13
-    rows, groups, lines, ledger = _window(
-        [[0, 1, 2, 11], [10, 11, 12, 13]], [[0, 1, 0, 0], [0, 1, 0, 1]], k=3
-    )
+    rows, groups, lines, ledger = _window([[0, 1, 2, 11], [10, 11, 12, 13]], [[0, 1, 0, 0], [0, 1, 0, 1]], k=3)
     assert _classes(rows, *peeled(groups, lines, MODEL, ledger)) == [[0, 1, 2], [10, 11, 11, 12, 13]]
 
 
 def test_rows_leave_a_class_that_they_make_illegal() -> None:
     #   the far row holds the only 1
-    rows, groups, lines, ledger = _window(
-        [[0, 1, 2, 11], [10, 11, 12, 13]], [[0, 0, 0, 1], [0, 1, 0, 1]], k=3
-    )
+    rows, groups, lines, ledger = _window([[0, 1, 2, 11], [10, 11, 12, 13]], [[0, 0, 0, 1], [0, 1, 0, 1]], k=3)
     before = [[0, 1, 2, 11], [10, 11, 12, 13]]
     assert _classes(rows, *peeled(groups, lines, MODEL, ledger)) == before
 
