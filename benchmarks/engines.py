@@ -3,8 +3,8 @@
 The order of the forest is learned on the table's first window and scored on the others (on itself where there is
 only one). Rows per second are one core's, median of the repeats, from the first row to the classes; learning is
 left out and printed on its own. `ratio` compares with a plain sort and cut along the same line in the same run.
-With `--distinct-l` or `--zipf` each engine runs without the constraint too, and both are compared: `loss` is GCP with
-over GCP without, `speed` rows per second with over without.
+With `--distinct-l` or `--zipf` each engine runs without the constraint too: `loss` is GCP with over GCP without,
+`speed` rows per second with over without.
 """
 
 from __future__ import annotations
@@ -157,9 +157,7 @@ def main() -> int:
     parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000, 1_000_000])
     parser.add_argument("--k", type=int, nargs="+", default=[5, 10, 50, 100])
     parser.add_argument("--distinct-l", type=int, default=0, help="of the table's sensitive attribute")
-    parser.add_argument(
-        "--zipf", action="store_true", help="a third as many people, the i-th with a chance of 1 / i"
-    )
+    parser.add_argument("--zipf", action="store_true", help="a third as many people, chances of 1 / i")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the tables")
     parser.add_argument("--json", type=Path, help="write the results here as well")
@@ -183,7 +181,8 @@ def main() -> int:
                     cost = against_none(table, one, size, given.repeats) if constrained else ""
                     results.append(one)
                     print(f"{name:10}{size:>9,}{k:>5}  {engine:20}{one['gcp']:>8.4f}{one['rows_per_second']:>11,}"
-                          f"{one['ratio']:>7.2f}  {one['smallest']} to {one['largest']}{cost}", flush=True)  # fmt: skip
+                          f"{one['ratio']:>7.2f}  {one['smallest']} to {one['largest']}{cost}",
+                          flush=True)  # fmt: skip
     if given.json:
         given.json.parent.mkdir(parents=True, exist_ok=True)
         given.json.write_text(json.dumps({"machine": about, "results": results}, indent=2) + "\n")

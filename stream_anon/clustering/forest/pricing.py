@@ -56,8 +56,8 @@ def price(
     """Write the cheapest step for the failing class `f` into `desk.step`; return its price, inf if there is none.
 
     Price: change of the loss per unit of deficit removed. Looked at, from the middle row of the class, on both
-    lines in both directions: the next rows, and for each part of the deficit the next rows that would lower it, skipping
-    runs of kinds that would not.
+    lines in both directions: the next rows, and for each part of the deficit the next rows that would lower it,
+    skipping runs of kinds that would not.
 
     Parameters
     ----------
