@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-
 def by_rank(
     rows: NDArray[np.int64], ends: NDArray[np.int64], rank: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -94,7 +94,8 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
         if cost - total > most:
             most = cost - total
             leaving = m
-            going[:m] = rows[:m]
+            for i in range(m):
+                going[i] = rows[i]
         if saved - least > most:
             for j in range(q):
                 if m <= k or groups.low[c, j] == groups.high[c, j]:
@@ -112,7 +113,8 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
                             if is_legal(along[:stay], ledger):
                                 most = gain
                                 leaving = m - stay
-                                going[:leaving] = along[stay:m]
+                                for i in range(stay, m):
+                                    going[i - stay] = along[i]
         if leaving and _let_go(groups, lines, model, ledger, c, going[:leaving], room, parts):
             changed += 1
     return changed

@@ -13,6 +13,7 @@ from stream_anon.clustering.forest.desk import DISSOLVE, EXCHANGE, MERGE, NOTHIN
 from stream_anon.clustering.forest.groups import Groups, Lines, join, leave, listed, members, recount
 from stream_anon.clustering.forest.places import cheapest_class, widen
 from stream_anon.clustering.forest.pricing import price
+from stream_anon.clustering.forest.split import sort_places
 from stream_anon.clustering.legality import Ledger, deficit
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
@@ -36,19 +37,31 @@ def repaired(
 @kernel
 def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk) -> int:
     """Mend failing classes in rounds, by ascending price; return how many are left that no step can mend."""
-    failing = np.flatnonzero(groups.lack > 0)
+    failing = np.empty(len(groups.head), np.int64)
+    count = 0
+    for c in range(len(groups.head)):
+        if groups.lack[c] > 0:
+            failing[count] = c
+            count += 1
+    prices = np.empty(count, np.float64)
+    places = np.empty(count, np.int64)
     asked = np.empty(len(groups.head), np.float64)
     steps = np.empty((len(groups.head), 4), np.int64)
     versions = np.empty((len(groups.head), 2), np.int64)
-    for f in failing:
-        asked[f] = price(int(f), True, groups, lines, model, ledger, desk)
+    for i in range(count):
+        f = failing[i]
+        asked[f] = price(f, True, groups, lines, model, ledger, desk)
         steps[f] = desk.step
         versions[f, 0] = desk.version[f]
         versions[f, 1] = desk.version[desk.step[1]]
     rounds = 0
-    while len(failing):
+    while count:
         done = 0
-        for f in failing[np.argsort(asked[failing], kind="mergesort")]:
+        for i in range(count):
+            prices[i] = asked[failing[i]]
+        sort_places(prices, places[:count])
+        for i in range(count):
+            f = failing[places[i]]
             while groups.lack[f] > 0:
                 # A step between two classes that did not change since costs what it did then.
                 if (
@@ -75,11 +88,19 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
                         break
                     _do(f, groups, lines, model, ledger, desk)
                 done += 1
-        failing = failing[groups.lack[failing] > 0]
+        left = 0
+        hopeless = 0
+        for i in range(count):
+            f = failing[i]
+            if groups.lack[f] > 0:
+                failing[left] = f
+                left += 1
+                hopeless += asked[f] == np.inf
+        count = left
         rounds += 1
-        if done == 0 and (rounds > _PATIENT_ROUNDS or np.isinf(asked[failing]).all()):
+        if done == 0 and (rounds > _PATIENT_ROUNDS or hopeless == count):
             break
-    return len(failing)
+    return count
 
 
 @kernel

@@ -14,8 +14,8 @@ _LITTLE = 1e-9
 
 
 @kernel
-def sort_places(keys: NDArray[np.int32], places: NDArray[np.int64]) -> None:
-    """Write places int64[m] sorted by keys int32[at least m], equal ones ascending; Shell's sort, m is small.
+def sort_places(keys: NDArray[np.int32] | NDArray[np.float64], places: NDArray[np.int64]) -> None:
+    """Write places int64[m] sorted by keys[at least m], equal ones ascending; Shell's sort, m is small.
 
     numba's own sorts take seconds to compile.
     """
