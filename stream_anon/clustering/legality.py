@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import kernel
+from stream_anon.compiled import inlined, kernel
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria
 
@@ -26,6 +26,10 @@ class Ledger(NamedTuple):
         int32[n], int32[s, n], dense.
     each_once
         No individual has two rows and k is the only criterion: sizes decide alone.
+    singles
+        No individual has two rows.
+    grows_legal
+        A legal class stays legal whatever rows join it.
     tally
         int32[individuals], all zero between calls.
     seen
@@ -40,6 +44,8 @@ class Ledger(NamedTuple):
     individuals: NDArray[np.int32]
     sensitive: NDArray[np.int32]
     each_once: bool
+    singles: bool
+    grows_legal: bool
     tally: NDArray[np.int32]
     seen: NDArray[np.int32]
     stamp: NDArray[np.int32]
@@ -48,13 +54,16 @@ class Ledger(NamedTuple):
 def ledger_of(rows: Columns, criteria: Criteria) -> Ledger:
     """Return a ledger over `rows`; O(n)."""
     counts = np.bincount(rows.individuals, minlength=1)
+    singles = bool(counts.max(initial=0) <= 1)
     return Ledger(
         criteria.k,
         criteria.max_share,
         criteria.distinct_l,
         rows.individuals,
         rows.sensitive,
-        bool(counts.max(initial=0) <= 1) and len(criteria.distinct_l) == 0,
+        singles and len(criteria.distinct_l) == 0,
+        singles,
+        singles,
         np.zeros(len(counts), np.int32),
         np.zeros((len(rows.sensitive), int(rows.sensitive.max(initial=0)) + 1), np.int32),
         np.zeros(1, np.int32),
@@ -89,48 +98,94 @@ def is_legal(rows: NDArray[np.int64], ledger: Ledger) -> bool:
         return False
     if ledger.each_once:
         return True
-    people = 0
-    largest = 0
-    for i in range(m):
-        person = ledger.individuals[rows[i]]
-        if ledger.tally[person] == 0:
-            people += 1
-        ledger.tally[person] += 1
-        largest = max(largest, ledger.tally[person])
-    for i in range(m):
-        ledger.tally[ledger.individuals[rows[i]]] = 0
-    if people < ledger.k or largest > ledger.max_share * m:
-        return False
-    for s in range(len(ledger.distinct_l)):
-        ledger.stamp[0] += 1
-        values = 0
-        for i in range(m):
-            value = ledger.sensitive[s, rows[i]]
-            if value >= 0 and ledger.seen[s, value] != ledger.stamp[0]:
-                ledger.seen[s, value] = ledger.stamp[0]
-                values += 1
-        if values < ledger.distinct_l[s]:
+    people = m
+    if not ledger.singles:
+        people, largest = _people(rows, ledger.individuals, ledger.tally)
+        if people < ledger.k or largest > ledger.max_share * m:
             return False
-        if people == m:
-            continue  # one value a person: as many people hold them
-        # Each person's first value: these are held by different people. Only where they are too few is it
-        # worth looking whether somebody's other values help.
-        ledger.stamp[0] += 1
-        firsts = 0
-        for i in range(m):
-            value = ledger.sensitive[s, rows[i]]
-            person = ledger.individuals[rows[i]]
-            if value >= 0 and ledger.tally[person] == 0:
-                ledger.tally[person] = 1
-                if ledger.seen[s, value] != ledger.stamp[0]:
-                    ledger.seen[s, value] = ledger.stamp[0]
-                    firsts += 1
-        for i in range(m):
-            ledger.tally[ledger.individuals[rows[i]]] = 0
-        least = ledger.distinct_l[s]
-        if firsts < least and matched_values(rows, ledger.individuals, ledger.sensitive[s], least) < least:
+    for s in range(len(ledger.distinct_l)):  # noqa: SIM110 - a kernel knows no all()
+        if held_values(rows, people, s, ledger) < ledger.distinct_l[s]:
             return False
     return True
+
+
+@kernel
+def deficit(rows: NDArray[np.int64], ledger: Ledger, parts: NDArray[np.float64]) -> float:
+    """Return how far rows int64[m] are from legal, 0 exactly where `is_legal` holds; O(m (1 + s)).
+
+    The sum of one part per column that is looked at; a criterion more is a term more.
+
+    Parameters
+    ----------
+    parts
+        float64[1 + s], written. Individuals: how many are missing to k, and by how many rows the one with the
+        most is above `max_share`. Each sensitive attribute: how many values are missing to l.
+    """
+    m = len(rows)
+    people = m
+    parts[0] = 0.0
+    if not ledger.singles:
+        people, largest = _people(rows, ledger.individuals, ledger.tally)
+        if largest > ledger.max_share * m:
+            parts[0] = largest - ledger.max_share * m
+    if people < ledger.k:
+        parts[0] += ledger.k - people
+    total = float(parts[0])
+    for s in range(len(ledger.distinct_l)):
+        parts[1 + s] = ledger.distinct_l[s] - held_values(rows, people, s, ledger)
+        total += parts[1 + s]
+    return total
+
+
+@inlined
+def _people(rows: NDArray[np.int64], individuals: NDArray[np.int32], tally: NDArray[np.int32]) -> tuple[int, int]:
+    """Return how many individuals rows belong to, and how many rows to the one with the most."""
+    people = 0
+    largest = 0
+    for i in range(len(rows)):
+        person = individuals[rows[i]]
+        if tally[person] == 0:
+            people += 1
+        tally[person] += 1
+        largest = max(largest, tally[person])
+    for i in range(len(rows)):
+        tally[individuals[rows[i]]] = 0
+    return people, largest
+
+
+@inlined
+def held_values(rows: NDArray[np.int64], people: int, s: int, ledger: Ledger) -> int:
+    """Return how many values of a sensitive attribute are held by as many individuals, up to l; O(m) mostly."""
+    m = len(rows)
+    least = ledger.distinct_l[s]
+    ledger.stamp[0] += 1
+    values = 0
+    for i in range(m):
+        value = ledger.sensitive[s, rows[i]]
+        if value >= 0 and ledger.seen[s, value] != ledger.stamp[0]:
+            ledger.seen[s, value] = ledger.stamp[0]
+            values += 1
+            if values == least:
+                break
+    if people == m:
+        return values  # one value a person: as many people hold them
+    # Each person's first value: these are held by different people. Only where they are too few is it worth
+    # looking whether somebody's other values help.
+    ledger.stamp[0] += 1
+    firsts = 0
+    for i in range(m):
+        value = ledger.sensitive[s, rows[i]]
+        person = ledger.individuals[rows[i]]
+        if value >= 0 and ledger.tally[person] == 0:
+            ledger.tally[person] = 1
+            if ledger.seen[s, value] != ledger.stamp[0]:
+                ledger.seen[s, value] = ledger.stamp[0]
+                firsts += 1
+    for i in range(m):
+        ledger.tally[ledger.individuals[rows[i]]] = 0
+    if firsts >= values:
+        return values
+    return matched_values(rows, ledger.individuals, ledger.sensitive[s], values)
 
 
 @kernel

@@ -7,12 +7,16 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.agglomerate import CANDIDATES, grow_forest
 from stream_anon.clustering.forest.book import OrderBook
-from stream_anon.clustering.forest.classes import by_rank, join_illegal
+from stream_anon.clustering.forest.classes import by_rank
 from stream_anon.clustering.forest.cut import cut_line
+from stream_anon.clustering.forest.groups import groups_of, lines_of
 from stream_anon.clustering.forest.layout import lay_out
 from stream_anon.clustering.forest.order import line_order
+from stream_anon.clustering.forest.peel import peeled
 from stream_anon.clustering.forest.points import points_of
 from stream_anon.clustering.forest.refine import resplit_pass, swap_pass
+from stream_anon.clustering.forest.repair import repaired
+from stream_anon.clustering.forest.split import split_large
 from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.legality import Ledger
 from stream_anon.microdata.columns import Columns
@@ -90,14 +94,22 @@ class Forest(FromScratch):
         ledger: Ledger,
     ) -> NDArray[np.int32]:
         codes = np.ascontiguousarray(rows.codes.T)
-        if not ledger.each_once:
-            ends = ends[: join_illegal(codes, line, ends, self._model, ledger)]
-        rank = np.empty(len(order), np.int64)
         placed = line
-        for along in (order, line)[: self._rounds]:
+        if not ledger.each_once:
+            lines = lines_of(order, line, rows.individuals, rows.sensitive)
+            placed, ends = repaired(groups_of(codes, line, ends, self._model, ledger), lines, self._model, ledger)
+            ends = split_large(codes, placed, ends, self._model, ledger)
+        rank = np.empty(len(order), np.int64)
+        for number, along in enumerate((order, line)[: self._rounds]):
             rank[along] = np.arange(len(order))
             placed, ends = by_rank(placed, ends, rank)
             resplit_pass(codes, placed, ends, self._model, ledger)
+            if not ledger.each_once and number == 0:
+                placed, ends = peeled(
+                    groups_of(codes, placed, ends, self._model, ledger), lines, self._model, ledger
+                )
+                ends = split_large(codes, placed, ends, self._model, ledger)
+                placed, ends = by_rank(placed, ends, rank)
             for _ in range(_SWAPS):
                 swap_pass(codes, placed, ends, self._model, ledger)
         sizes = np.diff(ends, prepend=0)

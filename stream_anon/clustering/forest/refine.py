@@ -5,39 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest.split import sort_places
 from stream_anon.clustering.legality import Ledger, is_legal
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _TRIES = 4  # illegal cuts after which a pair is left as it is
 _LITTLE = 1e-9
-
-
-@kernel
-def _sort_places(keys: NDArray[np.int32], places: NDArray[np.int64]) -> None:
-    """Write places int64[m] sorted by keys int32[at least m], equal ones ascending; Shell's sort, m is small.
-
-    numba's own sorts take seconds to compile.
-    """
-    m = len(places)
-    for i in range(m):
-        places[i] = i
-    gap = 1
-    while 3 * gap + 1 < m // 2:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, m):
-            place = places[i]
-            key = keys[place]
-            hole = i
-            while hole >= gap:
-                other = places[hole - gap]
-                if keys[other] < key or (keys[other] == key and other < place):
-                    break
-                places[hole] = other
-                hole -= gap
-            places[hole] = place
-        gap //= 3
 
 
 @kernel
@@ -67,8 +41,8 @@ def resplit_pass(
     pool = np.empty((0, q), np.int32)
     keys = np.empty(0, np.int32)
     places = np.empty((q, 0), np.int64)
-    fore = np.empty(0, np.float64)
-    back = np.empty(0, np.float64)
+    fore = np.empty((q, 0), np.float64)
+    back = np.empty((q, 0), np.float64)
     sorted_rows = np.empty(0, np.int64)
     low = np.empty(q, np.int32)
     high = np.empty(q, np.int32)
@@ -83,8 +57,8 @@ def resplit_pass(
             pool = np.empty((longest, q), np.int32)
             keys = np.empty(longest, np.int32)
             places = np.empty((q, longest), np.int64)
-            fore = np.empty(longest, np.float64)
-            back = np.empty(longest, np.float64)
+            fore = np.empty((q, longest), np.float64)
+            back = np.empty((q, longest), np.float64)
             sorted_rows = np.empty(longest, np.int64)
         for i in range(m):
             for j in range(q):
@@ -128,11 +102,11 @@ def resplit_pass(
                 if refused == 0:
                     for i in range(m):
                         keys[i] = pool[i, j]
-                    _sort_places(keys, places[j, :m])
+                    sort_places(keys, places[j, :m])
                 order = places[j]
                 if pool[order[0], j] == pool[order[m - 1], j]:
                     continue
-                for way in range(2):
+                for way in range(2 if refused == 0 else 0):
                     total = 0.0
                     for i in range(m):
                         place = order[i] if way == 0 else order[m - 1 - i]
@@ -154,11 +128,11 @@ def resplit_pass(
                             total += cost - own[a]
                             own[a] = cost
                         if way == 0:
-                            fore[i] = total
+                            fore[j, i] = total
                         else:
-                            back[i] = total
+                            back[j, i] = total
                 for i in range(k, m - k + 1):
-                    cost = i * fore[i - 1] + (m - i) * back[m - i - 1]
+                    cost = i * fore[j, i - 1] + (m - i) * back[j, m - i - 1]
                     if bar < cost < best:
                         best = cost
                         axis = j

@@ -1,0 +1,108 @@
+"""The cheapest legal class for a row among those near it on both lines."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.clustering.forest.groups import Groups, Lines, members
+from stream_anon.clustering.legality import Ledger, deficit
+from stream_anon.compiled import kernel
+from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
+
+_DIFFERENT = 2  # classes looked at in each direction
+_STEPS = 48  # rows looked at in each direction
+
+
+@kernel
+def cheapest_class(
+    groups: Groups,
+    lines: Lines,
+    model: CostModel,
+    ledger: Ledger,
+    row: int,
+    bound: float,
+    room: NDArray[np.int64],
+    parts: NDArray[np.float64],
+) -> tuple[int, float]:
+    """Return the legal class that a row joins most cheaply, and by how much that raises the loss.
+
+    Only classes other than its own that stay legal, and cost less than `bound`; -1 and inf if there is none. The
+    first of equal ones. Looked for among the next two different classes in each direction of each line.
+
+    Parameters
+    ----------
+    room, parts
+        int64[n], float64[1 + s], to count in.
+    """
+    codes = groups.codes
+    owner = groups.owner
+    n = len(owner)
+    own = owner[row]
+    best = bound
+    answer = -1
+    for o in range(2):
+        along = lines.along[o]
+        for way in range(2):
+            step = 1 - 2 * way
+            p = lines.place[o, row]
+            first = -1
+            found = 0
+            for _ in range(_STEPS):
+                p += step
+                if p < 0 or p >= n:
+                    break
+                c = owner[along[p]]
+                if c in (own, first):
+                    continue
+                if groups.lack[c] > 0:
+                    continue
+                first = c
+                found += 1
+                size = groups.size[c]
+                # The class's loss only grows: the row pays at least what each row in it pays now.
+                if groups.loss[c] < best and c != answer:
+                    loss = groups.loss[c]
+                    ceiling = (best + size * groups.loss[c]) / (size + 1)
+                    for j in range(codes.shape[1]):
+                        code = codes[row, j]
+                        low = groups.low[c, j]
+                        high = groups.high[c, j]
+                        if low <= code <= high:
+                            continue
+                        low = min(low, code)
+                        high = max(high, code)
+                        cost = table_cost(model, j, low, high)
+                        if cost < 0:
+                            cost = walked_cost(model, j, low, high)
+                        loss += cost - groups.costs[c, j]
+                        if loss >= ceiling:
+                            break
+                    if loss < ceiling:
+                        legal = ledger.grows_legal
+                        if not legal:
+                            count = members(groups, c, room)
+                            room[count] = row
+                            legal = deficit(room[: count + 1], ledger, parts) <= 0
+                        if legal:
+                            best = (size + 1) * loss - size * groups.loss[c]
+                            answer = c
+                if found == _DIFFERENT:
+                    break
+    return answer, best if answer >= 0 else np.inf
+
+
+@kernel
+def widen(groups: Groups, c: int, row: int, model: CostModel) -> None:
+    """Draw the box of a class around a row that joined it."""
+    total = 0.0
+    for j in range(groups.codes.shape[1]):
+        code = groups.codes[row, j]
+        groups.low[c, j] = min(groups.low[c, j], code)
+        groups.high[c, j] = max(groups.high[c, j], code)
+        cost = table_cost(model, j, groups.low[c, j], groups.high[c, j])
+        if cost < 0:
+            cost = walked_cost(model, j, groups.low[c, j], groups.high[c, j])
+        groups.costs[c, j] = cost
+        total += cost
+    groups.loss[c] = total

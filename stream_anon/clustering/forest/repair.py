@@ -1,0 +1,214 @@
+"""REPAIR: failing classes take rows, exchange rows, merge or are given up, the cheapest step first.
+
+It knows of the criteria only how far a class is from legal (`legality.deficit`). Every step lowers the sum of
+the deficits and leaves no legal class illegal; what no step near by can mend is merged with the cheapest of all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.clustering.forest.desk import DISSOLVE, EXCHANGE, MERGE, NOTHING, Desk, desk_for
+from stream_anon.clustering.forest.groups import Groups, Lines, join, leave, listed, members, recount
+from stream_anon.clustering.forest.places import cheapest_class, widen
+from stream_anon.clustering.forest.pricing import price
+from stream_anon.clustering.forest.split import sort_places
+from stream_anon.clustering.legality import Ledger, deficit
+from stream_anon.compiled import kernel
+from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
+
+_PATIENT_ROUNDS = 40  # from then on any price is paid
+_DEARER = 1.2  # a step waits for the next round if its price rose by more than this factor
+_DEARER_BY = 0.05  # and this much
+
+
+def repaired(
+    groups: Groups, lines: Lines, model: CostModel, ledger: Ledger
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows and ends of classes that are all legal, if all rows together are."""
+    desk = desk_for(groups, lines)
+    repair(groups, lines, model, ledger, desk)
+    merge_rest(groups, model, ledger, desk)
+    rows, ends = listed(groups)
+    return rows, ends
+
+
+@kernel
+def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk) -> int:
+    """Mend failing classes in rounds, by ascending price; return how many are left that no step can mend."""
+    failing = np.empty(len(groups.head), np.int64)
+    count = 0
+    for c in range(len(groups.head)):
+        if groups.lack[c] > 0:
+            failing[count] = c
+            count += 1
+    prices = np.empty(count, np.float64)
+    places = np.empty(count, np.int64)
+    asked = np.empty(len(groups.head), np.float64)
+    steps = np.empty((len(groups.head), 4), np.int64)
+    versions = np.empty((len(groups.head), 2), np.int64)
+    for i in range(count):
+        f = failing[i]
+        asked[f] = price(f, True, groups, lines, model, ledger, desk)
+        steps[f] = desk.step
+        versions[f, 0] = desk.version[f]
+        versions[f, 1] = desk.version[desk.step[1]]
+    rounds = 0
+    while count:
+        done = 0
+        for i in range(count):
+            prices[i] = asked[failing[i]]
+        sort_places(prices, places[:count])
+        for i in range(count):
+            f = failing[places[i]]
+            while groups.lack[f] > 0:
+                # A step between two classes that did not change since costs what it did then.
+                if (
+                    steps[f, 0] not in (NOTHING, DISSOLVE)
+                    and versions[f, 0] == desk.version[f]
+                    and versions[f, 1] == desk.version[steps[f, 1]]
+                ):
+                    desk.step[:] = steps[f]
+                    now = asked[f]
+                else:
+                    now = price(f, True, groups, lines, model, ledger, desk)
+                    limit = max(asked[f], _DEARER * asked[f]) + _DEARER_BY
+                    if now == np.inf or (now > limit and rounds < _PATIENT_ROUNDS):
+                        asked[f] = now
+                        steps[f] = desk.step
+                        versions[f, 0] = desk.version[f]
+                        versions[f, 1] = desk.version[desk.step[1]]
+                        break
+                steps[f, 0] = NOTHING
+                if not _do(f, groups, lines, model, ledger, desk):
+                    now = price(f, False, groups, lines, model, ledger, desk)
+                    if now == np.inf:
+                        asked[f] = now
+                        break
+                    _do(f, groups, lines, model, ledger, desk)
+                done += 1
+        left = 0
+        hopeless = 0
+        for i in range(count):
+            f = failing[i]
+            if groups.lack[f] > 0:
+                failing[left] = f
+                left += 1
+                hopeless += asked[f] == np.inf
+        count = left
+        rounds += 1
+        if done == 0 and (rounds > _PATIENT_ROUNDS or hopeless == count):
+            break
+    return count
+
+
+@kernel
+def _do(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk) -> bool:
+    """Do the step on the desk; return False if it was to dissolve a class and a row found no place."""
+    action = desk.step[0]
+    b = desk.step[1]
+    if action == DISSOLVE:
+        return _dissolve(f, groups, lines, model, ledger, desk)
+    if action == MERGE:
+        merge(f, b, groups)
+        groups.lack[f] = 0.0
+        desk.version[f] += 1
+    else:
+        leave(groups, desk.step[2])
+        join(groups, desk.step[2], f)
+        if action == EXCHANGE:
+            leave(groups, desk.step[3])
+            join(groups, desk.step[3], b)
+        _look_again(f, groups, model, ledger, desk)
+    _look_again(b, groups, model, ledger, desk)
+    return True
+
+
+@kernel
+def _look_again(c: int, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> None:
+    """Measure and count a class that changed; forget which of its rows it can spare."""
+    recount(groups, c, model, ledger, desk.other, desk.parts)
+    _changed(c, groups, desk)
+
+
+@kernel
+def _changed(c: int, groups: Groups, desk: Desk) -> None:
+    desk.version[c] += 1
+    row = groups.head[c]
+    while row >= 0:
+        desk.spare[row] = -1
+        row = groups.after[row]
+
+
+@kernel
+def merge(f: int, b: int, groups: Groups) -> None:
+    """Give all rows of `f` to `b`, whose box and deficit are left as they are."""
+    row = groups.head[f]
+    while row >= 0:
+        ahead = groups.after[row]
+        leave(groups, row)
+        join(groups, row, b)
+        row = ahead
+
+
+@kernel
+def _dissolve(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk) -> bool:
+    """Give each row of `f` to its cheapest legal class; return False, and change nothing, if one finds none."""
+    count = members(groups, f, desk.room)
+    rows = desk.room[:count].copy()
+    for i in range(count):
+        c, _ = cheapest_class(groups, lines, model, ledger, rows[i], np.inf, desk.other, desk.parts)
+        if c < 0:
+            for done in range(i - 1, -1, -1):
+                c = groups.owner[rows[done]]
+                leave(groups, rows[done])
+                join(groups, rows[done], f)
+                _look_again(c, groups, model, ledger, desk)
+            _look_again(f, groups, model, ledger, desk)
+            return False
+        leave(groups, rows[i])
+        join(groups, rows[i], c)
+        widen(groups, c, rows[i], model)
+        _changed(c, groups, desk)
+    desk.version[f] += 1
+    groups.lack[f] = 0.0
+    return True
+
+
+@kernel
+def merge_rest(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> None:
+    """Merge each failing class with the class where that is cheapest, legal unions first, until all are legal."""
+    codes = groups.codes
+    for f in range(len(groups.head)):
+        while groups.size[f] > 0 and groups.lack[f] > 0:
+            m = members(groups, f, desk.room)
+            partner = -1
+            mends = False
+            least = np.inf
+            for b in range(len(groups.head)):
+                size = groups.size[b]
+                if b == f or size == 0:
+                    continue
+                union = 0.0
+                for j in range(codes.shape[1]):
+                    low = min(groups.low[f, j], groups.low[b, j])
+                    high = max(groups.high[f, j], groups.high[b, j])
+                    cost = table_cost(model, j, low, high)
+                    if cost < 0:
+                        cost = walked_cost(model, j, low, high)
+                    union += cost
+                growth = (m + size) * union - size * groups.loss[b]
+                if growth >= least and mends:
+                    continue
+                members(groups, b, desk.room[m:])
+                legal = deficit(desk.room[: m + size], ledger, desk.parts) <= 0
+                if (legal and not mends) or (legal == mends and growth < least):
+                    partner = b
+                    least = growth
+                    mends = legal
+            if partner < 0:
+                break
+            merge(partner, f, groups)
+            groups.lack[partner] = 0.0
+            recount(groups, f, model, ledger, desk.room, desk.parts)

@@ -1,0 +1,163 @@
+"""SPLIT: classes of 2k and more rows are cut in two at the best legal place along an attribute, again and again."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.clustering.legality import Ledger, is_legal
+from stream_anon.compiled import kernel
+from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
+
+_TRIES = 4  # illegal cuts after which a class is left as it is
+_LITTLE = 1e-9
+
+
+@kernel
+def sort_places(keys: NDArray[np.int32] | NDArray[np.float64], places: NDArray[np.int64]) -> None:
+    """Write places int64[m] sorted by keys[at least m], equal ones ascending; Shell's sort, m is small.
+
+    numba's own sorts take seconds to compile.
+    """
+    m = len(places)
+    for i in range(m):
+        places[i] = i
+    gap = 1
+    while 3 * gap + 1 < m // 2:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, m):
+            place = places[i]
+            key = keys[place]
+            hole = i
+            while hole >= gap:
+                other = places[hole - gap]
+                if keys[other] < key or (keys[other] == key and other < place):
+                    break
+                places[hole] = other
+                hole -= gap
+            places[hole] = place
+        gap //= 3
+
+
+@kernel
+def one_way_losses(
+    codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel, least: int, losses: NDArray[np.float64]
+) -> None:
+    """Write the NCP of the box around rows[: i + 1] to losses[i] for each i from `least` - 1 on; O(m q).
+
+    Parameters
+    ----------
+    codes
+        int32[n, q].
+    rows
+        int64[m].
+    losses
+        float64[m], written.
+    """
+    m = len(rows)
+    for i in range(least - 1, m):
+        losses[i] = 0.0
+    for j in range(codes.shape[1]):
+        low = codes[rows[0], j]
+        high = low
+        for i in range(1, min(least, m)):
+            code = codes[rows[i], j]
+            low = min(low, code)
+            high = max(high, code)
+        cost = -1.0
+        for i in range(least - 1, m):
+            code = codes[rows[i], j]
+            if cost < 0 or code < low or code > high:
+                low = min(low, code)
+                high = max(high, code)
+                cost = table_cost(model, j, low, high)
+                if cost < 0:
+                    cost = walked_cost(model, j, low, high)
+            losses[i] += cost
+
+
+@kernel
+def split_large(
+    codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, ledger: Ledger
+) -> NDArray[np.int64]:
+    """Return where classes end after the cuts; O(q m log m + q^2 m) for each cut of a class of m rows.
+
+    Parameters
+    ----------
+    codes
+        int32[n, q].
+    rows
+        int64[m], class after class; reordered in place within each class.
+    ends
+        int64[c].
+    """
+    k = ledger.k
+    answer = np.empty(len(rows) // max(k, 1) + len(ends) + 1, np.int64)
+    waiting = np.empty(
+        len(rows) // max(k, 1) + 2, np.int64
+    )  # ends of the parts still to be looked at, nearest last
+    count = 0
+    start = 0
+    for c in range(len(ends)):
+        waiting[0] = ends[c]
+        parts = 1
+        while parts:
+            stop = waiting[parts - 1]
+            m = stop - start
+            cut = 0
+            if m >= 2 * k:
+                cut = _best_cut(codes, rows[start:stop], model, ledger)
+            if cut:
+                waiting[parts] = start + cut
+                parts += 1
+            else:
+                answer[count] = stop
+                count += 1
+                parts -= 1
+                start = stop
+    return answer[:count]
+
+
+@kernel
+def _best_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel, ledger: Ledger) -> int:
+    """Sort the rows along the attribute with the best legal cut and return its place; 0 if there is none."""
+    m = len(rows)
+    q = codes.shape[1]
+    k = ledger.k
+    along = np.empty((q, m), np.int64)
+    places = np.empty(m, np.int64)
+    turned = np.empty(m, np.int64)
+    keys = np.empty(m, np.int32)
+    fore = np.empty((q, m), np.float64)
+    back = np.empty((q, m), np.float64)
+    for j in range(q):
+        for i in range(m):
+            keys[i] = codes[rows[i], j]
+        sort_places(keys, places)
+        for i in range(m):
+            along[j, i] = rows[places[i]]
+            turned[m - 1 - i] = along[j, i]
+        one_way_losses(codes, along[j], model, k, fore[j])
+        one_way_losses(codes, turned, model, k, back[j])
+    whole = m * fore[0, m - 1]
+    bar = -1.0  # cuts up to this loss were found illegal
+    for _ in range(_TRIES):
+        best = whole - _LITTLE
+        axis = -1
+        place = 0
+        for j in range(q):
+            for i in range(k, m - k + 1):
+                loss = i * fore[j, i - 1] + (m - i) * back[j, m - i - 1]
+                if bar < loss < best:
+                    best = loss
+                    axis = j
+                    place = i
+        if axis < 0:
+            return 0
+        if is_legal(along[axis, :place], ledger) and is_legal(along[axis, place:], ledger):
+            for i in range(m):
+                rows[i] = along[axis, i]
+            return place
+        bar = best
+    return 0
