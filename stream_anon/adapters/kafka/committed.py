@@ -11,6 +11,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.ends import at_the_ends
 from stream_anon.errors import BrokerError, TopicError
 
 _START_WITHIN = 30.0
@@ -107,31 +108,13 @@ async def _read(
         if answer:
             heard = clock.time()
             yield [_record(record) for part in answer.values() for record in part]
-        if reached is None and await _at_the_ends(consumer, places, ends):
+        if reached is None and await at_the_ends(consumer, places, ends):
             reached = clock.time()
         if reached is None:
             if clock.time() - heard > _STALLED:
                 raise TimeoutError
         elif enough() or clock.time() - reached > patience:
             return
-
-
-async def _at_the_ends(
-    consumer: AIOKafkaConsumer, places: list[TopicPartition], ends: dict[TopicPartition, int]
-) -> bool:
-    """Return whether every partition was read to the end that its first fetch told.
-
-    Asked for the end, some brokers answer with the start of the last batch; fetches tell the true one.
-    """
-    for place in places:
-        if place not in ends:
-            end = consumer.last_stable_offset(place)
-            if end is None or end < 0:
-                return False
-            ends[place] = end
-        if await consumer.position(place) < ends[place]:
-            return False
-    return True
 
 
 def _record(record: ConsumerRecord) -> CommittedRecord:

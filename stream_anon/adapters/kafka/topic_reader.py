@@ -11,6 +11,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.ends import at_the_ends
 from stream_anon.errors import BrokerError, TopicError
 
 _START_WITHIN = 15.0
@@ -128,23 +129,7 @@ async def _read(
                     size += sum(len(record.value or b"") for record in part)
                 if size > most_bytes:
                     return records, False
-                if await _done(consumer, places, ends):
+                if await at_the_ends(consumer, places, ends):
                     return records, True
     except TimeoutError:
         return records, False
-
-
-async def _done(consumer: AIOKafkaConsumer, places: list[TopicPartition], ends: dict[TopicPartition, int]) -> bool:
-    """Return whether every partition was read to the end that its first fetch told.
-
-    Asked for the end, some brokers answer with the start of the last batch; fetches tell the true one.
-    """
-    for place in places:
-        if place not in ends:
-            end = consumer.last_stable_offset(place)
-            if end is None or end < 0:
-                return False
-            ends[place] = end
-        if await consumer.position(place) < ends[place]:
-            return False
-    return True
