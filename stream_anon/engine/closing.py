@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import SUPPRESSED, Classes, Release, Suppression
-from stream_anon.privacy.criteria import ClassCounts, Criteria
+from stream_anon.microdata.release import SUPPRESSED, Classes, ReachedSpread, Release, Suppression
+from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread, Spreads
 from stream_anon.privacy.gate import violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize
 from stream_anon.privacy.loss import gcp
@@ -92,7 +92,14 @@ class Closer:
             achieved_l={
                 attribute.name: int(counts.values[s].min())
                 for s, attribute in enumerate(self._policy.diverse)
-                if len(classes)
+                if len(classes) and self._criteria.distinct_l[s]
+            },
+            achieved_spread={
+                attribute.name: _reached(asked, found)
+                for attribute, asked, found in zip(
+                    self._policy.diverse, self._criteria.asked, counts.spreads, strict=True
+                )
+                if len(classes) and found is not None
             },
             gcp=gcp(generalized.ncp, counts.records, sum(suppressed.values())),
             gate_violations=violations,
@@ -132,6 +139,16 @@ class Closer:
             rank[kept] = np.arange(len(kept))
             class_of_row = rank[class_of_row]
             generalized = _chosen(generalized, kept)
+
+
+def _reached(asked: Spread, found: Spreads) -> ReachedSpread:
+    """Return the worst class's figure for each criterion that is asked for."""
+    return ReachedSpread(
+        max(1.0, float(np.exp(found.entropy.min()))) if asked.entropy_l > 1 else None,
+        float(found.tilt.max()) if asked.c < np.inf else None,
+        min(1.0, float(found.distance.max())) if asked.t < 1 else None,
+        float(found.share.max()) if asked.alpha < 1 else None,
+    )
 
 
 def dealt(clusters: NDArray[np.int32], rows: Columns, draws: np.random.Generator) -> NDArray[np.int32]:

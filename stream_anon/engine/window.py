@@ -51,7 +51,7 @@ class SealedWindow:
     ranges: tuple[InputRange, ...]
     arrivals: tuple[tuple[float, int], ...]
     individuals: int
-    values: NDArray[np.int64]
+    values: tuple[NDArray[np.int64], ...]
     opened_at: float
     closed_at: float
 
@@ -99,9 +99,9 @@ class Window:
         return len(self._people)
 
     @property
-    def values(self) -> NDArray[np.int64]:
-        """Return the number of distinct values of each sensitive attribute with a criterion."""
-        return np.array([len(values) for values in self._values], np.int64)
+    def values(self) -> tuple[NDArray[np.int64], ...]:
+        """Return how often each value occurs, for each sensitive attribute with a criterion."""
+        return tuple(values.counts for values in self._values)
 
     def take(self, batch: CodedBatch, source: int, first: int, now: float) -> int:
         """Take rows of `batch` from `first` on until the window is full; return the first row left.
@@ -208,7 +208,7 @@ class Window:
         return SealedWindow(
             policy=self._policy,
             partitioner=self._partitioner,
-            columns=Columns.concatenate([empty, *(chunk.columns for chunk in self._chunks)]),
+            columns=self._in_order(Columns.concatenate([empty, *(chunk.columns for chunk in self._chunks)])),
             payload=[payload for chunk in self._chunks for payload in chunk.payload],
             rejects=Rejects.concatenate([chunk.rejects for chunk in self._chunks]),
             over_limit=sum(chunk.over_limit for chunk in self._chunks),
@@ -223,6 +223,14 @@ class Window:
             opened_at=now if self.oldest is None else self.oldest,
             closed_at=now,
         )
+
+    def _in_order(self, columns: Columns) -> Columns:
+        """Return the columns with values that are ordered numbered anew in their order."""
+        for own, attribute, column in zip(self._values, self._policy.diverse, columns.sensitive, strict=True):
+            if self._policy.diversity[attribute.name].ordered:
+                rank = np.argsort(np.argsort(own.keys)).astype(np.int32)
+                column[:] = np.where(column >= 0, np.append(rank, NO_VALUE)[column], NO_VALUE)
+        return columns
 
     def check_invariants(self) -> None:
         """Raise AssertionError if the window is broken."""

@@ -6,6 +6,7 @@ Every reader agrees with this: those that work on columns for speed are tested a
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -59,12 +60,27 @@ def individual_key(value: object) -> int:
     raise Unfit(Reason.WRONG_TYPE)
 
 
-def sensitive_key(value: Scalar | None) -> int:
-    """Return a key that is equal for equal values: 1 and 1.0 are equal, missing is a value of its own."""
+def sensitive_key(value: Scalar | None, ordered: bool = False) -> int:
+    """Return a key that is equal for equal values: 1 and 1.0 are equal, missing is a value of its own.
+
+    With `ordered` keys of numbers ascend as the numbers do.
+    """
+    if ordered and isinstance(value, int | float):
+        return _rank(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     # As text, since a number is its own hash: -1 and -2 would be one value.
     return hash(value if value is None or isinstance(value, str) else str(value))
+
+
+def _rank(number: float) -> int:
+    """Return a number's bits, turned so that they ascend with it; those that are one as a float are one."""
+    try:
+        double = float(number) + 0.0
+    except OverflowError:
+        double = math.copysign(math.inf, number)
+    bits: int = struct.unpack("<q", struct.pack("<d", double))[0]
+    return bits if bits >= 0 else bits ^ 0x7FFFFFFFFFFFFFFF
 
 
 class RecordCoder:
@@ -77,7 +93,7 @@ class RecordCoder:
         self._attributes = policy.attributes
         self._paths = tuple(attribute.path for attribute in policy.attributes)
         self._individual = -1 if policy.individual == EVERY_RECORD else policy.index[policy.individual]
-        self._diverse = frozenset(attribute.name for attribute in policy.diverse)
+        self._diverse = {name: diversity.ordered for name, diversity in policy.diversity.items()}
 
     def code_object(self, record: Mapping[str, object]) -> CodedRecord | Misfit:
         """Code a decoded record, nested as its attributes' paths say."""
@@ -99,7 +115,7 @@ class RecordCoder:
                 elif isinstance(attribute, PassThrough):
                     passed.append(passed_value(attribute, values[i]))
                     if attribute.name in self._diverse:
-                        sensitive.append(sensitive_key(passed[-1]))
+                        sensitive.append(sensitive_key(passed[-1], self._diverse[attribute.name]))
                 elif i == self._individual:
                     individual = individual_key(values[i])
             except Unfit as unfit:

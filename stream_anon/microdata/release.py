@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -31,6 +31,28 @@ class InputRange:
     source: int
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedSpread:
+    """What every class reached of the criteria on one attribute's frequencies; None for what was not asked.
+
+    Parameters
+    ----------
+    entropy_l
+        Least exponential of the entropy.
+    recursive_c
+        Largest r1 / (r_l + .. + r_m).
+    t
+        Largest distance from the released rows.
+    alpha
+        Largest share of one value.
+    """
+
+    entropy_l: float | None = None
+    recursive_c: float | None = None
+    t: float | None = None
+    alpha: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +104,8 @@ class Release:
         The stretch of each partition, also of those without a row.
     arrivals
         (seconds on the service's clock, released or suppressed records) in order, for the delay.
-    achieved
-        What every class reached: `k`, and `distinct_l` by attribute where asked.
+    achieved_k, achieved_l, achieved_spread
+        What every class reached: `k`, and by attribute, where asked, `distinct_l` and frequencies.
     gcp
         Mean NCP over records and quasi-identifiers; a suppressed record counts 1; None for no record.
     gate_violations
@@ -104,6 +126,7 @@ class Release:
     achieved_l: Mapping[str, int]
     gcp: float | None
     gate_violations: int = 0
+    achieved_spread: Mapping[str, ReachedSpread] = field(default_factory=dict)
 
     @property
     def released(self) -> int:

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.privacy.criteria import ClassCounts, Criteria
 from stream_anon.privacy.generalization import GeneralizedClasses, alike
+from stream_anon.privacy.spreads import spreads_of
 
 
-def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, wanted: NDArray[np.int64]) -> ClassCounts:
-    """Count records, individuals, the largest individual and diverse values of each group; O(n log n).
+def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, criteria: Criteria) -> ClassCounts:
+    """Count records, individuals, the largest individual and sensitive values of each group; O(n log n).
 
     Parameters
     ----------
@@ -25,8 +26,8 @@ def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, wanted:
         int64[n], 0..groups-1.
     rows
         The same n rows.
-    wanted
-        int64[s], values that are asked for: a group is counted to the end only where it seems to have fewer.
+    criteria
+        What is asked: values held by different individuals are counted to the end only where they seem too few.
     """
     records = np.bincount(group_of_row, minlength=groups).astype(np.int64)
     people = int(rows.individuals.max(initial=0)) + 1
@@ -37,8 +38,12 @@ def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, wanted:
     np.maximum.at(largest, owners, repeats)
     values = np.zeros((len(rows.sensitive), groups), np.int64)
     for s, column in enumerate(rows.sensitive):
-        values[s] = _diverse(group_of_row, groups, rows.individuals, column, int(wanted[s]))
-    return ClassCounts(records, individuals, largest, values)
+        values[s] = _diverse(group_of_row, groups, rows.individuals, column, int(criteria.distinct_l[s]))
+    spreads = [
+        spreads_of(group_of_row, groups, rows.individuals, column, asked) if asked.asks else None
+        for asked, column in zip(criteria.asked, rows.sensitive, strict=True)
+    ]
+    return ClassCounts(records, individuals, largest, values, spreads)
 
 
 def _diverse(
@@ -69,17 +74,19 @@ def _diverse(
 def largest_matching(pairs: Iterable[tuple[int, int]], enough: int) -> int:
     """Return how many (individual, value) pairs can be chosen so that no two share either, up to `enough`.
 
-    Augmenting paths, breadth first (Hopcroft and Karp, 1973, one path at a time); O(enough x pairs).
+    Augmenting paths, breadth first (Hopcroft and Karp, 1973, one path at a time). Who is on no path from one value
+    is on none from a later one until a path is found, so that all searches between two of them look at each pair
+    once; O(enough x pairs).
     """
     holders: dict[int, list[int]] = {}
     for person, value in sorted(set(pairs)):
         holders.setdefault(value, []).append(person)
     value_of: dict[int, int] = {}
     person_of: dict[int, int] = {}
+    came_by: dict[int, int] = {}
     for start in holders:
         if len(person_of) >= enough:
             break
-        came_by: dict[int, int] = {}
         queue, end = [start], None
         while queue and end is None:
             value = queue.pop(0)
@@ -91,8 +98,10 @@ def largest_matching(pairs: Iterable[tuple[int, int]], enough: int) -> int:
                     end = person
                     break
                 queue.append(value_of[person])
+        if end is not None:
+            seen, came_by = came_by, {}
         while end is not None:  # walk back: everybody on the path takes the value that led to them
-            value = came_by[end]
+            value = seen[end]
             value_of[end], person_of[value], end = value, end, person_of.get(value)
     return len(person_of)
 
@@ -129,17 +138,12 @@ def violating_classes(
 
     Notes
     -----
-    Classes with one published tuple are one group: all of them fail or none.
+    Classes with one published tuple are one group: all of them fail or none. Distributions are compared with that
+    of all `rows`: when a class is taken away, the others must be judged again.
     """
     first, group_of_class = alike(generalized.labels)
     groups = len(first)
-    counts = recount(group_of_class[class_of_row], groups, rows, criteria.distinct_l)
+    counts = recount(group_of_class[class_of_row], groups, rows, criteria)
     failing = ~criteria.permit(counts)
     failing[group_of_class[misplaced_classes(rows, class_of_row, generalized)]] = True
-    of_class = ClassCounts(
-        counts.records[group_of_class],
-        counts.individuals[group_of_class],
-        counts.largest[group_of_class],
-        counts.values[:, group_of_class],
-    )
-    return failing[group_of_class], of_class
+    return failing[group_of_class], counts.take(group_of_class)

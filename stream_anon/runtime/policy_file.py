@@ -29,11 +29,21 @@ from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain, Domain, PrefixDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
-from stream_anon.microdata.policy import Diversity, EngineChoice, Policy, Shortfall, WindowLimits
+from stream_anon.microdata.policy import (
+    Closeness,
+    Distance,
+    Diversity,
+    EngineChoice,
+    Policy,
+    Recursion,
+    Shortfall,
+    WindowLimits,
+)
 from stream_anon.runtime.settings import (
     AttributeSettings,
     BalancedSettings,
     DateSettings,
+    DiversitySettings,
     NumericSettings,
     PrefixSettings,
     Settings,
@@ -68,7 +78,7 @@ def build_policy(settings: Settings, place: Path) -> Policy:
             k=settings.privacy.k,
             individual=settings.privacy.individual,
             max_share=settings.privacy.max_share,
-            diversity={name: Diversity(d.distinct_l) for name, d in settings.privacy.sensitive.items()},
+            diversity={name: _diversity(given) for name, given in settings.privacy.sensitive.items()},
             window=WindowLimits(
                 settings.window.max_records,
                 settings.window.max_delay,
@@ -84,6 +94,18 @@ def build_policy(settings: Settings, place: Path) -> Policy:
         if error.place:
             raise
         raise type(error)(error.key, error.message, str(place)) from None
+
+
+def _diversity(given: DiversitySettings) -> Diversity:
+    recursion, closeness = given.recursive_cl, given.t_closeness
+    return Diversity(
+        given.distinct_l,
+        given.entropy_l,
+        Recursion(recursion.c, recursion.l) if recursion else None,
+        Closeness(closeness.t, Distance(closeness.distance)) if closeness else None,
+        given.p_sensitive,
+        given.alpha,
+    )
 
 
 def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) -> Attribute:

@@ -64,7 +64,22 @@ _DESCRIPTIONS = {
         "max_share": "Largest part of a class's records that may belong to one individual.",
         "sensitive": "Criteria by name of the sensitive attribute.",
     },
-    "DiversitySettings": {"distinct_l": "Least number of distinct values in a class."},
+    "DiversitySettings": {
+        "distinct_l": "Least number of distinct values, held by as many different individuals.",
+        "entropy_l": "Least exponential of the entropy of the values.",
+        "recursive_cl": "Recursive (c, l)-diversity.",
+        "t_closeness": "Largest distance of the values from those of the window.",
+        "p_sensitive": "The same as distinct_l.",
+        "alpha": "Largest share of one value.",
+    },
+    "RecursionSettings": {
+        "c": "What the most frequent value's count must stay below, times that of the rest.",
+        "l": "Rank of the value with which the rest begins.",
+    },
+    "ClosenessSettings": {
+        "t": "Largest distance.",
+        "distance": "Any two values are equally far apart, or numbers as far as they stand apart in their order.",
+    },
     "WindowSettings": {
         "max_records": "Records after which a window closes.",
         "max_delay": "Age of its oldest record at which a window closes.",

@@ -134,10 +134,35 @@ class KafkaSettings(Section):
         return self
 
 
-class DiversitySettings(Section):
-    """What a sensitive attribute must show in every class."""
+class RecursionSettings(Section):
+    """Recursive (c, l)-diversity."""
 
-    distinct_l: int = Field(ge=2, le=MOST_CLASS)
+    c: float = Field(gt=0, le=MOST_CLASS)
+    l: int = Field(ge=2, le=MOST_CLASS)  # noqa: E741 - the letter of the paper
+
+
+class ClosenessSettings(Section):
+    """t-closeness."""
+
+    t: float = Field(gt=0, lt=1)
+    distance: Literal["equal", "ordered"] = "equal"
+
+
+class DiversitySettings(Section):
+    """What a sensitive attribute must show in every class; all criteria that are given hold together."""
+
+    distinct_l: int | None = Field(default=None, ge=2, le=MOST_CLASS)
+    entropy_l: float | None = Field(default=None, gt=1, le=MOST_CLASS)
+    recursive_cl: RecursionSettings | None = None
+    t_closeness: ClosenessSettings | None = None
+    p_sensitive: int | None = Field(default=None, ge=2, le=MOST_CLASS)
+    alpha: float | None = Field(default=None, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _any(self) -> DiversitySettings:
+        if all(getattr(self, key) is None for key in type(self).model_fields):
+            raise ValueError(f"needs at least one of {', '.join(type(self).model_fields)}")
+        return self
 
 
 class PrivacySettings(Section):

@@ -114,7 +114,7 @@ def release_of(
         achieved_l={
             name: min(len({record[name] for record in group}) for _, group in merged.values())
             for name in policy.diversity
-            if merged
+            if merged and policy.diversity[name].values
         },
         gcp=total / judged if judged else None,
     )

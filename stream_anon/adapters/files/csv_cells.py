@@ -67,7 +67,7 @@ class CellColumns:
     def __init__(self, policy: Policy, places: Sequence[int | None]) -> None:
         self._policy = policy
         self._places = places
-        self._diverse = {attribute.name for attribute in policy.diverse}
+        self._diverse = {name: diversity.ordered for name, diversity in policy.diversity.items()}
         self._numbers = 0  # running, where every record is an individual
 
     def batch(
@@ -104,7 +104,8 @@ class CellColumns:
             elif isinstance(attribute, PassThrough):
                 passed.append(_look_up(i, attribute, column, _pass, faults))
                 if attribute.name in self._diverse:
-                    sensitive.append([sensitive_key(value) for value in passed[-1]])
+                    ordered = self._diverse[attribute.name]
+                    sensitive.append([sensitive_key(value, ordered) for value in passed[-1]])
             else:
                 individuals = _look_up(i, attribute, column, _individual, faults)
         kept = [row for row in range(n) if row not in faults]

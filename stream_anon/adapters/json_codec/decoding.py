@@ -71,7 +71,7 @@ class ColumnDecoder:
         every = policy.individual == EVERY_RECORD
         self._individual = None if every else picker(place[policy.individual])
         self._passed = [(attribute, picker(place[attribute.name])) for attribute in policy.passed]
-        self._diverse = [policy.passed.index(attribute) for attribute in policy.diverse]
+        self._diverse = [(policy.passed.index(a), policy.diversity[a.name].ordered) for a in policy.diverse]
 
     def decode(self, values: Sequence[bytes | None]) -> Columns:
         """Return the columns of all records that fit beyond doubt."""
@@ -114,7 +114,7 @@ class ColumnDecoder:
         doubt = left[places] | (codes == self._sizes).any(axis=0)
         individuals = self._individuals(rows, doubt)
         fields = [_pass(attribute, pick(rows), doubt) for attribute, pick in self._passed]
-        keys = [_keys(self._passed[i][0], fields[i]) for i in self._diverse]
+        keys = [_keys(self._passed[i][0], fields[i], ordered) for i, ordered in self._diverse]
         sensitive = np.array(keys, np.int64).reshape(len(keys), len(rows))
         passed: list[Passed] = list(zip(*fields, strict=True)) if fields else [()] * len(rows)
         return Columns(codes, sensitive, individuals, passed, places, left), doubt
@@ -172,10 +172,10 @@ def _pass(attribute: PassThrough, column: list[Any], doubt: NDArray[np.bool_]) -
     return column
 
 
-def _keys(attribute: PassThrough, column: list[Any]) -> list[int]:
+def _keys(attribute: PassThrough, column: list[Any], ordered: bool) -> list[int]:
     if attribute.type is ScalarType.STRING:
         return list(map(hash, column))
-    keys = {value: sensitive_key(value) for value in set(column)}
+    keys = {value: sensitive_key(value, ordered) for value in set(column)}
     return list(map(keys.__getitem__, column))
 
 

@@ -40,10 +40,10 @@ def test_one_of_two_criteria_suffices() -> None:
 
 
 def test_a_window_out_of_reach_is_partitioned() -> None:
-    assert K3.in_reach(3, np.empty(0, np.int64))
-    assert not K3.in_reach(2, np.empty(0, np.int64))
-    assert L2.in_reach(3, np.array([2, 3]))
-    assert not L2.in_reach(3, np.array([2, 2]))
+    assert K3.in_reach(3, [])
+    assert not K3.in_reach(2, [])
+    assert L2.in_reach(3, [np.array([2, 1]), np.array([1, 1, 1])])
+    assert not L2.in_reach(3, [np.array([2, 1]), np.array([1, 2, 0])])
 
 
 def test_criteria_stand_beside_the_wrong_attribute() -> None:

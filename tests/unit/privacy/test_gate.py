@@ -120,7 +120,9 @@ def test_nothing_to_publish_breaks_the_gate() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 2)), min_size=1, max_size=40))
 def test_a_recount_differs_from_one_by_hand(rows: list[tuple[int, int, int]]) -> None:
     group, people, values = zip(*rows, strict=True)
-    counts = recount(np.array(group, np.int64), 4, _columns([0] * len(rows), people, values), np.array([3]))
+    counts = recount(
+        np.array(group, np.int64), 4, _columns([0] * len(rows), people, values), Criteria(2, 0.5, np.array([3]))
+    )
     for g in range(4):
         own = [(person, value) for number, person, value in rows if number == g]
         who = [person for person, _ in own]
@@ -150,9 +152,9 @@ def test_a_long_path_overflows_the_stack() -> None:
 def test_one_person_with_many_values_makes_a_class_diverse() -> None:
     rows = _columns([0] * 4, [0, 0, 1, 2], [0, 1, 2, 2])
     asked = Criteria(2, 0.5, np.array([3]))
-    assert recount(np.zeros(4, np.int64), 1, rows, asked.distinct_l).values[0, 0] == 2
+    assert recount(np.zeros(4, np.int64), 1, rows, asked).values[0, 0] == 2
 
 
 def test_a_missing_value_makes_a_class_diverse() -> None:
     rows = _columns([0] * 4, [0, 1, 2, 3], [0, -1, 0, -1])
-    assert recount(np.zeros(4, np.int64), 1, rows, np.array([2])).values[0, 0] == 1
+    assert recount(np.zeros(4, np.int64), 1, rows, Criteria(2, 0.5, np.array([2]))).values[0, 0] == 1
