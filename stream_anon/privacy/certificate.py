@@ -89,7 +89,7 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     k: Annotated[int, msgspec.Meta(ge=2)]
     max_share: Annotated[float, msgspec.Meta(gt=0, le=1)]
     distinct_l: dict[str, Annotated[int, msgspec.Meta(ge=2)]]
-    sensitive: dict[str, AskedSpread]
+    sensitive: dict[str, AskedSpread] = {}
 
 
 class Achieved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,7 +97,7 @@ class Achieved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     k: Count | None
     distinct_l: dict[str, Count]
-    sensitive: dict[str, AchievedSpread]
+    sensitive: dict[str, AchievedSpread] = {}
 
 
 class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
