@@ -151,6 +151,8 @@ class ClosenessSettings(Section):
 class DiversitySettings(Section):
     """What a sensitive attribute must show in every class; all criteria that are given hold together."""
 
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
     distinct_l: int | None = Field(default=None, ge=2, le=MOST_CLASS)
     entropy_l: float | None = Field(default=None, gt=1, le=MOST_CLASS)
     recursive_cl: RecursionSettings | None = None

@@ -32,7 +32,7 @@ def _close(engine: str, table: Table, pieces: Sequence[int] = ()) -> NDArray[np.
 
 
 @engines
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(table=tables())
 def test_a_row_is_lost_or_a_class_is_illegal(engine: str, table: Table) -> None:
     answer = _close(engine, table)
@@ -52,7 +52,7 @@ def test_nothing_is_placed_though_all_rows_could_be_one_class(engine: str, table
 
 
 @with_oracle
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(table=tables())
 def test_the_kernel_forms_other_classes_than_the_plain_algorithm(engine: str, table: Table) -> None:
     assert classes_of(_close(engine, table).tolist()) == ORACLES[engine](table)

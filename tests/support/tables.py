@@ -20,6 +20,7 @@ from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.policy import Closeness, Distance, Diversity, Recursion
 from stream_anon.privacy.cost import CostModel, cost_model
 from stream_anon.privacy.criteria import Criteria, Spread
 
@@ -147,6 +148,18 @@ def is_spread(of_class: Iterable[tuple[int, int]], of_window: Iterable[tuple[int
         )
     missing = abs((len(held) - n) / len(held) - (len(base) - len(known)) / len(base))
     return max(distance, missing) <= asked.t + 1e-9
+
+
+def diversity_of(least: int, asked: Spread) -> Diversity:
+    """Return the setting that asks for so many values and for that spread."""
+    distance = Distance.ORDERED if asked.ordered else Distance.EQUAL
+    return Diversity(
+        least,
+        asked.entropy_l if asked.entropy_l > 1 else None,
+        Recursion(asked.c, asked.l) if asked.c < inf else None,
+        Closeness(asked.t, distance) if asked.t < 1 else None,
+        alpha=asked.alpha if asked.alpha < 1 else None,
+    )
 
 
 def diverse_values(pairs: Sequence[tuple[int, int]]) -> int:

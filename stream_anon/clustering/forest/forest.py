@@ -109,7 +109,10 @@ class Forest(FromScratch):
                     groups_of(codes, placed, ends, self._model, ledger), lines, self._model, ledger
                 )
                 ends = split_large(codes, placed, ends, self._model, ledger)
+                # What came of it has other neighbours: they are cut anew along the forest's line.
+                rank[line] = np.arange(len(order))
                 placed, ends = by_rank(placed, ends, rank)
+                resplit_pass(codes, placed, ends, self._model, ledger)
             for _ in range(_SWAPS):
                 swap_pass(codes, placed, ends, self._model, ledger)
         sizes = np.diff(ends, prepend=0)
