@@ -33,8 +33,8 @@ def mondrian_oracle(table: Table, *, relaxed: bool = False, least_loss: bool = F
     """Mondrian in a few lines: the classes as sets of rows."""
     rows, criteria = table.rows, table.criteria
     placed = _within_share(rows.individuals.tolist(), criteria.max_share)
-    legal = bool(placed) and is_legal(rows, placed, criteria)
-    return _cut(table, placed, relaxed, least_loss) if legal else set()
+    legal = bool(placed) and is_legal(rows, placed, criteria, placed)
+    return _cut(table, placed, placed, relaxed, least_loss) if legal else set()
 
 
 def _within_share(people: Sequence[int], share: float) -> list[int]:
@@ -47,7 +47,9 @@ def _within_share(people: Sequence[int], share: float) -> list[int]:
     return []
 
 
-def _cut(table: Table, members: list[int], relaxed: bool, least_loss: bool) -> set[frozenset[int]]:
+def _cut(
+    table: Table, placed: list[int], members: list[int], relaxed: bool, least_loss: bool
+) -> set[frozenset[int]]:
     """Cut at the median of the attribute that costs most, if both sides are legal, else of the next.
 
     For the least loss at the best of all legal ones.
@@ -59,12 +61,12 @@ def _cut(table: Table, members: list[int], relaxed: bool, least_loss: bool) -> s
         if len(set(columns[j])) == 1:
             continue
         left, right = (_halves if relaxed else _sides)(table, members, j)
-        if is_legal(table.rows, left, table.criteria) and is_legal(table.rows, right, table.criteria):
+        if all(is_legal(table.rows, side, table.criteria, placed) for side in (left, right)):
             legal.append((left, right))
     if not legal:
         return {frozenset(members)}
     best = min(legal, key=lambda cut: sum(_loss(table, side) for side in cut)) if least_loss else legal[0]
-    return _cut(table, best[0], relaxed, least_loss) | _cut(table, best[1], relaxed, least_loss)
+    return set.union(*(_cut(table, placed, side, relaxed, least_loss) for side in best))
 
 
 def _sides(table: Table, members: list[int], j: int) -> tuple[list[int], list[int]]:

@@ -110,16 +110,19 @@ def spreads() -> st.SearchStrategy[Spread]:
     )
 
 
-def is_legal(rows: Columns, members: Sequence[int], criteria: Criteria) -> bool:
-    """Return whether the rows `members` may be one class, counted by hand."""
+def is_legal(
+    rows: Columns, members: Sequence[int], criteria: Criteria, released: Iterable[int] | None = None
+) -> bool:
+    """Return whether the rows `members` may be one class of those released, all if not said, counted by hand."""
     people = Counter(int(rows.individuals[i]) for i in members)
     if len(people) < criteria.k or max(people.values()) > criteria.max_share * len(members):
         return False
     for least, spread, column in zip(criteria.distinct_l.tolist(), criteria.asked, rows.sensitive, strict=True):
         if diverse_values([(int(rows.individuals[i]), int(column[i])) for i in members]) < least:
             return False
-        of_window = [(int(person), int(value)) for person, value in zip(rows.individuals, column, strict=True)]
-        of_class = [of_window[i] for i in members]
+        pairs = [(int(person), int(value)) for person, value in zip(rows.individuals, column, strict=True)]
+        of_class = [pairs[i] for i in members]
+        of_window = pairs if released is None else [pairs[i] for i in released]
         if not (is_spread(of_class, of_window, spread) and is_spread(set(of_class), set(of_window), spread)):
             return False
     return True
