@@ -30,7 +30,7 @@ def is_installed() -> bool:
 def anonypyx_classes(attributes: Sequence[QuasiIdentifier], codes: NDArray[np.int32], k: int) -> NDArray[np.int32]:
     """Return the class of each row of codes int32[q, n], n >= k; about a millisecond a row.
 
-    Categories are given as categories, all else (numbers, dates, prefixes) as numbers, which its cuts keep in order.
+    Categories are given as categories, all else (numbers, dates, prefixes) as numbers.
     """
     import pandas as pd
     from anonypyx.models import kAnonymity
