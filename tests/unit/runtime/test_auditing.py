@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -98,6 +99,16 @@ class Files:
             self.parts += certified.certificate
         self.write()
 
+    def copied(self, folder: Path) -> Files:
+        """Return the same files in another folder, to be changed there."""
+        other = copy.copy(self)
+        for name in ("policy_path", "output", "certificates"):
+            setattr(other, name, folder / getattr(self, name).name)
+        other.policy_path.write_bytes(self.policy_path.read_bytes())
+        other.lines, other.parts = list(self.lines), list(self.parts)
+        other.write()
+        return other
+
     def write(self) -> None:
         self.output.write_bytes(b"".join(line + b"\n" for line in self.lines))
         self.certificates.write_bytes(b"".join(part + b"\n" for part in self.parts))
@@ -124,9 +135,14 @@ def _cell(record: Any, name: str) -> str:
     return record if isinstance(record, str) else "" if record is None else json.dumps(record)
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("made"), SETTINGS, _visits(700))
+
+
 @pytest.fixture
-def files(tmp_path: Path) -> Files:
-    return Files(tmp_path, SETTINGS, _visits(700))
+def files(made: Files, tmp_path: Path) -> Files:
+    return made.copied(tmp_path)
 
 
 def test_what_the_engine_releases_is_accused(files: Files) -> None:
