@@ -86,9 +86,9 @@ class KForest(_Forest):
     While rows arrive each one's k - 1 nearest are kept; FOREST and DECOMPOSE run when the window closes. Which rows
     share a class depends on the order of arrival (ties go to the first), not on its pieces.
 
-    Up to 1,200 rows, unless `as_published`, two values of k are special. For k = 2 the lightest edge cover takes the
-    place of the forest: a fifth less loss. For k = 2 and 3 classes are mended: a few near ones are cut anew in the
-    best of all ways, which never loses more, and a quarter less for k = 3. Then 1,000 rows take seconds at the close.
+    Up to 1,200 rows, unless `as_published`, two values of k are special. For k = 2 the lightest edge cover takes
+    the place of the forest: a fifth less loss. For k = 2 and 3 classes are mended: a few near ones are cut anew in
+    the best of all ways, which never loses more, and a quarter less for k = 3. 1,000 rows take seconds then.
 
     Notes
     -----
