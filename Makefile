@@ -48,8 +48,11 @@ schemas: $(VENV)/.dev ## write schemas/settings.schema.json and docs/settings.md
 	$(BIN)/python -m stream_anon.runtime.schemas schemas/settings.schema.json
 	$(BIN)/python -m stream_anon.runtime.settings_page docs/settings.md
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.dev ## what docs/benchmarks.md describes; half an hour
 	$(BIN)/python benchmarks/path.py
+	$(BIN)/python benchmarks/engines.py
+	$(BIN)/python benchmarks/optimum.py
+	$(BIN)/python benchmarks/growth.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -27,7 +27,8 @@ def compile_in_turn() -> None:
         folder = getattr(self._cache, "cache_path", None)
         if folder is None:
             return compile_at_once(self, signature)
-        place = Path(folder) / f"{self.py_func.__name__}.lock"
+        code = self.py_func.__code__
+        place = Path(folder) / f"{Path(code.co_filename).stem}.{code.co_qualname}.lock"
         place.parent.mkdir(parents=True, exist_ok=True)
         with global_compiler_lock, place.open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # falls with the file
