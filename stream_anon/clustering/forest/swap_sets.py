@@ -1,7 +1,7 @@
 """SWAP where sets of values are published: rows move or change places between neighbouring classes.
 
-As in `refine`, with one difference: a set costs less without a row as soon as nobody else in the class has its value,
-wherever that value lies between the others.
+As in `refine`, with one difference: a set costs less without a row as soon as nobody else in the class has its
+value, wherever that value lies between the others.
 """
 
 from __future__ import annotations
