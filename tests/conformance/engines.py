@@ -30,8 +30,9 @@ _MODELS: dict[object, CostModel] = {}
 
 
 def _other_losses(table: Table) -> CostModel:
-    """Return the tables of another loss than NCP; the window decides which, so that all have their turn."""
-    loss = _OTHERS[(len(table.rows) + table.criteria.k) % len(_OTHERS)]
+    """Return the tables of another loss than NCP; k and the attributes decide which, so that all have their turn."""
+    names = [a.name for a in table.attributes]
+    loss = _OTHERS[(table.criteria.k + len("".join(names)) + int(names[0][1:])) % len(_OTHERS)]
     if loss is Loss.CLASSIFICATION and any(a.domain.size > WHOLE_TABLE for a in table.attributes):
         loss = Loss.DISCERNIBILITY
     key = (loss, *(a.name for a in table.attributes))
