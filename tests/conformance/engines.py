@@ -30,7 +30,7 @@ _MODELS: dict[object, CostModel] = {}
 
 
 def _other_losses(table: Table) -> CostModel:
-    """Return the tables of another loss than NCP; k and the attributes decide which, so that all have their turn."""
+    """Return the tables of another loss than NCP; k and the attributes decide which, so that all get a turn."""
     names = [a.name for a in table.attributes]
     loss = _OTHERS[(table.criteria.k + len("".join(names)) + int(names[0][1:])) % len(_OTHERS)]
     if loss is Loss.CLASSIFICATION and any(a.domain.size > WHOLE_TABLE for a in table.attributes):
