@@ -11,7 +11,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release, Suppression
 from stream_anon.privacy.criteria import ClassCounts, Criteria
 from stream_anon.privacy.gate import violating_classes
-from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize
+from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize, raised
 from stream_anon.privacy.loss import gcp
 
 
@@ -37,8 +37,8 @@ class Closer:
         window
             A sealed window; its partitioner is spent afterwards.
         shuffle
-            Orders the released records and deals equal rows among their classes; from the operating system's
-            entropy wherever it matters.
+            Orders the released records, deals equal rows among their classes and draws extra levels; from the
+            operating system's entropy wherever it matters.
         """
         n = window.records
         if not self._criteria.in_reach(window.individuals, window.values):
@@ -55,8 +55,8 @@ class Closer:
         reasons: dict[Suppression, int],
         shuffle: np.random.Generator,
     ) -> Release:
-        # 2. Generalize; clusters that generalize alike become one class.
-        class_of_row, generalized = self._united(window.columns, clusters)
+        # 2. Generalize, and by a random level or more if so asked; clusters that publish alike become one class.
+        class_of_row, generalized = self._united(window.columns, clusters, shuffle)
         # 3. The gate: what fails is suppressed, and the rest is checked again.
         class_of_row, generalized, counts, violations = self._gated(window.columns, class_of_row, generalized)
         placed = int((clusters >= 0).sum())
@@ -98,7 +98,9 @@ class Closer:
             gate_violations=violations,
         )
 
-    def _united(self, rows: Columns, clusters: NDArray[np.int32]) -> tuple[NDArray[np.int32], GeneralizedClasses]:
+    def _united(
+        self, rows: Columns, clusters: NDArray[np.int32], draws: np.random.Generator
+    ) -> tuple[NDArray[np.int32], GeneralizedClasses]:
         count = int(clusters.max(initial=-1)) + 1
         if not count:
             return clusters, _no_classes(len(self._generalizers))
@@ -107,6 +109,9 @@ class Closer:
             clusters = np.where(clusters >= 0, (np.cumsum(used) - 1)[clusters], SUPPRESSED).astype(np.int32)
             count = int(used.sum())
         generalized = generalize(self._generalizers, self._policy.quasi_identifiers, rows.codes, clusters, count)
+        if self._policy.extra_levels:
+            levels = draws.integers(0, self._policy.extra_levels + 1, generalized.low.shape)
+            generalized = raised(self._generalizers, self._policy.quasi_identifiers, generalized, levels)
         first, class_of_cluster = alike(generalized.labels)
         if len(first) == count:
             return clusters, generalized

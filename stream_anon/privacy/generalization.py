@@ -184,6 +184,35 @@ def generalize(
     return GeneralizedClasses(low, high, values, labels, ncp, members)
 
 
+def raised(
+    generalizers: Sequence[Generalizer],
+    attributes: Sequence[QuasiIdentifier],
+    generalized: GeneralizedClasses,
+    levels: NDArray[np.int64],
+) -> GeneralizedClasses:
+    """Return the classes with their nodes raised by levels int64[q, c], at most to the roots.
+
+    A level that has the same values as the one below it is no further level.
+    """
+    low, high = np.empty_like(generalized.low), np.empty_like(generalized.high)
+    labels, ncp = np.empty_like(generalized.labels), np.empty_like(generalized.ncp)
+    values: list[Sequence[Published]] = []
+    for j, (attribute, generalizer) in enumerate(zip(attributes, generalizers, strict=True)):
+        starts = np.stack([generalized.low[j], generalized.high[j], levels[j]], axis=1)
+        unique, inverse = np.unique(starts, axis=0, return_inverse=True)
+        wider = np.array([_climbed(attribute, *start) for start in unique.tolist()], np.int32)[inverse]
+        places = generalizer.intervals(wider[:, 0], wider[:, 1])
+        low[j], high[j], labels[j], ncp[j] = generalizer.columns(places)
+        values.append([generalizer.values[place] for place in places.tolist()])
+    return GeneralizedClasses(low, high, values, labels, ncp, generalized.members)
+
+
+def _climbed(attribute: QuasiIdentifier, low: int, high: int, levels: int) -> tuple[int, int]:
+    for _ in range(levels):
+        low, high = attribute.above(low, high)
+    return low, high
+
+
 def alike(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Group c clusters by their published tuples, given as labels int64[q, c]; O(q c log c).
 

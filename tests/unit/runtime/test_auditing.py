@@ -156,6 +156,23 @@ def test_what_the_engine_releases_is_accused(files: Files) -> None:
     assert b'"*"' in published
 
 
+def test_nodes_raised_at_random_are_accused_or_not_raised(tmp_path: Path) -> None:
+    plain: dict[str, Any] = copy.deepcopy(SETTINGS)
+    del plain["attributes"]["plan"]["publish"], plain["attributes"]["weight"]["numeric"]["publish"]
+    raised = {**plain, "privacy": {**plain["privacy"], "extra_levels": 2}}
+    losses = []
+    for name, settings in (("plain", plain), ("raised", raised)):
+        folder = tmp_path / name
+        folder.mkdir()
+        files = Files(folder, settings, _visits(400))
+        verdict = audit_files(files.policy_path, files.output, files.certificates)
+        assert verdict.violations == ()
+        certificates = [json.loads(part) for part in files.parts]
+        assert min(one["records"] for c in certificates for one in c["classes"]) >= 4
+        losses.append(sum(certificate["gcp"] for certificate in certificates))
+    assert losses[1] > losses[0] + 0.1
+
+
 @pytest.mark.parametrize("delimiter", [",", ";"])
 def test_the_same_release_as_csv_is_accused(delimiter: str, files: Files) -> None:
     files.write_csv(delimiter)
