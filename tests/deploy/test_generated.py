@@ -27,7 +27,9 @@ def test_the_chart_has_an_old_copy_of_settings_alerts_or_dashboard() -> None:
 
 def test_a_value_is_not_described() -> None:
     text = (ROOT / "helm" / "stream-anon" / "values.yaml").read_text()
-    rows = set(re.findall(r"^\| `([\w.]+)` \|", (ROOT / "helm" / "stream-anon" / "README.md").read_text(), re.M))
+    rows = set(
+        re.findall(r"^\| `([\w.]+)` \|", (ROOT / "helm" / "stream-anon" / "README.md").read_text(), re.MULTILINE)
+    )
     for key, value in yaml.safe_load(text).items():
         assert key in rows or {f"{key}.{inner}" for inner in value} & rows, key
 
