@@ -1,8 +1,8 @@
 """Print the image's size and how long a cold start takes: `python -m deploy.measure_image` in the project's folder.
 
 A cold start runs from the start of the container's process to its first committed window, with as many records
-waiting as fill one. The image is built where it must be, and the broker is started here: podman, buildah, mmdebstrap,
-runc, Java and Maven must be there. The base is the tests', not the one that the Dockerfile names.
+waiting as fill one. The image is built where it must be, and the broker is started here: podman, buildah, runc,
+mmdebstrap, Java and Maven must be there. The base is the tests', not the one that the Dockerfile names.
 """
 
 from __future__ import annotations

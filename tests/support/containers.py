@@ -1,8 +1,8 @@
 """Containers where they can be had: the image built for real, from a base that is made here.
 
 No registry is asked. The base is a small Debian with its Python, made by mmdebstrap, in place of the slim Python
-image that the Dockerfile names; all else is the Dockerfile's. Images and layers are kept under the temporary folder,
-by a digest of what they are made of.
+image that the Dockerfile names; all else is the Dockerfile's. Images are kept under the temporary folder, by a digest
+of what they are made of.
 """
 
 from __future__ import annotations
