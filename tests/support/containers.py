@@ -1,7 +1,7 @@
 """Containers where they can be had: the image built for real, from a base that is made here.
 
 No registry is asked. The base is a small Debian with its Python, made by mmdebstrap, in place of the slim Python
-image that the Dockerfile names; all else is the Dockerfile's. Images are kept under the temporary folder, by a digest
+image that the Dockerfile names; all else is the Dockerfile's. Images are kept in the temporary folder, by a digest
 of what they are made of.
 """
 
@@ -20,7 +20,11 @@ from tests.support.data import ROOT
 PROGRAMS = ("podman", "buildah", "mmdebstrap", "runc")
 STORE = Path(tempfile.gettempdir()) / "stream-anon-containers"
 BASE, BUILDER = "localhost/stream-anon-base:bookworm-1", "localhost/stream-anon-builder:bookworm-1"
-_SLIM = [f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in ("man", "doc", "locale")]
+_SLIM = ["force-unsafe-io", *(f"path-exclude=/usr/share/{part}/*" for part in ("man", "doc", "locale"))]
+# The base with what the first stage needs and the second must not have.
+_BUILDER = f"""FROM {BASE}
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-venv python3-pip binutils
+"""
 # How this machine reaches its package index is this machine's matter; the builder sees it too.
 _HOST_FILES = ("/etc/ssl/certs", "/etc/pip.conf", "/etc/resolv.conf")
 _CONFIGURATION = {
@@ -82,15 +86,22 @@ def _exists(image: str) -> bool:
     return _run("podman", "image", "exists", image).returncode == 0
 
 
-def _make_base(image: str, *packages: str) -> None:
-    if _exists(image):
-        return
+def _make_base() -> None:
     with tempfile.TemporaryDirectory() as folder:
         tar = Path(folder) / "base.tar"
-        wanted = f"--include={','.join(packages)}"
-        made = _run("mmdebstrap", "--variant=minbase", *_SLIM, wanted, "bookworm", str(tar), within=900)
+        options = [f"--dpkgopt={option}" for option in _SLIM]
+        packages = "--include=python3,ca-certificates"
+        made = _run("mmdebstrap", "--variant=minbase", *options, packages, "bookworm", str(tar), within=900)
         assert made.returncode == 0, made.stderr[-2000:]
-        podman("import", "--quiet", str(tar), image, within=300)
+        podman("import", "--quiet", str(tar), BASE, within=300)
+
+
+def _build(name: str, *arguments: str, text: str = "") -> None:
+    """Run a build as root of this machine's file system, without a network of its own."""
+    volumes = [part for path in _HOST_FILES if Path(path).exists() for part in ("--volume", f"{path}:{path}:ro")]
+    command = ["buildah", "bud", "--pull=never", "--isolation", "chroot", "--layers", *volumes, "--tag", name]
+    built = _run(*command, *arguments, within=1200, text=text)
+    assert built.returncode == 0, built.stderr[-3000:]
 
 
 def _sources() -> str:
@@ -109,11 +120,9 @@ def image() -> str:
     name = f"localhost/stream-anon:{_sources()}"
     if _exists(name):
         return name
-    _make_base(BASE, "python3", "ca-certificates")
-    _make_base(BUILDER, "python3", "python3-venv", "python3-pip", "ca-certificates", "binutils")
-    volumes = [part for path in _HOST_FILES if Path(path).exists() for part in ("--volume", f"{path}:{path}:ro")]
-    arguments = ["--build-arg", f"PYTHON_IMAGE={BASE}", "--build-arg", f"BUILDER_IMAGE={BUILDER}"]
-    command = ["buildah", "bud", "--pull=never", "--isolation", "chroot", "--layers"]
-    built = _run(*command, *volumes, *arguments, "--tag", name, ".", within=1200)
-    assert built.returncode == 0, built.stderr[-3000:]
+    if not _exists(BASE):
+        _make_base()
+    if not _exists(BUILDER):
+        _build(BUILDER, "--file", "-", str(STORE), text=_BUILDER)
+    _build(name, "--build-arg", f"PYTHON_IMAGE={BASE}", "--build-arg", f"BUILDER_IMAGE={BUILDER}", ".")
     return name
