@@ -40,7 +40,7 @@ def kernel(function: _F) -> _F:
     """Compile `function` at its first call, without the interpreter lock, cached on disk.
 
     The cache lies in numba's own folder if one is set, else beside this file; where that cannot be written numba
-    finds a place of its own.
+    finds a place of its own, and where no place can be written each process compiles for itself.
     """
     return _compiled(function, within=False)
 
@@ -60,5 +60,7 @@ def _compiled(function: _F, *, within: bool) -> _F:
     settings.CACHE_DIR = str(Path(chosen or _PACKAGE / "__pycache__") / f"kernels-{_sources()}")
     try:
         return cast("_F", numba.njit(cache=True, nogil=True, forceinline=within)(function))
+    except RuntimeError:  # numba finds no folder that it can write, as on a read-only file system
+        return cast("_F", numba.njit(nogil=True, forceinline=within)(function))
     finally:
         settings.CACHE_DIR = chosen
