@@ -14,6 +14,7 @@ import yaml
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.exposition import exposition
+from stream_anon.adapters.prometheus.families import REJECTIONS, SUPPRESSIONS
 from stream_anon.adapters.prometheus.metrics import Metrics
 from tests.support.data import ROOT
 from tests.support.promtool import run_promtool
@@ -294,3 +295,10 @@ def test_an_alert_leaves_a_stranger_alone(alert: str) -> None:
 def test_a_runbook_belongs_to_no_alert() -> None:
     named = {rule["annotations"]["runbook_url"].rpartition("/")[2] for rule in ALERTS.values()}
     assert {path.name for path in (ROOT / "docs" / "runbooks").glob("*.md")} == named
+
+
+def test_a_reason_has_no_line_in_the_runbook_that_explains_reasons() -> None:
+    letters = (ROOT / "docs" / "runbooks" / "dead-letters-high.md").read_text()
+    assert [label for label in REJECTIONS if f"`{label}`" not in letters] == []
+    suppression = (ROOT / "docs" / "runbooks" / "suppression-high.md").read_text()
+    assert [label for label in SUPPRESSIONS if f"`{label}`" not in suppression] == []
