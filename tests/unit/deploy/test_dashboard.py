@@ -1,4 +1,4 @@
-"""The dashboard: what is committed is what the script writes, and it keeps the rules of Grafana's dashboard linter."""
+"""The dashboard: what is committed is what the script writes, and it keeps the rules of Grafana's linter."""
 
 from __future__ import annotations
 
