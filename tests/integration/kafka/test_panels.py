@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.support.apache_kafka import ApacheKafka
 from tests.support.data import ROOT
 from tests.support.prometheus_server import PrometheusServer
 from tests.support.promtool import run_promtool, tool
-from tests.support.service import Stage, WorkerProcess, make_records, produce
+from tests.support.service import K, Stage, WorkerProcess, make_records, produce
 
 pytestmark = pytest.mark.kafka
 
@@ -58,6 +59,8 @@ async def test_a_panel_shows_nothing_a_rule_breaks_or_promtool_objects(
             asked = {name: prometheus.query(_filled(expression)) for name, expression in _queries()}
             groups = prometheus.ask("rules")["groups"]
         await asyncio.to_thread(run_promtool, "check", "metrics", given=worker.get("/metrics")[1].encode())
+        _check_status(json.loads(worker.get("/status", "admin")[1]))
+        assert worker.get("/", "admin")[0] == 200
         assert worker.said("window-published"), "no load"
     silent = [name for name, found in asked.items() if not found]
     assert silent == []
@@ -75,3 +78,18 @@ async def test_a_panel_shows_nothing_a_rule_breaks_or_promtool_objects(
     assert [
         rule["name"] for rule in rules if rule["state"] == "firing" and rule["labels"]["severity"] == "page"
     ] == []
+
+
+def _check_status(status: dict[str, Any]) -> None:
+    """Check that the page tells of the real service what it shall."""
+    assert status["ready"]
+    assert status["warnings"] == []
+    assert status["audits"]["failed"] == 0
+    assert status["audits"]["passed"] > 0
+    assert "passed" in {window["audit"] for window in status["last_windows"]}
+    release = status["last_release"]
+    assert release["attributes"] == ["age", "city"]
+    assert release["classes"]
+    assert min(one["records"] for one in release["classes"]) >= K
+    assert all(len(one["values"]) == 2 for one in release["classes"])
+    assert sum(one["records"] for one in release["losses"]) == status["last_windows"][0]["released"]

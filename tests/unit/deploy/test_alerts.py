@@ -302,3 +302,11 @@ def test_a_reason_has_no_line_in_the_runbook_that_explains_reasons() -> None:
     assert [label for label in REJECTIONS if f"`{label}`" not in letters] == []
     suppression = (ROOT / "docs" / "runbooks" / "suppression-high.md").read_text()
     assert [label for label in SUPPRESSIONS if f"`{label}`" not in suppression] == []
+
+
+def test_an_alert_is_not_on_the_page_for_operators() -> None:
+    page = (ROOT / "docs" / "operations.md").read_text()
+    for alert, rule in ALERTS.items():
+        name = rule["annotations"]["runbook_url"].rpartition("/")[2]
+        row = f"| {alert.removeprefix('StreamAnon')}: {rule['annotations']['summary']} |"
+        assert f"{row} {rule['labels']['severity']} | [{name[:-3]}](runbooks/{name}) |" in page
