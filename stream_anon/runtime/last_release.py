@@ -11,7 +11,7 @@ from stream_anon.runtime.events import WindowPublished
 
 MOST_CLASSES = 150  # drawn; a window can have thousands
 LOSS_BINS = 10
-SIZE_BINS = 8
+SIZE_BINS = 9
 
 
 def last_release(event: WindowPublished, attributes: Sequence[str], k: int) -> Mapping[str, object]:
@@ -22,7 +22,7 @@ def last_release(event: WindowPublished, attributes: Sequence[str], k: int) -> M
     attributes
         Names of the quasi-identifiers, in the order of the event's columns.
     k
-        What the policy asks; sizes are counted in steps of it.
+        What the policy asks; sizes are counted from it on.
     """
     classes = event.classes
     losses = classes.ncp.mean(axis=0) if len(classes.ncp) else np.zeros(len(classes))
@@ -45,13 +45,13 @@ def last_release(event: WindowPublished, attributes: Sequence[str], k: int) -> M
 
 
 def _sizes(records: NDArray[np.int64], k: int) -> list[Mapping[str, object]]:
-    """Return how many classes have one to two times k records, two to three times, and so on."""
-    steps = np.clip(records // k, 0, SIZE_BINS)
-    counts = np.bincount(steps, minlength=SIZE_BINS + 1).tolist()
+    """Return how many classes have which size, in steps of a fifth of k; partitioners aim at k to 2k."""
+    step = -(-k // 5)
+    places = np.clip((records - k) // step, 0, SIZE_BINS)
+    counts = np.bincount(places, minlength=SIZE_BINS + 1).tolist()
     return [
-        {"from": i * k, "to": (i + 1) * k - 1 if i < SIZE_BINS else None, "classes": count}
+        {"from": k + i * step, "to": k + (i + 1) * step - 1 if i < SIZE_BINS else None, "classes": count}
         for i, count in enumerate(counts)
-        if i or count
     ]
 
 
