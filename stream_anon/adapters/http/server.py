@@ -24,6 +24,7 @@ MOST_CONNECTIONS = 64  # for each port; a probe, a scrape and a few people
 CONNECTION_SECONDS = 30.0  # how old a connection may grow at least; at most twice that
 SHUTDOWN_SECONDS = 2.0
 _LARGEST_FIELD = 4096
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
 
 
 class _Refusal(asyncio.Protocol):
@@ -54,10 +55,24 @@ class _Conversation(web.RequestHandler):
 
 
 class _Pages(web.Server):
-    """Answer from tables of pages and streams on a bounded number of connections of bounded age."""
+    """Answer from tables of pages and streams on a bounded number of connections of bounded age.
 
-    def __init__(self, pages: Mapping[str, Page], streams: Streams, loop: asyncio.AbstractEventLoop) -> None:
+    Parameters
+    ----------
+    names
+        What clients may call this server; any name if empty.
+    """
+
+    def __init__(
+        self,
+        pages: Mapping[str, Page],
+        streams: Streams,
+        names: frozenset[str],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
+            if names and request.host.rpartition(":")[0] not in names and request.host not in names:
+                return answer(b"misdirected request\n", status=421)
             stream = streams.get(request.path)
             return respond(request, pages) if stream is None else await stream.respond(request)
 
@@ -139,7 +154,9 @@ class HttpServers:
         self, key: str, host: str, port: int, table: Mapping[str, Page], streams: Streams
     ) -> tuple[str, int]:
         loop = asyncio.get_running_loop()
-        pages = _Pages(table, streams, loop)
+        # A web page could have its own name resolve to loopback, and read here what its reader may see.
+        own = LOOPBACK | {host} if streams and host in LOOPBACK else frozenset[str]()
+        pages = _Pages(table, streams, own, loop)
         try:
             server = await loop.create_server(pages, host, port, backlog=MOST_CONNECTIONS)
         except (OSError, OverflowError):

@@ -314,3 +314,28 @@ async def test_a_stop_waits_for_readers(service: Service) -> None:
     await servers.stop()
     assert asyncio.get_running_loop().time() - begun < 1.0
     assert await reading
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        (b"127.0.0.1:80", b"200"),
+        (b"localhost", b"200"),
+        (b"localhost:9465", b"200"),
+        (b"[::1]:9465", b"200"),
+        (b"jane-doe.example:9465", b"421"),
+        (b"localhost.example", b"421"),
+        (b"", b"421"),
+    ],
+)
+async def test_a_foreign_name_for_loopback_reads_the_status(
+    host: bytes, status: bytes, ports: tuple[int, int]
+) -> None:
+    for page in (b"/", b"/status"):
+        answer = await raw(
+            ports[1], b"GET " + page + b" HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"
+        )
+        assert answer.startswith(b"HTTP/1.1 " + status)
+        assert b"jane" not in answer
+    probe = await raw(ports[0], b"GET /livez HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n")
+    assert probe.startswith(b"HTTP/1.1 200")
