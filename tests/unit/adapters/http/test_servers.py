@@ -275,7 +275,7 @@ async def test_readers_without_end_are_served(ports: tuple[int, int], monkeypatc
     async def read() -> bytes:
         reader, writer = await asyncio.open_connection(LOOPBACK, ports[1])
         open_ones.append(writer)
-        writer.write(b"GET /events HTTP/1.1\r\nHost: a\r\n\r\n")
+        writer.write(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         return await asyncio.wait_for(reader.readline(), 5)
 
     open_ones: list[asyncio.StreamWriter] = []
@@ -331,11 +331,9 @@ async def test_a_stop_waits_for_readers(service: Service) -> None:
 async def test_a_foreign_name_for_loopback_reads_the_status(
     host: bytes, status: bytes, ports: tuple[int, int]
 ) -> None:
+    rest = b" HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"
     for page in (b"/", b"/status"):
-        answer = await raw(
-            ports[1], b"GET " + page + b" HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"
-        )
+        answer = await raw(ports[1], b"GET " + page + rest)
         assert answer.startswith(b"HTTP/1.1 " + status)
         assert b"jane" not in answer
-    probe = await raw(ports[0], b"GET /livez HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n")
-    assert probe.startswith(b"HTTP/1.1 200")
+    assert (await raw(ports[0], b"GET /livez" + rest)).startswith(b"HTTP/1.1 200")
