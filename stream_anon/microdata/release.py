@@ -88,6 +88,8 @@ class Release:
         Mean NCP over records and quasi-identifiers; a suppressed record counts 1; None for no record.
     gate_violations
         Classes that the gate had to suppress.
+    gate_seconds
+        How long the gate took, where the closer was given a watch.
     """
 
     classes: Classes
@@ -104,6 +106,7 @@ class Release:
     achieved_l: Mapping[str, int]
     gcp: float | None
     gate_violations: int = 0
+    gate_seconds: float = 0.0
 
     @property
     def released(self) -> int:

@@ -187,7 +187,8 @@ class Checkpoint:
             self.writer.previous = publication.digest
         self.tell(TransactionEnded(outcome))
         now = self.clock.monotonic()
-        durations = Durations(released - begun, encoded - released, now - encoded, max(now - commit, 0.0))
+        last = max(now - commit, 0.0)
+        durations = Durations(released - begun, encoded - released, now - encoded, last, release.gate_seconds)
         return Closed(outcome, release, publication, durations)
 
     def _wall_of(self, monotonic: float) -> float:
