@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.domains import Published
+from stream_anon.microdata.payload import Payload
 
 SUPPRESSED = -1
 
@@ -73,7 +74,7 @@ class Release:
     order
         int64[m], the released rows shuffled: the order in which they are published.
     payload
-        The codec's objects, one for each admitted row.
+        The codec's rows, one for each admitted record.
     suppressed
         Records by reason; those over an individual's limit have no row.
     rejects
@@ -93,7 +94,7 @@ class Release:
     classes: Classes
     class_of_row: NDArray[np.int32]
     order: NDArray[np.int64]
-    payload: Sequence[object]
+    payload: Payload
     suppressed: Mapping[Suppression, int]
     rejects: Rejects
     ranges: tuple[InputRange, ...]
