@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numba
 
@@ -73,6 +73,8 @@ def _compiled(function: _F, *, within: bool, counted: bool = True) -> _F:
     chosen = settings.CACHE_DIR
     settings.CACHE_DIR = str(Path(chosen or _PACKAGE / "__pycache__") / f"kernels-{_sources()}")
     try:
-        return cast("_F", numba.njit(cache=True, nogil=True, forceinline=within, _nrt=counted)(function))
+        # numba's own tests switch reference counts off in this way; its types know nothing of it.
+        compiled = cast("Any", numba.njit)
+        return cast("_F", compiled(cache=True, nogil=True, forceinline=within, _nrt=counted)(function))
     finally:
         settings.CACHE_DIR = chosen

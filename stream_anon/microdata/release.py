@@ -60,6 +60,12 @@ class Classes:
     def __len__(self) -> int:
         return len(self.records)
 
+    @classmethod
+    def none(cls, quasi_identifiers: int) -> Classes:
+        """Return no classes."""
+        bounds, nobody = np.empty((quasi_identifiers, 0), np.int32), np.empty(0, np.int64)
+        return cls(bounds, bounds, [[]] * quasi_identifiers, nobody, nobody, np.empty((quasi_identifiers, 0)))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:

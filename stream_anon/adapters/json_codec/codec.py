@@ -18,7 +18,7 @@ from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.coding import BatchBuilder, Passed
 from stream_anon.microdata.payload import joined, taken
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.microdata.release import Release
+from stream_anon.microdata.release import Classes, Release
 
 MOST_RECORD_BYTES = 1_048_576
 
@@ -72,6 +72,14 @@ class JsonCodec:
             batch.individuals[:] = np.arange(self._numbers, self._numbers + len(batch))
             self._numbers += len(batch)
         return batch
+
+    def warm_up(self) -> None:
+        """Compile every kernel that records of the policy will call."""
+        if self._scanner is not None:
+            self._scanner.scan([b"{}"], 0, np.zeros(1, np.int64))
+        self._encoder.encode_rows(
+            Classes.none(len(self._policy.quasi_identifiers)), np.empty(0, np.int64), np.empty(0, np.int32), []
+        )
 
     def _by_columns(self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]) -> CodedBatch:
         columns = self._columns.decode(values)

@@ -13,6 +13,7 @@ from stream_anon.adapters.json_codec.passing import PassedTexts
 from stream_anon.adapters.json_codec.writing import write_records
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
 from stream_anon.microdata.keys import PADDING, padded_words
+from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes, Release
 
@@ -58,18 +59,20 @@ class ReleaseEncoder:
 
     def encode(self, release: Release) -> list[bytes]:
         """Return one JSON object for each released record, in the release's order."""
-        if not len(release.classes):
-            return []
-        payload = release.payload
+        return self.encode_rows(release.classes, release.order, release.class_of_row, release.payload)
+
+    def encode_rows(
+        self, classes: Classes, order: NDArray[np.int64], class_of_row: NDArray[np.int32], payload: Payload
+    ) -> list[bytes]:
+        """Return one JSON object for each row in `order`; see `Release` for the rest."""
         passed = payload if isinstance(payload, PassedTexts) else PassedTexts.of(payload, self._fields)
-        shared, shared_ends = self._shared(release.classes)
-        order = release.order
-        widths = np.diff(shared_ends[:, -1], prepend=0)[release.class_of_row[order]] + passed.widths[order]
+        shared, shared_ends = self._shared(classes)
+        widths = np.diff(shared_ends[:, -1], prepend=0)[class_of_row[order]] + passed.widths[order]
         room = np.empty(int(widths.sum()) + len(PADDING), np.uint8)
         ends = np.empty(len(order), np.int64)
         write_records(
             order,
-            release.class_of_row,
+            class_of_row,
             padded_words(shared),
             shared_ends,
             padded_words(passed.text.tobytes() + PADDING),

@@ -19,7 +19,12 @@ from stream_anon.microdata.keys import span_key
 _MISSING, _UNKNOWN = t.MISSING, t.UNKNOWN
 _LOW, _HIGH, _STEP, _DECIMALS, _WHOLE, _CELLS = t.LOW, t.HIGH, t.STEP, t.DECIMALS, t.WHOLE, t.CELLS
 _LENGTH, _KEEP, _BASE = t.LENGTH, t.KEEP, t.BASE
-_PASS_STRING, _PASS_INTEGER, _PASS_NUMBER = t.PASS_STRING, t.PASS_INTEGER, t.PASS_NUMBER
+_PASS_STRING, _PASS_INTEGER, _PASS_NUMBER, _PASS_BOOLEAN = (
+    t.PASS_STRING,
+    t.PASS_INTEGER,
+    t.PASS_NUMBER,
+    t.PASS_BOOLEAN,
+)
 _NULL = int.from_bytes(b"null", "little")
 
 
@@ -51,7 +56,7 @@ def category_codes(
         int32[n], written.
     """
     for i in range(len(forms)):
-        form, code = forms[i], np.int64(-1)
+        form, code = forms[i], -1
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
         elif form == STRING or (form != DECIMAL and not texts_only):
@@ -65,7 +70,7 @@ def category_codes(
 def _units(text: NDArray[np.uint8], start: int, stop: int, wanted: int) -> tuple[int, bool]:
     """Return the number at text[start:stop] in units of 10**-wanted, rounded down, and whether it is finer."""
     negative = text[start] == 45
-    number, decimals, point = 0, 0, 0
+    number, decimals, point = np.int64(0), 0, 0
     for at in range(start + negative, stop):
         if text[at] == 46:
             point = 1
@@ -79,10 +84,10 @@ def _units(text: NDArray[np.uint8], start: int, stop: int, wanted: int) -> tuple
         scale *= 10
     if decimals > wanted:
         units = number // scale
-        return units, units * scale != number
+        return int(units), bool(units * scale != number)
     if abs(number) > MOST_UNITS // scale:  # beyond any range
         return 2 * MOST_UNITS if number > 0 else -2 * MOST_UNITS, False
-    return number * scale, False
+    return int(number * scale), False
 
 
 @bare_kernel
@@ -100,7 +105,7 @@ def number_codes(
     A decimal of at most 15 digits is the shortest one that names its float: what was written is what is meant.
     """
     for i in range(len(forms)):
-        form, code = forms[i], np.int64(-1)
+        form, code = forms[i], -1
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
         elif form == INTEGER or form == DECIMAL:
@@ -132,7 +137,7 @@ def prefix_codes(
         int16[256], see `ScanTables`.
     """
     for i in range(len(forms)):
-        form, code = forms[i], np.int64(-1)
+        form, code = forms[i], -1
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
         elif form == STRING or (form == INTEGER and text[starts[i]] != 45):
@@ -211,8 +216,8 @@ def judge_passing(
 
     No byte passes unread: it is one of a value that was read in full and is of the declared type, and there is
     only one way to write such a value. A string without escapes holds nothing that would have to be escaped. An
-    integer has no zero in front and no sign before zero. A decimal of at most 15 digits without a zero at its end is
-    the shortest one that names its float, and from 0.001 up it is written without an exponent.
+    integer has no zero in front and no sign before zero. A decimal of at most 15 digits without a zero at its end
+    is the shortest one that names its float, and from 0.001 up it is written without an exponent.
     """
     for i in range(len(forms)):
         form = forms[i]
@@ -222,11 +227,11 @@ def judge_passing(
             sound = form == STRING
         elif kind == _PASS_INTEGER or form == INTEGER:
             sound = form == INTEGER and (kind == _PASS_INTEGER or kind == _PASS_NUMBER)
-        elif kind == _PASS_NUMBER:
+        elif kind == _PASS_NUMBER and form == DECIMAL:
             units, finer = _units(text, starts[i], stops[i], 3)
-            sound = form == DECIMAL and text[stops[i] - 1] != 48 and (units > 0 or units + finer < 0)
+            sound = text[stops[i] - 1] != 48 and (units > 0 or units + finer < 0)
         else:
-            sound = form == TRUE or form == FALSE
+            sound = kind == _PASS_BOOLEAN and (form == TRUE or form == FALSE)
         plain[i] &= sound
 
 

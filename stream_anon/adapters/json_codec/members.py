@@ -1,7 +1,7 @@
 """Find the members of plain records: one pass over the bytes of a batch, without the interpreter lock.
 
-It takes objects as producers usually write them: declared keys once each, their strings without escapes, their numbers
-of moderate length and without exponent. All else it leaves to the readers that know JSON in full, and so it
+It takes objects as producers usually write them: declared keys once each, their strings without escapes, their
+numbers of moderate length and without exponent. All else it leaves to the readers that know JSON in full, and so it
 never says why a record does not fit.
 """
 

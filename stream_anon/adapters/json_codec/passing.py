@@ -75,18 +75,18 @@ class PassedTexts(PackedPayload):
             return self.take(row)
         if not -len(self) <= row < len(self):
             raise IndexError(row)
-        return next(iter(self.take(np.array([row % len(self)]))))
+        return next(iter(self.take(slice(row % len(self), row % len(self) + 1))))
 
     def take(self, rows: Rows) -> Self:
         """Return the chosen rows, copied: rows that nobody wants any more must not stay in memory."""
-        starts, widths = self.starts, self.widths
         if isinstance(rows, slice):
             first, stop, step = rows.indices(len(self))
-            if step == 1 and first < stop:
-                begin = int(starts[first])
-                text = self.text[begin : begin + int(widths[first:stop].sum())].copy()
+            if step == 1 and first < stop and self.ends.size:
+                begin = int(self.ends[first - 1, -1]) if first else 0
+                text = self.text[begin : int(self.ends[stop - 1, -1])].copy()
                 return type(self)(text, self.ends[first:stop] - begin)
             rows = np.arange(len(self))[rows]
+        starts, widths = self.starts, self.widths
         firsts = np.cumsum(widths[rows]) - widths[rows]
         shift = starts[rows] - firsts
         places = np.arange(int(widths[rows].sum())) + np.repeat(shift, widths[rows])

@@ -70,8 +70,8 @@ class ScanTables:
     labels
         int64: all keys and values in words, each filled up with zeros.
     slots
-        int64[slots, 3]: open-addressed tables, at most a quarter full. Of the label in each slot its length, its first
-        word in `labels` and its meaning, the field of a key or the code of a value; -1 where free.
+        int64[slots, 3]: open-addressed tables, at most a quarter full. Of the label in each slot its length, its
+        first word in `labels` and its meaning, the field of a key or the code of a value; -1 where free.
     tables
         int64[tables, 2]: where each table begins in `slots`, and its capacity - 1. The keys of the outermost object
         are the last one.

@@ -126,7 +126,7 @@ class Scanner:
     def _passed(self, found: _Found, count: int) -> PassedTexts:
         """Return what passes of the plain records, copied: nothing else of a record stays in memory."""
         ends = np.empty((count, self._passing), np.int64)
-        if not ends.size:
+        if not self._passing:
             return PassedTexts(np.empty(0, np.uint8), ends)
         first, last = self._quasi, self._quasi + self._passing
         room = np.empty(len(found.text) + _NULL * ends.size + len(PADDING), np.uint8)

@@ -32,7 +32,7 @@ def skipped_text(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end
         if text[at + 1] == 117:
             if at + 6 > end:
                 return -1
-            point = 0
+            point = np.int64(0)
             for place in range(at + 2, at + 6):
                 digit = np.int64(text[place])
                 if 48 <= digit <= 57:

@@ -56,7 +56,7 @@ def past_plain(words: NDArray[np.int64], at: int, end: int, high: int) -> int:
         marks = (marks & HIGHS) | (word & high)
         if marks:
             below = (marks & -marks) - 1
-            return at + ((((below & ONES) * ONES) >> 56) & 15) - 1
+            return int(at + ((((below & ONES) * ONES) >> 56) & 15) - 1)
         at += 8
     return at
 
@@ -113,7 +113,7 @@ def is_at(
         at += 8
         label += 1
         left -= 8
-    return left <= 8 and words[at] & tail_bits(left) == labels[label]
+    return left <= 8 and bool(words[at] & tail_bits(left) == labels[label])
 
 
 @bare_inlined
