@@ -207,56 +207,7 @@ NUMBERS = (
     "999999999999999 9999999999999.99 99999999999999.99 123456789012345678 1234567890123456789 0.123456789012345 "
     "0.12345678901234 99.5 100 2.5 2.500 2.50000000000001 0.7 0.69999999999999 70.25 8000 -8000 8000.0 16000 "
     "999999999999901 1000000000000000 1000000000000001 true nul tru falsey"
-).split(" ")
-    "0",
-    "-0",
-    "-1",
-    "01",
-    "-01",
-    "1.",
-    ".5",
-    "-",
-    "1e2",
-    "1E+2",
-    "1e",
-    "12.50",
-    "12.5",
-    "-12.5",
-    "0.001",
-    "0.0009",
-    "-0.001",
-    "-0.0005",
-    "-0.0015",
-    "0.0",
-    "-0.0",
-    "1.0",
-    "999999999999999",
-    "9999999999999.99",
-    "99999999999999.99",
-    "123456789012345678",
-    "1234567890123456789",
-    "0.123456789012345",
-    "0.12345678901234",
-    "99.5",
-    "100",
-    "2.5",
-    "2.500",
-    "2.50000000000001",
-    "0.7",
-    "0.69999999999999",
-    "70.25",
-    "8000",
-    "-8000",
-    "8000.0",
-    "16000",
-    "999999999999901",
-    "1000000000000000",
-    "1000000000000001",
-    "true",
-    "nul",
-    "tru",
-    "falsey",
-]
+)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +215,7 @@ NUMBERS = (
 )
 def test_a_number_is_read_or_written_otherwise(name: str) -> None:
     marked = nested(GOOD | {name: "@"})
-    values: list[bytes | None] = [marked.replace(b'"@"', number.encode()) for number in NUMBERS]
+    values: list[bytes | None] = [marked.replace(b'"@"', number.encode()) for number in NUMBERS.split()]
     offsets = np.arange(len(values))
     for codec, policy in zip(CODECS[len(BROAD) :], PLAIN, strict=True):
         assert_same(codec.decode(values, 3, offsets), one_by_one(policy, values, offsets))
