@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.compiled import bare_kernel
+from stream_anon.engine.people import Numbering
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import Policy
@@ -147,8 +149,49 @@ class Closer:
             generalized = _chosen(generalized, kept)
 
 
+@bare_kernel
+def mix_columns(columns: NDArray[np.int32], factors: NDArray[np.int64], keys: NDArray[np.int64]) -> None:
+    """Mix columns int32[c, n] into keys int64[n], zeros before, with an odd factor int64[c] each."""
+    for j in range(len(columns)):
+        for i in range(len(keys)):
+            keys[i] = (keys[i] ^ ((keys[i] >> 29) & 0x7FFFFFFFF)) * factors[j] + columns[j, i]
+
+
+@bare_kernel
+def deal(
+    group_of_row: NDArray[np.int32],
+    order: NDArray[np.int64],
+    clusters: NDArray[np.int32],
+    first: NDArray[np.int64],
+    after: NDArray[np.int64],
+    answer: NDArray[np.int32],
+) -> None:
+    """Give the clusters of each group's n rows to these rows in another order.
+
+    Parameters
+    ----------
+    group_of_row, clusters
+        int32[n].
+    order
+        int64[n], the order in which rows are served; each takes the next cluster of its group.
+    first, after
+        int64[groups], -1 everywhere, and int64[n], room: each group's rows as a chain.
+    answer
+        int32[n], written.
+    """
+    for row in range(len(order)):
+        group = group_of_row[row]
+        after[row] = first[group]
+        first[group] = row
+    for place in range(len(order)):
+        row = order[place]
+        group = group_of_row[row]
+        answer[row] = clusters[first[group]]
+        first[group] = after[first[group]]
+
+
 def dealt(clusters: NDArray[np.int32], rows: Columns, draws: np.random.Generator) -> NDArray[np.int32]:
-    """Deal the clusters of equal rows anew among these rows; O(q n + n log n).
+    """Deal the clusters of equal rows anew among these rows; O(q n).
 
     Partitioners break ties by arrival: of several people with equal quasi-identifiers all who came first would
     share one class. Rows are equal that share codes and guarded sensitive values and are their individuals' only
@@ -164,15 +207,17 @@ def dealt(clusters: NDArray[np.int32], rows: Columns, draws: np.random.Generator
         Deals.
     """
     single = np.flatnonzero(np.bincount(rows.individuals)[rows.individuals] == 1)
-    columns = np.concatenate([rows.codes, rows.sensitive])[:, single].astype(np.int64)
+    columns = np.concatenate([rows.codes, rows.sensitive])[:, single]
     # A random odd factor a column makes one key of them. If two collide, a class is wider or the gate finds it.
     factors = draws.integers(0, 2**62, len(columns)) * 2 + 1
     keys = np.zeros(len(single), np.int64)
-    for factor, column in zip(factors, columns, strict=True):
-        keys = (keys ^ (keys >> 29)) * factor + column
-    order = draws.permutation(len(single))
-    answer = clusters.copy()
-    answer[single[order[np.argsort(keys[order])]]] = clusters[single[np.argsort(keys)]]
+    mix_columns(np.ascontiguousarray(columns), factors, keys)
+    groups = Numbering(len(single))
+    group_of_row = groups.number(keys)
+    own, answer = np.empty(len(single), np.int32), clusters.copy()
+    first, after = np.full(len(groups), -1, np.int64), np.empty(len(single), np.int64)
+    deal(group_of_row, draws.permutation(len(single)), clusters[single], first, after, own)
+    answer[single] = own
     return answer
 
 

@@ -87,6 +87,7 @@ async def _serve(settings: Settings, policy: Policy) -> None:
             tell(started(settings, policy))
             # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later.
             await asyncio.to_thread(warm_up, policy)
+            await asyncio.to_thread(JsonCodec(policy).warm_up)
             await build_worker(settings, policy, clock, tell, stop).run()
         except Exception:
             log.exception(Line.FAILED)
