@@ -42,7 +42,7 @@ format: $(VENV)/.dev
 
 lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build -o requirements/runtime.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra dev -o requirements/dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra benchmarks --extra dev -o requirements/dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml -c requirements/runtime.txt -o requirements/service.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/image.in -c requirements/runtime.txt -o requirements/image.txt
 
