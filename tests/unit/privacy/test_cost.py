@@ -169,7 +169,7 @@ def test_tables_of_a_thousand_values_take_seconds_to_build() -> None:
         QuasiIdentifier("n", _number("0", "1000", "1")),
     ]
     cost_model(attributes[:1])  # compiles
-    start = time.perf_counter()
+    start = time.process_time()
     model = cost_model(attributes)
-    assert time.perf_counter() - start < 2.0  # 17 s with a Python call for every pair
+    assert time.process_time() - start < 2.0  # 17 s with a Python call for every pair
     assert model.table.dtype == np.float32
