@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -17,6 +17,7 @@ from stream_anon.microdata.policy import EngineChoice
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.runtime.settings import EngineSettings
 from tests.conformance.engines import ORACLES, PARTITIONERS
+from tests.support.effort import examples
 from tests.support.tables import Table, classes_of, is_legal, renumbered, tables
 
 engines = pytest.mark.parametrize("engine", PARTITIONERS)
@@ -40,7 +41,7 @@ def _check_classes(rows: Columns, answer: NDArray[np.int32], criteria: Criteria)
 
 
 @engines
-@settings(max_examples=100)
+@examples(100)
 @given(table=tables())
 def test_a_row_is_lost_or_a_class_is_illegal(engine: str, table: Table) -> None:
     answer = _close(engine, table)
@@ -60,7 +61,7 @@ def test_nothing_is_placed_though_all_rows_could_be_one_class(engine: str, table
 
 
 @with_oracle
-@settings(max_examples=100)
+@examples(100)
 @given(table=tables())
 def test_the_kernel_forms_other_classes_than_the_plain_algorithm(engine: str, table: Table) -> None:
     assert classes_of(_close(engine, table).tolist()) == ORACLES[engine](table)

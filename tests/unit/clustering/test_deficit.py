@@ -8,13 +8,14 @@ from itertools import accumulate
 from math import inf, log
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.clustering.legality import deficit, is_legal, ledger_of
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria, Spread
 from stream_anon.privacy.gate import recount
+from tests.support.effort import examples
 from tests.support.tables import Table, diverse_values, tables
 from tests.support.tables import is_legal as by_hand
 
@@ -56,7 +57,7 @@ def _uneven(own: Sequence[tuple[int, int]], whole: Sequence[tuple[int, int]], as
     return lack
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(table=tables(), data=st.data())
 def test_a_class_is_nearer_to_legal_or_farther_than_counted_by_hand(table: Table, data: st.DataObject) -> None:
     n = len(table.rows)
@@ -72,7 +73,7 @@ def test_a_class_is_nearer_to_legal_or_farther_than_counted_by_hand(table: Table
     assert np.isclose(total, sum(expected), atol=1e-6)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(table=tables(), data=st.data())
 def test_a_legal_class_has_a_deficit_or_a_failing_one_has_none(table: Table, data: st.DataObject) -> None:
     n = len(table.rows)
@@ -83,7 +84,7 @@ def test_a_legal_class_has_a_deficit_or_a_failing_one_has_none(table: Table, dat
     assert not ledger.marks[:2].any()  # the next count starts clean
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(table=tables(), data=st.data())
 def test_the_gate_the_partitioners_and_a_count_by_hand_disagree(table: Table, data: st.DataObject) -> None:
     n = len(table.rows)
