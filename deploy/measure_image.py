@@ -11,7 +11,6 @@ import asyncio
 import datetime as dt
 import gzip
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +20,7 @@ import yaml
 
 from tests.support import containers
 from tests.support.apache_kafka import ApacheKafka
-from tests.support.containers import podman
+from tests.support.containers import log_lines, podman
 from tests.support.service import Stage, make_records, produce
 
 RECORDS = 200
@@ -71,17 +70,9 @@ def _started(name: str) -> float:
 
 def _first_window(name: str) -> float:
     for _ in range(600):
-        done = subprocess.run(  # noqa: S603
-            ["podman", "logs", name],  # noqa: S607
-            env=containers.environment(),
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=True,
-        )
-        for line in (done.stdout + done.stderr).splitlines():
-            if '"window-published"' in line:
-                return dt.datetime.fromisoformat(json.loads(line)["timestamp"]).timestamp()
+        for line in log_lines(name):
+            if line["event"] == "window-published":
+                return dt.datetime.fromisoformat(line["timestamp"]).timestamp()
         time.sleep(0.2)
     raise TimeoutError("no window was published")
 

@@ -13,6 +13,7 @@ from stream_anon.runtime.policy_file import load_policy
 from stream_anon.runtime.settings import load_settings
 from tests.support.helm import CHART, VALUE_SETS, attempt, environment, helm, of_kind, render, value_set
 
+pytestmark = pytest.mark.slow  # helm is started some fifty times
 every_value_set = pytest.mark.parametrize("values", VALUE_SETS, ids=lambda path: path.stem)
 OURS = ("cloudcoil.models.prometheus_operator.v1", "cloudcoil.models.keda.v1alpha1")
 

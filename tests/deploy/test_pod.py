@@ -17,7 +17,7 @@ import yaml
 
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.apache_kafka.launcher import free_port
-from tests.support.containers import podman
+from tests.support.containers import log_lines, podman
 from tests.support.helm import of_kind, render
 from tests.support.service import Stage, check_published, make_records, produce, wait_until_accounted
 
@@ -67,7 +67,7 @@ class Pod:
         deadline = time.monotonic() + READY_WITHIN
         for path in self._probes:
             while self.get(path)[0] != 200:
-                assert self.inspect()["State"]["Running"], podman("logs", "--tail", "20", self.name)
+                assert self.inspect()["State"]["Running"], log_lines(self.name)[-5:]
                 assert time.monotonic() < deadline, f"{path} does not answer with 200"
                 time.sleep(0.2)
 
@@ -86,9 +86,6 @@ class Pod:
 
     def shell(self, script: str) -> str:
         return podman("exec", self.name, "sh", "-c", script).strip()
-
-    def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in podman("logs", self.name).splitlines() if line.startswith("{")]
 
 
 async def test_the_pod_of_the_chart_does_not_do_its_work(kafka: ApacheKafka, image: str, tmp_path: Path) -> None:
@@ -114,7 +111,7 @@ async def test_the_pod_of_the_chart_does_not_do_its_work(kafka: ApacheKafka, ima
         state = pod.inspect()["State"]
         assert (state["ExitCode"], state["OOMKilled"]) == (0, False)
         assert took < grace
-        said = {line["event"] for line in pod.lines()}
+        said = {line["event"] for line in log_lines(pod.name)}
         assert {"stopping", "stopped"} <= said
         assert "failed" not in said
         print(f"SIGTERM to exit: {took:.1f} s of {grace}")  # noqa: T201

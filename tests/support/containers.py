@@ -8,12 +8,14 @@ of what they are made of.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tests.support.data import ROOT
 
@@ -80,6 +82,12 @@ def podman(*arguments: str, within: float = 60, text: str = "") -> str:
     done = _run("podman", *arguments, within=within, text=text)
     assert done.returncode == 0, (arguments[:3], done.stderr[-2000:])
     return done.stdout
+
+
+def log_lines(container: str) -> list[dict[str, Any]]:
+    """Return the log lines of the service in a container; it writes them to standard error."""
+    done = _run("podman", "logs", container)
+    return [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{") and line.endswith("}")]
 
 
 def _exists(image: str) -> bool:

@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from numba.core import caching
+
+from stream_anon.compiled import kernel
 from tests.support.data import ROOT
 
 PROGRAM = """
@@ -37,3 +41,13 @@ def test_a_kernel_runs_with_the_old_code_of_one_in_another_file(tmp_path: Path) 
     assert line in text
     changed.write_text(text.replace(line, line.replace("return float(", "return 5.0 * float(")))
     assert _run(tmp_path) == "5.0"
+
+
+def test_nothing_runs_where_no_folder_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a read-only file system without a temporary folder."""
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+
+    def twice(number: int) -> int:
+        return 2 * number
+
+    assert kernel(twice)(21) == 42
