@@ -4,17 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
 from stream_anon.clustering.mondrian import Mondrian
-from stream_anon.clustering.protocol import Partitioner
+from stream_anon.clustering.protocol import UNKNOWN, Outlook, Partitioner
+from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import interval_cost
 from tests.support.tables import Table, is_legal
 
 
+class SettledBook(OrderBook):
+    """An order that was learned before: a window that closes changes nothing."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table.attributes, table.model, 0)
+        self.version = 1
+
+    def consider(self, codes: NDArray[np.int32], k: int) -> None:
+        """Learn nothing."""
+
+
 def _forest(table: Table) -> Partitioner:
     return Forest(table.model, OrderBook(table.attributes, table.model, 0))
+
+
+def _open_forest(table: Table) -> Partitioner:
+    return Forest(table.model, SettledBook(table), k=table.criteria.k)
 
 
 PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
@@ -23,10 +42,29 @@ PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
     "mondrian, least loss": lambda table: Mondrian(table.model, least_loss=True),
     "mondrian, relaxed, least loss": lambda table: Mondrian(table.model, relaxed=True, least_loss=True),
     "forest": _forest,
+    "forest, line": _open_forest,
+    "forest, classes": _open_forest,
+    "forest, unknown end": _open_forest,
     "k-forest": lambda table: KForest(table.model, table.criteria.k),
     "k-forest, as published": lambda table: KForest(table.model, table.criteria.k, as_published=True),
     "k-forest, by insertion": lambda table: InsertionForest(table.model, table.criteria.k),
 }
+
+# Somewhat more rows come than are expected, so that there are several late ones.
+OUTLOOKS: dict[str, Callable[[int], Outlook]] = {
+    "forest, line": lambda n: Outlook(max(n * 14 // 15, 1), 20_000.0),
+    "forest, classes": lambda n: Outlook(max(n * 14 // 15, 1), 1.0),
+    "forest, unknown end": lambda _: Outlook(None, 1.0),
+}
+
+
+def feed(engine: str, partitioner: Partitioner, rows: Columns, whole: int) -> None:
+    """Add rows of a window of so many rows and do all preparation that is due."""
+    partitioner.add(rows, OUTLOOKS.get(engine, lambda _: UNKNOWN)(whole))
+    partitioner.check_invariants()
+    while (work := partitioner.preparation()) is not None:
+        work()
+        partitioner.check_invariants()
 
 
 def mondrian_oracle(table: Table, *, relaxed: bool = False, least_loss: bool = False) -> set[frozenset[int]]:
