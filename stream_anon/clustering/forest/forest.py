@@ -20,7 +20,7 @@ from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.classes import by_rank
 from stream_anon.clustering.forest.cut import cut_line
 from stream_anon.clustering.forest.groups import groups_of, lines_of
-from stream_anon.clustering.forest.laid import LaidLine, lay_line
+from stream_anon.clustering.forest.laid import LaidLine, Line, lay_line
 from stream_anon.clustering.forest.open_forest import OpenForest
 from stream_anon.clustering.forest.peel import peeled
 from stream_anon.clustering.forest.refine import resplit_pass, swap_pass
@@ -113,22 +113,24 @@ class Forest(FromScratch):
     def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
         before = self._book.version
         self._book.consider(rows.codes, ledger.k)
-        codes = np.ascontiguousarray(rows.codes.T)
-        line = None
+        codes, line = None, None
         # With a better order, or without the rows of somebody who had too many, what was prepared does not serve.
         if self._open is not None and self._book.version == before and len(rows) == self._count:
             self._open.adopt()
+            codes = self._open.codes
             if ledger.each_once and ledger.k == self._k:
-                standing = self._open.standing(codes)
+                standing = self._open.standing()
                 if standing is not None:
                     return standing.class_of_row()
             line = self._open.line()
+        codes = np.ascontiguousarray(rows.codes.T) if codes is None else codes
         if line is None:
-            return self._cut(rows, codes, lay_line(rows.codes, self._book.table, self._model), ledger, _SWAPS)
+            laid = lay_line(rows.codes, self._book.table, self._model)
+            return self._cut(rows, codes, laid.as_line(), ledger, _SWAPS)
         return self._cut(rows, codes, line.with_late(codes, self._model), ledger, _SWAPS_ON_LINE)
 
     def _cut(
-        self, rows: Columns, codes: NDArray[np.int32], line: LaidLine, ledger: Ledger, swaps: int
+        self, rows: Columns, codes: NDArray[np.int32], line: Line, ledger: Ledger, swaps: int
     ) -> NDArray[np.int32]:
         n = len(rows)
         longest = 2 * ledger.k - 1 if ledger.each_once else _LONGEST * ledger.k
@@ -142,12 +144,12 @@ class Forest(FromScratch):
         self,
         rows: Columns,
         codes: NDArray[np.int32],
-        line: LaidLine,
+        line: Line,
         ends: NDArray[np.int64],
         ledger: Ledger,
         swaps: int,
     ) -> NDArray[np.int32]:
-        order, placed = line.keyed.rows, line.rows
+        order, placed = line.order, line.rows
         if not ledger.each_once:
             lines = lines_of(order, line.rows, rows.individuals, rows.sensitive)
             placed, ends = repaired(

@@ -18,6 +18,25 @@ from stream_anon.privacy.cost import CostModel
 _REACH = 4
 
 
+class Line(NamedTuple):
+    """All rows of a window along the forest's line, as it is cut.
+
+    Parameters
+    ----------
+    order, rows
+        int64[n], the rows along the learned order, and along the line.
+    points
+        int32[p, q].
+    point_along
+        int64[n], the point at each place of the line.
+    """
+
+    order: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    points: NDArray[np.int32]
+    point_along: NDArray[np.int64]
+
+
 class LaidLine(NamedTuple):
     """A line through the first rows of a window; it is never changed, only followed by another.
 
@@ -28,7 +47,7 @@ class LaidLine(NamedTuple):
     rows
         int64[n], along the line.
     points
-        int32[p, q], the distinct tuples, and one for each row that came late.
+        int32[p, q], the distinct tuples.
     point
         int64[n], the point of each row.
     merges
@@ -41,45 +60,55 @@ class LaidLine(NamedTuple):
     point: NDArray[np.int64]
     merges: NDArray[np.int32]
 
-    @property
-    def point_along(self) -> NDArray[np.int64]:
-        """Return the point at each place of the line."""
-        return self.point[self.rows]
+    def as_line(self) -> Line:
+        """Return the line as it was laid."""
+        return Line(self.keyed.rows, self.rows, self.points, self.point[self.rows])
 
-    def with_late(self, codes: NDArray[np.int32], model: CostModel) -> LaidLine:
+    def with_late(self, codes: NDArray[np.int32], model: CostModel) -> Line:
         """Return the line through all rows of codes int32[n, q], of which the first ones are on this line.
 
-        Each late row stands behind the cheapest of its 8 neighbours in key order, several there by key.
+        Each late row stands beside the cheapest of its 8 neighbours in key order, on the cheaper side, several
+        there by key.
         """
         first, n = len(self.rows), len(codes)
         if first == n:
-            return self
+            return self.as_line()
         late = Keyed.of(np.ascontiguousarray(codes[first:].T), np.arange(first, n), self.keyed.table)
         places = self.keyed.places_of(late)
-        own = codes[late.rows]
-        beside = np.empty(n - first, np.int64)
-        alone = np.zeros(len(self.points), np.int64)
-        cheapest_near(
-            own, places, self.point[self.keyed.rows], self.points, self.points, alone, _REACH, model, beside
-        )
-        along = self.point_along
-        lasts = np.flatnonzero(np.diff(along, append=-1))
-        behind = np.empty(len(self.points), np.int64)
-        behind[along[lasts]] = lasts + 1
-        by_place = np.argsort(behind[beside], kind="stable")
-        point = np.concatenate([self.point, np.empty(n - first, np.int64)])
-        point[late.rows] = len(self.points) + np.arange(n - first)
-        return LaidLine(
-            Keyed(
-                late.table,
-                np.insert(self.keyed.rows, places, late.rows),
-                np.insert(self.keyed.keys, places, late.keys, axis=1),
-            ),
-            np.insert(self.rows, behind[beside][by_place], late.rows[by_place]),
+        own, along = codes[late.rows], self.point[self.rows]
+        beside = self._nearest(own, places, self.point[self.keyed.rows], _REACH, model)
+        # The rows of a point stand together: where they begin, and where they end.
+        starts = np.flatnonzero(np.diff(along, prepend=-1))
+        run = np.empty(len(self.points), np.int64)
+        run[along[starts]] = np.arange(len(starts))
+        bounds = np.append(starts, first)
+        # Of the points on both sides of that one the row goes towards the cheaper; at an end it stays at the end.
+        ring = np.concatenate([along[starts[:1]], along[starts], along[starts[-1:]]])
+        sides = np.stack([ring[run[beside]], ring[run[beside] + 2]], axis=1)
+        cheaper = self._nearest(own, 1 + 2 * np.arange(n - first), sides.ravel(), 1, model)
+        at = bounds[run[beside] + (cheaper != sides[:, 0])]
+        by_place = np.argsort(at, kind="stable")
+        here = len(self.points) + np.arange(n - first)
+        return Line(
+            np.insert(self.keyed.rows, places, late.rows),
+            np.insert(self.rows, at[by_place], late.rows[by_place]),
             np.concatenate([self.points, own]),
-            point,
-            self.merges,
+            np.insert(along, at[by_place], here[by_place]),
         )
+
+    def _nearest(
+        self,
+        codes: NDArray[np.int32],
+        places: NDArray[np.int64],
+        points: NDArray[np.int64],
+        reach: int,
+        model: CostModel,
+    ) -> NDArray[np.int64]:
+        """Return for each row the point near its place among `points` with which it costs least as a pair."""
+        answer = np.empty(len(codes), np.int64)
+        alone = np.zeros(len(self.points), np.int64)
+        cheapest_near(codes, places, points, self.points, self.points, alone, reach, model, answer)
+        return answer
 
     def without(self, kept: NDArray[np.bool_]) -> LaidLine:
         """Return the line through the rows marked in bool[n], numbered anew in their order; O(n)."""
@@ -101,7 +130,7 @@ class LaidLine(NamedTuple):
         self.keyed.check_invariants()
         # A row's point has its codes, and the rows of a point stand together.
         assert (self.points[self.point] == codes[:n]).all()  # noqa: S101
-        along = self.point_along
+        along = self.point[self.rows]
         assert (np.diff(along) != 0).sum() + (n > 0) == len(set(along.tolist()))  # noqa: S101
         # The joins make one tree of all points: each joins two that were apart, and all are joined in the end.
         tree = list(range(len(self.merges) + 1))

@@ -41,6 +41,8 @@ class Mark(NamedTuple):
         How many of them; later ones are late.
     classes
         Whether classes are formed too, not only a line.
+    expected
+        Rows that the window was expected to hold.
     block
         Rows that join the classes together.
     most_late
@@ -49,8 +51,13 @@ class Mark(NamedTuple):
 
     rows: int
     classes: bool
+    expected: int
     block: int
     most_late: float
+
+    def block_end(self, reached: int) -> int:
+        """Return where the block ends that begins after so many rows: blocks end with the expected rows."""
+        return reached + 1 + (self.expected - reached - 1) % self.block
 
 
 def next_mark(outlook: Outlook, held: int, k: int, *, sizes_decide: bool) -> Mark | None:
@@ -74,7 +81,7 @@ def next_mark(outlook: Outlook, held: int, k: int, *, sizes_decide: bool) -> Mar
         rows = least
         while math.ceil(GROWTH * rows) <= held:
             rows = math.ceil(GROWTH * rows)
-        return Mark(rows, classes=False, block=1, most_late=GROWTH - 1)
+        return Mark(rows, classes=False, expected=rows, block=1, most_late=GROWTH - 1)
     for classes, speed, most in (
         (True, CLASSES_SPEED, MOST_LATE_IN_CLASSES),
         (False, LINE_SPEED, MOST_LATE_IN_LINE),
@@ -84,6 +91,6 @@ def next_mark(outlook: Outlook, held: int, k: int, *, sizes_decide: bool) -> Mar
             rows = outlook.expected - late
             block = max(1, int(BLOCK * outlook.expected))
             # Where classes will not do, the line is laid at their mark: who comes later has no part in that.
-            mark = Mark(rows, classes and sizes_decide, block, MOST_LATE)
+            mark = Mark(rows, classes and sizes_decide, outlook.expected, block, MOST_LATE)
             return mark if least <= rows <= held else None
     return None

@@ -123,8 +123,8 @@ class OpenForest:
         if self._todo:
             self._todo = False
             self._work = _Work(self._building(mark, self._codes[: mark.rows], table))
-        elif self._standing is not None and self._count >= self._standing.reached + mark.block:
-            self._work = _Work(self._joining(mark.block, self._codes[: self._count], self._standing))
+        elif self._standing is not None and self._count >= mark.block_end(self._standing.reached):
+            self._work = _Work(self._joining(mark, self._codes[: self._count], self._standing))
         else:
             return None
         return self._work
@@ -137,10 +137,14 @@ class OpenForest:
             if standing is not None:
                 yield standing
 
-    def _joining(self, block: int, codes: NDArray[np.int32], standing: Standing) -> Iterator[Standing]:
-        for end in range(standing.reached + block, len(codes) + 1, block):
-            standing = standing.joined(codes[:end], self._k, self._model)
+    def _joining(self, mark: Mark, codes: NDArray[np.int32], standing: Standing) -> Iterator[Standing]:
+        while (end := mark.block_end(standing.reached)) <= len(codes):
+            standing = self._with_block(mark, codes[:end], standing)
             yield standing
+
+    def _with_block(self, mark: Mark, codes: NDArray[np.int32], standing: Standing) -> Standing:
+        # Somebody waits for the last block alone.
+        return standing.joined(codes, self._k, self._model, wide=len(codes) < mark.expected)
 
     def adopt(self) -> None:
         """Take what was computed so far."""
@@ -165,16 +169,21 @@ class OpenForest:
         most_late = MOST_LATE if mark is None else mark.most_late
         return line if self._count - len(line.rows) <= max(most_late * self._count, 1) else None
 
-    def standing(self, codes: NDArray[np.int32]) -> Standing | None:
-        """Return the classes of all rows, codes int32[n, q], if there are any and few enough rows are late."""
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """Return the codes of all rows, int32[n, q]."""
+        return self._codes[: self._count]
+
+    def standing(self) -> Standing | None:
+        """Return the classes of all rows, if there are any and few enough rows are late."""
         standing, mark = self._standing, self._mark
         if standing is None or mark is None or not self._sizes_decide:
             return None
         if self._count - mark.rows > max(2 * MOST_LATE_IN_CLASSES * self._count, 1):
             return None
         while standing.reached < self._count or len(standing.loose):
-            end = min(standing.reached + mark.block, self._count)
-            standing = standing.joined(codes[:end], self._k, self._model)
+            end = min(mark.block_end(standing.reached), self._count)
+            standing = self._with_block(mark, self._codes[:end], standing)
         return standing
 
     def trees(self) -> LaidLine | None:
@@ -188,13 +197,12 @@ class OpenForest:
     def check_invariants(self) -> None:
         """Raise AssertionError if the open forest is broken."""
         self.adopt()
-        codes = self._codes[: self._count]
         # Nobody is counted who is not there.
         assert self._people <= self._count  # noqa: S101
         if self._line is not None:
             # The line goes through the first rows.
             assert len(self._line.rows) <= self._count  # noqa: S101
-            self._line.check_invariants(codes)
+            self._line.check_invariants(self.codes)
         if self._standing is not None:
             # There are no classes without a line and a mark, and of no other rows than arrived.
             assert self._line is not None  # noqa: S101
