@@ -74,7 +74,7 @@ def arrivals(table: Table, size: int, orders: int, most: int) -> list[Columns]:
     return windows
 
 
-def measure(table: Table, size: int, k: int, orders: int, most: int) -> list[dict[str, Any]]:
+def measure(table: Table, size: int, k: int, rounds: int, orders: int, most: int) -> list[dict[str, Any]]:
     """Return what each way of preparing saves and loses on windows of a table."""
     model = cost_model(table.attributes)
     criteria = Criteria(k, 0.5, np.empty(0, np.int64))
@@ -87,7 +87,7 @@ def measure(table: Table, size: int, k: int, orders: int, most: int) -> list[dic
         for name, results in found.items():
             expected = None if name == "unknown end" else size
             outlook = None if name == "from scratch" else Outlook(expected, RATES[name], int(POLL * size))
-            close, total, answer = close_window(Forest(model, book, k=k), rows, criteria, outlook)
+            close, total, answer = close_window(Forest(model, book, rounds, k), rows, criteria, outlook)
             loss, sizes = loss_of(table, rows, answer)
             assert sizes.min() >= k
             if number:  # the first window meets the compiler
@@ -124,6 +124,7 @@ def main() -> int:
     parser.add_argument("--tables", nargs="+", default=["adult", "generated"], choices=list(TABLES))
     parser.add_argument("--windows", type=int, nargs="+", default=[10_000, 1_000])
     parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=1, help="2: from scratch refines along both lines")
     parser.add_argument("--orders", type=int, default=3, help="orders of arrival")
     parser.add_argument("--most", type=int, default=6, help="windows of each order")
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the tables")
@@ -138,7 +139,7 @@ def main() -> int:
     for name in given.tables:
         table = TABLES[name](given.data)
         for size in given.windows:
-            for one in measure(table, min(size, len(table.rows)), given.k, given.orders, given.most):
+            for one in measure(table, min(size, len(table.rows)), given.k, given.rounds, given.orders, given.most):
                 results.append(one)
                 print(
                     f"{name:10}{one['window']:>8,}  {one['way']:14}{one['close_ms']:>10.2f}{one['close']:>8.3f}"

@@ -68,7 +68,7 @@ class Forest(FromScratch):
         self._book = book
         self._rounds = rounds
         self._k = k
-        self._open = OpenForest(model, k) if k else None
+        self._open = OpenForest(model, k, rounds) if k else None
 
     @property
     def arrival_matters(self) -> bool:

@@ -52,10 +52,13 @@ class OpenForest:
         Cost tables.
     k
         Least size of a class, for which the window will close.
+    rounds
+        Of REFINE along both lines when classes are formed.
     """
 
-    def __init__(self, model: CostModel, k: int) -> None:
+    def __init__(self, model: CostModel, k: int, rounds: int = 1) -> None:
         self._model = model
+        self._rounds = rounds
         self._k = k
         self._codes = np.empty((0, len(model.kind)), np.int32)
         self._people = 0
@@ -133,7 +136,7 @@ class OpenForest:
         line = lay_line(np.ascontiguousarray(codes.T), table, self._model)
         yield line
         if mark.classes:
-            standing = stand_up(codes, line, self._k, self._model)
+            standing = stand_up(codes, line, self._k, self._model, self._rounds)
             if standing is not None:
                 yield standing
 
@@ -143,8 +146,9 @@ class OpenForest:
             yield standing
 
     def _with_block(self, mark: Mark, codes: NDArray[np.int32], standing: Standing) -> Standing:
-        # Somebody waits for the last block alone.
-        return standing.joined(codes, self._k, self._model, wide=len(codes) < mark.expected)
+        # Somebody waits for the last block alone; where from scratch takes longer there is more time for it.
+        wide = len(codes) < mark.expected or self._rounds > 1
+        return standing.joined(codes, self._k, self._model, wide=wide)
 
     def adopt(self) -> None:
         """Take what was computed so far."""

@@ -136,15 +136,20 @@ def sizes_alone(n: int, k: int) -> Ledger:
     return ledger_of(rows, Criteria(k, 1.0, _NOBODY))
 
 
-def stand_up(codes: NDArray[np.int32], line: LaidLine, k: int, model: CostModel) -> Standing | None:
-    """Return the classes of codes int32[n, q]: CUT, and REFINE along both lines; None if there is no cut."""
+def stand_up(
+    codes: NDArray[np.int32], line: LaidLine, k: int, model: CostModel, rounds: int = 1
+) -> Standing | None:
+    """Return the classes of codes int32[n, q]: CUT, and REFINE along both lines; None if there is no cut.
+
+    There is time for twice the rounds of from scratch: that makes up for the rows that come late.
+    """
     n = len(codes)
     ledger = sizes_alone(n, k)
     ends = cut_line(line.points, line.point[line.rows], np.full(n, n), model, k, 2 * k - 1, np.empty(n + 1))
     if not len(ends):
         return None
     rows, rank = line.rows, np.empty(n, np.int64)
-    for along in (line.keyed.rows, line.rows):
+    for along in (line.keyed.rows, line.rows) * rounds:
         rank[along] = np.arange(n)
         rows, ends = by_rank(rows, ends, rank)
         resplit_pass(codes, rows, ends, model, ledger)
