@@ -19,6 +19,7 @@ from stream_anon.clustering.protocol import Outlook, Partitioner
 from stream_anon.engine.people import Numbering
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.columns import NO_VALUE, Columns
+from stream_anon.microdata.payload import Payload, joined, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
 from stream_anon.windowing.limits import WindowTimer
@@ -33,7 +34,7 @@ class Chunk:
     columns: Columns
     individuals: NDArray[np.int64]
     sensitive: NDArray[np.int64]
-    payload: list[object]
+    payload: Payload
     rejects: Rejects
     over_limit: int
 
@@ -45,7 +46,7 @@ class SealedWindow:
     policy: Policy
     partitioner: Partitioner
     columns: Columns
-    payload: list[object]
+    payload: Payload
     rejects: Rejects
     over_limit: int
     ranges: tuple[InputRange, ...]
@@ -120,7 +121,7 @@ class Window:
                 first = stop
                 continue
             chosen = slice(first, stop) if not over else kept + first
-            payload = batch.payload[first:stop] if not over else [batch.payload[i] for i in (kept + first).tolist()]
+            payload = taken(batch.payload, chosen)
             sensitive = batch.sensitive[:, chosen]
             columns = Columns(
                 batch.codes[:, chosen],
@@ -129,9 +130,7 @@ class Window:
             )
             self._latest[source] = len(self._chunks)
             self._chunks.append(
-                Chunk(
-                    source, now, columns, batch.individuals[chosen], sensitive, list(payload), Rejects.of([]), over
-                )
+                Chunk(source, now, columns, batch.individuals[chosen], sensitive, payload, Rejects.of([]), over)
             )
             self.admitted += len(payload)
             self._partitioner.add(columns, self._outlook(len(payload), now))
@@ -232,7 +231,7 @@ class Window:
             policy=self._policy,
             partitioner=self._partitioner,
             columns=self._columns(),
-            payload=[payload for chunk in self._chunks for payload in chunk.payload],
+            payload=joined([chunk.payload for chunk in self._chunks]),
             rejects=Rejects.concatenate([chunk.rejects for chunk in self._chunks]),
             over_limit=sum(chunk.over_limit for chunk in self._chunks),
             ranges=tuple(

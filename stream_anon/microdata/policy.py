@@ -8,11 +8,22 @@ from enum import StrEnum
 from functools import cached_property
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Attribute, Identifier, PassThrough, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import (
+    Attribute,
+    Identifier,
+    PassThrough,
+    Publication,
+    QuasiIdentifier,
+    Sensitive,
+)
+from stream_anon.microdata.domains import WHOLE_TABLE
+from stream_anon.microdata.labels import LabelCounts
+from stream_anon.microdata.numbers import NumericDomain
 
 EVERY_RECORD = "every-record"
 MOST_CLASS = 1_000_000
 MOST_K_FOREST = 10_000
+MOST_EXTRA_LEVELS = 10
 
 
 class Shortfall(StrEnum):
@@ -20,6 +31,15 @@ class Shortfall(StrEnum):
 
     SUPPRESS = "suppress"
     HOLD = "hold"
+
+
+class Loss(StrEnum):
+    """What an engine minimises; `stream_anon.privacy.objective` says what each means."""
+
+    NCP = "ncp"
+    PREC = "prec"
+    DISCERNIBILITY = "discernibility"
+    CLASSIFICATION = "classification"
 
 
 @dataclass(frozen=True)
@@ -80,17 +100,27 @@ class EngineChoice:
         `forest`, `k-forest` or `mondrian`.
     relaxed, least_loss
         Of Mondrian: equal values may part; each cut is the one of least loss instead of a median.
+    loss
+        What it minimises.
+    labels
+        For `classification`: how the quasi-identifiers told the target in a sample.
     """
 
     name: str = "forest"
     seed: int = 0
     relaxed: bool = False
     least_loss: bool = False
+    loss: Loss = Loss.NCP
+    labels: LabelCounts | None = None
 
     def __post_init__(self) -> None:
         for key in ("relaxed", "least_loss"):
             if getattr(self, key) and self.name != "mondrian":
                 raise SettingsError(f"engine.{key}", "is for name: mondrian only")
+        if self.loss is Loss.DISCERNIBILITY and not (self.name == "forest" or self.least_loss):
+            raise SettingsError(
+                "engine.loss", "discernibility is for name: forest, or mondrian with least_loss: true"
+            )
 
 
 @dataclass(frozen=True)
@@ -109,6 +139,8 @@ class Policy:
         Largest part of a class's records that may belong to one individual.
     diversity
         Criteria per sensitive attribute.
+    extra_levels
+        Most levels by which a published node is raised at random above the least one that covers its class.
     digest
         Hash of the settings and hierarchies it was made from, for certificates.
     """
@@ -120,6 +152,7 @@ class Policy:
     diversity: Mapping[str, Diversity] = field(default_factory=dict)
     window: WindowLimits = WindowLimits()
     engine: EngineChoice = EngineChoice()
+    extra_levels: int = 0
     digest: str = ""
 
     def __post_init__(self) -> None:
@@ -139,10 +172,27 @@ class Policy:
         self._check_names()
         if not self.quasi_identifiers:
             raise SettingsError("attributes", "at least one quasi-identifier is needed")
+        self._check_publication()
         sensitive = {a.name for a in self.attributes if isinstance(a, Sensitive)}
         for name in self.diversity:
             if name not in sensitive:
                 raise SettingsError(f"privacy.sensitive.{name}", "is no attribute with role: sensitive")
+
+    def _check_publication(self) -> None:
+        if not 0 <= self.extra_levels <= MOST_EXTRA_LEVELS:
+            raise SettingsError("privacy.extra_levels", f"must lie between 0 and {MOST_EXTRA_LEVELS}")
+        for attribute in self.quasi_identifiers:
+            if self.extra_levels and not _publishes_nodes(attribute):
+                raise SettingsError(
+                    "privacy.extra_levels",
+                    "needs publish: nodes for every quasi-identifier, since a tight range or a set of values has "
+                    f"no level above; {attribute.name} publishes these",
+                )
+            if self.engine.loss is Loss.CLASSIFICATION and attribute.domain.size > WHOLE_TABLE:
+                raise SettingsError(
+                    "engine.loss",
+                    f"classification is for attributes of up to {WHOLE_TABLE} values; {attribute.name} has more",
+                )
 
     def _check_names(self) -> None:
         names = [attribute.name for attribute in self.attributes]
@@ -189,3 +239,8 @@ class Policy:
     def published(self) -> tuple[Attribute, ...]:
         """Return the fields of a released record, in policy order."""
         return tuple(a for a in self.attributes if a.published)
+
+
+def _publishes_nodes(attribute: QuasiIdentifier) -> bool:
+    tight = isinstance(attribute.domain, NumericDomain) and attribute.domain.tight
+    return attribute.publication is Publication.NODES and not tight

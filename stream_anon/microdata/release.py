@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.domains import Published
+from stream_anon.microdata.payload import Payload
 
 SUPPRESSED = -1
 
@@ -59,6 +60,12 @@ class Classes:
     def __len__(self) -> int:
         return len(self.records)
 
+    @classmethod
+    def none(cls, quasi_identifiers: int) -> Classes:
+        """Return no classes."""
+        bounds, nobody = np.empty((quasi_identifiers, 0), np.int32), np.empty(0, np.int64)
+        return cls(bounds, bounds, [[]] * quasi_identifiers, nobody, nobody, np.empty((quasi_identifiers, 0)))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
@@ -73,7 +80,7 @@ class Release:
     order
         int64[m], the released rows shuffled: the order in which they are published.
     payload
-        The codec's objects, one for each admitted row.
+        The codec's rows, one for each admitted record.
     suppressed
         Records by reason; those over an individual's limit have no row.
     rejects
@@ -88,12 +95,14 @@ class Release:
         Mean NCP over records and quasi-identifiers; a suppressed record counts 1; None for no record.
     gate_violations
         Classes that the gate had to suppress.
+    gate_seconds
+        How long the gate took, where the closer was given a watch.
     """
 
     classes: Classes
     class_of_row: NDArray[np.int32]
     order: NDArray[np.int64]
-    payload: Sequence[object]
+    payload: Payload
     suppressed: Mapping[Suppression, int]
     rejects: Rejects
     ranges: tuple[InputRange, ...]
@@ -104,6 +113,7 @@ class Release:
     achieved_l: Mapping[str, int]
     gcp: float | None
     gate_violations: int = 0
+    gate_seconds: float = 0.0
 
     @property
     def released(self) -> int:

@@ -11,13 +11,67 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.compiled import bare_kernel
 from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.privacy.criteria import ClassCounts, Criteria
 from stream_anon.privacy.generalization import GeneralizedClasses, alike
 
 
+@bare_kernel
+def count_people(
+    order: NDArray[np.int64],
+    group_of_row: NDArray[np.int64],
+    individuals: NDArray[np.int32],
+    seen: NDArray[np.int64],
+    distinct: NDArray[np.int64],
+    largest: NDArray[np.int64],
+) -> None:
+    """Count the individuals of each group, and the records of the one with most.
+
+    Parameters
+    ----------
+    order
+        int64[n], all rows, those of one group together.
+    group_of_row, individuals
+        int64[n], int32[n].
+    seen
+        int64[2, individuals], -1 everywhere: the group in which each was seen last, and how often.
+    distinct, largest
+        int64[groups], written; zeros before.
+    """
+    for place in range(len(order)):
+        group, person = group_of_row[order[place]], individuals[order[place]]
+        if seen[0, person] != group:
+            seen[0, person], seen[1, person] = group, 0
+            distinct[group] += 1
+        seen[1, person] += 1
+        largest[group] = max(largest[group], seen[1, person])
+
+
+def _by_group(group_of_row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows with those of one group together; sixteen bits sort by counting."""
+    few = len(group_of_row) and int(group_of_row.max()) <= np.iinfo(np.int16).max
+    return np.argsort(group_of_row.astype(np.int16) if few else group_of_row, kind="stable")
+
+
+@bare_kernel
+def mark_outside(
+    codes: NDArray[np.int32],
+    class_of_row: NDArray[np.int64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    wrong: NDArray[np.bool_],
+) -> None:
+    """Mark the n rows with a code int32[q, n] outside of their class's bounds int32[q, c]."""
+    for j in range(len(codes)):
+        for i in range(len(class_of_row)):
+            own = class_of_row[i]
+            if codes[j, i] < low[j, own] or codes[j, i] > high[j, own]:
+                wrong[i] = True
+
+
 def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, wanted: NDArray[np.int64]) -> ClassCounts:
-    """Count records, individuals, the largest individual and diverse values of each group; O(n log n).
+    """Count records, individuals, the largest individual and diverse values of each group; O(n) but for values.
 
     Parameters
     ----------
@@ -29,12 +83,10 @@ def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, wanted:
         int64[s], values that are asked for: a group is counted to the end only where it seems to have fewer.
     """
     records = np.bincount(group_of_row, minlength=groups).astype(np.int64)
+    individuals, largest = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
     people = int(rows.individuals.max(initial=0)) + 1
-    pairs, repeats = np.unique(group_of_row * people + rows.individuals, return_counts=True)
-    owners = pairs // people
-    individuals = np.bincount(owners, minlength=groups).astype(np.int64)
-    largest = np.zeros(groups, np.int64)
-    np.maximum.at(largest, owners, repeats)
+    seen = np.full((2, people), -1, np.int64)
+    count_people(_by_group(group_of_row), group_of_row, rows.individuals, seen, individuals, largest)
     values = np.zeros((len(rows.sensitive), groups), np.int64)
     for s, column in enumerate(rows.sensitive):
         values[s] = _diverse(group_of_row, groups, rows.individuals, column, int(wanted[s]))
@@ -102,8 +154,9 @@ def misplaced_classes(
 ) -> NDArray[np.int64]:
     """Return the classes that hold a row outside of what is published for it; int64[m], sorted."""
     wrong = np.zeros(len(rows), np.bool_)
+    bounds = np.ascontiguousarray(generalized.low), np.ascontiguousarray(generalized.high)
+    mark_outside(np.ascontiguousarray(rows.codes), class_of_row, *bounds, wrong)
     for j, codes in enumerate(rows.codes):
-        wrong |= (codes < generalized.low[j][class_of_row]) | (codes > generalized.high[j][class_of_row])
         members = generalized.members[j]
         if members is not None:
             listed = [(c << 32) | code for c, codes_of in enumerate(members) for code in codes_of]

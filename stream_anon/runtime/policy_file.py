@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import string
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain, Domain, PrefixDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
-from stream_anon.microdata.policy import Diversity, EngineChoice, Policy, Shortfall, WindowLimits
+from stream_anon.microdata.policy import Diversity, EngineChoice, Loss, Policy, Shortfall, WindowLimits
+from stream_anon.runtime.label_sample import sample_labels
 from stream_anon.runtime.settings import (
     AttributeSettings,
     BalancedSettings,
@@ -61,9 +63,10 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     # The order of attributes is that of what is published, so it counts.
     relevant["attributes"] = list(relevant["attributes"].items())
     digest.update(json.dumps(relevant, sort_keys=True).encode())
+    chosen = settings.engine
     try:
         attributes = tuple(_attribute(name, given, place, digest) for name, given in settings.attributes.items())
-        return Policy(
+        policy = Policy(
             attributes=attributes,
             k=settings.privacy.k,
             individual=settings.privacy.individual,
@@ -75,11 +78,15 @@ def build_policy(settings: Settings, place: Path) -> Policy:
                 Shortfall(settings.window.shortfall),
                 settings.window.max_records_per_individual,
             ),
-            engine=EngineChoice(
-                settings.engine.name, settings.engine.seed, settings.engine.relaxed, settings.engine.least_loss
-            ),
-            digest="sha256:" + digest.hexdigest(),
+            engine=EngineChoice(chosen.name, chosen.seed, chosen.relaxed, chosen.least_loss, Loss(chosen.loss)),
+            extra_levels=settings.privacy.extra_levels,
         )
+        if chosen.target is not None and chosen.sample is not None:
+            labels = sample_labels(policy, chosen.target, place.parent / chosen.sample)
+            for counts in labels.counts:
+                digest.update(counts.tobytes())
+            policy = replace(policy, engine=replace(policy.engine, labels=labels))
+        return replace(policy, digest="sha256:" + digest.hexdigest())
     except SettingsError as error:
         if error.place:
             raise

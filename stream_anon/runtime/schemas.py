@@ -63,6 +63,7 @@ _DESCRIPTIONS = {
         "individual": "Attribute that tells individuals apart, or every-record.",
         "max_share": "Largest part of a class's records that may belong to one individual.",
         "sensitive": "Criteria by name of the sensitive attribute.",
+        "extra_levels": "Raise each published node at random by up to so many levels; needs publish: nodes.",
     },
     "DiversitySettings": {"distinct_l": "Least number of distinct values in a class."},
     "WindowSettings": {
@@ -76,6 +77,9 @@ _DESCRIPTIONS = {
         "seed": "Governs how classes form, and nothing else.",
         "relaxed": "Of mondrian: equal values may lie on both sides of a cut.",
         "least_loss": "Of mondrian: every cut is the one of least loss instead of a median.",
+        "loss": "What the engine minimises; what is reported stays the unweighted NCP.",
+        "target": "For classification: the sensitive or insensitive attribute that readers want to predict.",
+        "sample": "For classification: a file of records like the input, CSV or JSON Lines, to learn from.",
     },
     "AttributeSettings": {
         "role": "What the field is; identifiers are never published.",

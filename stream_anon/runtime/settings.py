@@ -33,7 +33,7 @@ from pydantic_settings import SettingsError as VariableError
 
 from stream_anon.adapters.files.texts import read_text
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.microdata.policy import MOST_CLASS
+from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
 FAULT_PATTERN = r"^$|^(closing|takeover)\.\d+:(kill|stop|fail)(@\d+)?$"
@@ -147,6 +147,7 @@ class PrivacySettings(Section):
     individual: str = Field(min_length=1)
     max_share: float = Field(default=0.5, gt=0, le=1)
     sensitive: dict[str, DiversitySettings] = {}
+    extra_levels: int = Field(default=0, ge=0, le=MOST_EXTRA_LEVELS)
 
 
 class WindowSettings(Section):
@@ -165,6 +166,18 @@ class EngineSettings(Section):
     relaxed: bool = False
     least_loss: bool = False
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
+    loss: Literal["ncp", "prec", "discernibility", "classification"] = "ncp"
+    target: str | None = None
+    sample: str | None = None
+
+    @model_validator(mode="after")
+    def _has_what_it_learns_from(self) -> EngineSettings:
+        learns = self.loss == "classification"
+        if learns and not (self.target and self.sample):
+            raise ValueError("loss: classification needs target and sample")
+        if not learns and (self.target or self.sample):
+            raise ValueError("target and sample are for loss: classification only")
+        return self
 
 
 class NumericSettings(Section):

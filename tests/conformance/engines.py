@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,13 @@ from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import UNKNOWN, Outlook, Partitioner
+from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.cost import interval_cost
+from stream_anon.microdata.domains import WHOLE_TABLE, CategoricalDomain
+from stream_anon.microdata.labels import LabelCounts
+from stream_anon.microdata.policy import Loss
+from stream_anon.privacy.cost import CostModel, interval_cost
+from stream_anon.privacy.objective import objective
 from tests.support.tables import Table, is_legal
 
 
@@ -36,15 +42,56 @@ def _open_forest(table: Table) -> Partitioner:
     return Forest(table.model, SettledBook(table), k=table.criteria.k)
 
 
+_OTHERS = (Loss.PREC, Loss.DISCERNIBILITY, Loss.CLASSIFICATION)
+_MODELS: dict[object, CostModel] = {}
+
+
+def _other_losses(table: Table) -> CostModel:
+    """Return the tables of another loss than NCP; k and the attributes decide which, so that all get a turn."""
+    names = [a.name for a in table.attributes]
+    loss = _OTHERS[(table.criteria.k + len("".join(names)) + int(names[0][1:])) % len(_OTHERS)]
+    if loss is Loss.CLASSIFICATION and any(a.domain.size > WHOLE_TABLE for a in table.attributes):
+        loss = Loss.DISCERNIBILITY
+    key = (loss, *(a.name for a in table.attributes))
+    if key not in _MODELS:
+        draws = np.random.default_rng(0)
+        sizes = [a.size for a in table.attributes]
+        codes = np.array([draws.integers(0, size, 200) for size in sizes], np.int32)
+        labels = LabelCounts.of(codes, draws.integers(0, 3, 200), sizes)
+        _MODELS[key] = objective(table.attributes, loss, labels)
+    return _MODELS[key]
+
+
+def _forest_of_another_loss(table: Table) -> Partitioner:
+    model = _other_losses(table)
+    return Forest(model, OrderBook(table.attributes, model, 0))
+
+
+def _forest_of_sets(table: Table) -> Partitioner:
+    attributes = tuple(_as_set(attribute) for attribute in table.attributes)
+    key = tuple(a.name for a in attributes)
+    if key not in _MODELS:
+        _MODELS[key] = objective(attributes, Loss.NCP)
+    return Forest(_MODELS[key], OrderBook(attributes, _MODELS[key], 0))
+
+
+def _as_set(attribute: QuasiIdentifier) -> QuasiIdentifier:
+    categorical = isinstance(attribute.domain, CategoricalDomain)
+    return replace(attribute, publication=Publication.VALUES) if categorical else attribute
+
+
 PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
     "mondrian": lambda table: Mondrian(table.model),
     "mondrian, relaxed": lambda table: Mondrian(table.model, relaxed=True),
     "mondrian, least loss": lambda table: Mondrian(table.model, least_loss=True),
     "mondrian, relaxed, least loss": lambda table: Mondrian(table.model, relaxed=True, least_loss=True),
+    "mondrian, other losses": lambda table: Mondrian(_other_losses(table), least_loss=True),
     "forest": _forest,
     "forest, line": _open_forest,
     "forest, classes": _open_forest,
     "forest, unknown end": _open_forest,
+    "forest, other losses": _forest_of_another_loss,
+    "forest, sets": _forest_of_sets,
     "k-forest": lambda table: KForest(table.model, table.criteria.k),
     "k-forest, as published": lambda table: KForest(table.model, table.criteria.k, as_published=True),
     "k-forest, by insertion": lambda table: InsertionForest(table.model, table.criteria.k),

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -15,6 +15,7 @@ from stream_anon.clustering.protocol import UNPLACED
 from stream_anon.microdata.policy import EngineChoice
 from stream_anon.runtime.settings import EngineSettings
 from tests.conformance.engines import ORACLES, PARTITIONERS, feed
+from tests.support.effort import examples
 from tests.support.tables import Table, classes_of, is_legal, renumbered, tables
 
 engines = pytest.mark.parametrize("engine", PARTITIONERS)
@@ -31,7 +32,7 @@ def _close(engine: str, table: Table, pieces: Sequence[int] = ()) -> NDArray[np.
 
 
 @engines
-@settings(max_examples=200)
+@examples(200)
 @given(table=tables())
 def test_a_row_is_lost_or_a_class_is_illegal(engine: str, table: Table) -> None:
     answer = _close(engine, table)
@@ -51,7 +52,7 @@ def test_nothing_is_placed_though_all_rows_could_be_one_class(engine: str, table
 
 
 @with_oracle
-@settings(max_examples=300)
+@examples(300)
 @given(table=tables())
 def test_the_kernel_forms_other_classes_than_the_plain_algorithm(engine: str, table: Table) -> None:
     assert classes_of(_close(engine, table).tolist()) == ORACLES[engine](table)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stream_anon.engine.closing import Closer
@@ -19,6 +19,7 @@ from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.microdata.policy import Diversity, Policy, WindowLimits
 from stream_anon.microdata.release import Release
+from tests.support.effort import examples
 from tests.support.tables import Table, is_legal, tables
 
 
@@ -65,7 +66,7 @@ def _exact(attribute: QuasiIdentifier, codes: list[int]) -> Any:
 
 
 @pytest.mark.parametrize("sets", [False, True], ids=["nodes", "values"])
-@settings(max_examples=200)
+@examples(200)
 @given(table=tables())
 def test_a_published_tuple_stands_for_too_few(sets: bool, table: Table) -> None:
     assume(len(table.rows))
@@ -86,7 +87,7 @@ def test_a_published_tuple_stands_for_too_few(sets: bool, table: Table) -> None:
     assert release.gate_violations == 0
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(table=tables(), sets=st.booleans())
 def test_records_get_lost_between_in_and_out(table: Table, sets: bool) -> None:
     assume(len(table.rows))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
 from stream_anon.microdata.batch import CodedBatch, Rejects
-from stream_anon.microdata.coding import UNREADABLE, code_value, individual_key, passed_value, sensitive_key
+from stream_anon.microdata.coding import UNREADABLE, code_value, individual_key, passed_value, sensitive_keys
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
@@ -104,7 +104,7 @@ class CellColumns:
             elif isinstance(attribute, PassThrough):
                 passed.append(_look_up(i, attribute, column, _pass, faults))
                 if attribute.name in self._diverse:
-                    sensitive.append([sensitive_key(value) for value in passed[-1]])
+                    sensitive.append(sensitive_keys(passed[-1]))
             else:
                 individuals = _look_up(i, attribute, column, _individual, faults)
         kept = [row for row in range(n) if row not in faults]

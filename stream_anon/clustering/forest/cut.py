@@ -80,8 +80,9 @@ def cut_line(
                         total += fresh - cost[j]
                         cost[j] = fresh
             last = point
-            if people >= k and best[place] + s * total < best[end]:
-                best[end] = best[place] + s * total
+            loss = best[place] + s * (total + model.crowd * s)
+            if people >= k and loss < best[end]:
+                best[end] = loss
                 back[end] = place
     if back[n] < 0 and n > 0:
         return np.empty(0, np.int64)

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.classes import by_rank
-from stream_anon.clustering.forest.cut import cut_line
+from stream_anon.clustering.forest.cut_sets import cut
 from stream_anon.clustering.forest.groups import groups_of, lines_of
 from stream_anon.clustering.forest.laid import LaidLine, Line, lay_line
 from stream_anon.clustering.forest.open_forest import OpenForest
 from stream_anon.clustering.forest.peel import peeled
 from stream_anon.clustering.forest.refine import resplit_pass, swap_pass
+from stream_anon.clustering.forest.refine_sets import refine_sets
 from stream_anon.clustering.forest.repair import repaired
 from stream_anon.clustering.forest.split import split_large
 from stream_anon.clustering.from_scratch import FromScratch
@@ -135,7 +136,7 @@ class Forest(FromScratch):
         n = len(rows)
         longest = 2 * ledger.k - 1 if ledger.each_once else _LONGEST * ledger.k
         following = np.full(n, n) if ledger.singles else following_of(rows.individuals[line.rows])
-        ends = cut_line(line.points, line.point_along, following, self._model, ledger.k, longest, np.empty(n + 1))
+        ends = cut(line.points, line.point_along, following, self._model, ledger.k, longest, np.empty(n + 1))
         if not len(ends):
             ends = np.array([n], np.int64)
         return self._refined(rows, codes, line, ends, ledger, swaps)
@@ -169,6 +170,8 @@ class Forest(FromScratch):
                 placed, ends = by_rank(placed, ends, rank)
             for _ in range(swaps):
                 swap_pass(codes, placed, ends, self._model, ledger)
+        if self._model.share.any():
+            refine_sets(codes, placed, ends, self._model, ledger, _SWAPS)
         sizes = np.diff(ends, prepend=0)
         answer = np.empty(len(rows), np.int32)
         answer[placed] = np.repeat(np.arange(len(ends)), sizes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.cut import cut_line
+from stream_anon.clustering.forest.cut_sets import cut
 from stream_anon.clustering.forest.order import Digits, key_table, line_order
 from stream_anon.clustering.forest.points import points_of
 from stream_anon.privacy.cost import CostModel
@@ -83,5 +83,5 @@ def _loss(codes: NDArray[np.int32], digits: Digits, model: CostModel, k: int, or
     points, starts = points_of(codes, line_order(codes, key_table(digits, order)))
     point_of = np.repeat(np.arange(len(points)), np.diff(starts))
     best = np.empty(n + 1)
-    cut_line(points, point_of, np.full(n, n), model, k, 2 * k - 1, best)
+    cut(points, point_of, np.full(n, n), model, k, 2 * k - 1, best)
     return float(best[n])

@@ -63,6 +63,7 @@ class OpenForest:
         self._codes = np.empty((0, len(model.kind)), np.int32)
         self._people = 0
         self._sensitive = False
+        self._sets = bool(model.share.any())
         self._count = 0
         self._mark: Mark | None = None
         self._todo = False
@@ -91,7 +92,8 @@ class OpenForest:
 
     @property
     def _sizes_decide(self) -> bool:
-        return self._people == self._count and not self._sensitive
+        # Sets of values are costed by what occurs: only CUT and REFINE of all classes know it.
+        return self._people == self._count and not self._sensitive and not self._sets
 
     def keep(self, kept: NDArray[np.bool_], rows: Columns) -> None:
         """Let rows leave: the line goes on without them, classes too if they are few; O(n)."""

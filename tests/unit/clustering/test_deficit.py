@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.clustering.legality import deficit, is_legal, ledger_of
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria
+from tests.support.effort import examples
 from tests.support.tables import Table, tables
 
 
@@ -46,7 +47,7 @@ def _by_hand(rows: Columns, members: Sequence[int], criteria: Criteria) -> list[
     return parts
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(table=tables(), data=st.data())
 def test_a_class_is_nearer_to_legal_or_farther_than_counted_by_hand(table: Table, data: st.DataObject) -> None:
     n = len(table.rows)
@@ -62,7 +63,7 @@ def test_a_class_is_nearer_to_legal_or_farther_than_counted_by_hand(table: Table
     assert np.isclose(total, sum(expected))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(table=tables(), data=st.data())
 def test_a_legal_class_has_a_deficit_or_a_failing_one_has_none(table: Table, data: st.DataObject) -> None:
     n = len(table.rows)
