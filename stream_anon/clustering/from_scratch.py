@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.legality import Ledger, is_legal, ledger_of, within_share
-from stream_anon.clustering.protocol import UNPLACED
+from stream_anon.clustering.protocol import UNKNOWN, UNPLACED, Outlook
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria
 
@@ -16,18 +17,25 @@ from stream_anon.privacy.criteria import Criteria
 class FromScratch(ABC):
     """Counts rows as they arrive, and partitions those that can be placed at all when the window closes."""
 
-    arrival_matters = False
-
     def __init__(self) -> None:
         self._count = 0
 
-    def add(self, rows: Columns) -> None:
+    @property
+    def arrival_matters(self) -> bool:
+        """Whether anything but the rows that are there at the end has a part in the classes."""
+        return False
+
+    def add(self, rows: Columns, outlook: Outlook = UNKNOWN) -> None:  # noqa: ARG002 - nothing is prepared
         """Take rows into the open window."""
         self._count += len(rows)
 
-    def keep(self, rows: NDArray[np.bool_]) -> None:
+    def keep(self, kept: NDArray[np.bool_], rows: Columns) -> None:  # noqa: ARG002 - a count will do
         """Drop all rows but those marked."""
-        self._count = int(rows.sum())
+        self._count = len(rows)
+
+    def preparation(self) -> Callable[[], None] | None:
+        """Return None: there is nothing to prepare."""
+        return None
 
     def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
         """Return the class of each row; see `Partitioner`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -13,22 +15,64 @@ from stream_anon.privacy.criteria import Criteria
 UNPLACED = -1
 
 
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """How near the end of a window is, as far as can be told when rows arrive.
+
+    Parameters
+    ----------
+    expected
+        Rows that the window will hold at its end; None while nobody can tell.
+    rate
+        Rows per second; infinite where no time passes between them.
+    at_once
+        Rows that came together the last time.
+    """
+
+    expected: int | None = None
+    rate: float = float("inf")
+    at_once: int = 0
+
+
+UNKNOWN = Outlook()
+
+
 class Partitioner(Protocol):
     """Forms the classes of one window as its rows arrive.
 
     The conformance suite says what must hold: each row in exactly one class or unplaced, every class meets the
-    criteria, the same rows and seed give the same classes, arrival in pieces equals arrival at once where
-    `arrival_matters` is False, and `check_invariants` holds after each step.
+    criteria, the same rows and seed give the same classes, arrival in pieces equals arrival at once, and
+    `check_invariants` holds after each step.
     """
 
-    arrival_matters: bool
-
-    def add(self, rows: Columns) -> None:
-        """Take rows into the open window."""
+    @property
+    def arrival_matters(self) -> bool:
+        """Whether rows that left, or what was prepared before others came, have a part in the classes."""
         ...
 
-    def keep(self, rows: NDArray[np.bool_]) -> None:
-        """Drop all rows but those marked; bool[n] over the rows taken so far."""
+    def add(self, rows: Columns, outlook: Outlook = UNKNOWN) -> None:
+        """Take rows into the open window, maybe none; the outlook is that after them. Must not take long."""
+        ...
+
+    def keep(self, kept: NDArray[np.bool_], rows: Columns) -> None:
+        """Drop all rows but those marked; must not take long.
+
+        Parameters
+        ----------
+        kept
+            bool[n] over the rows taken so far.
+        rows
+            Those that stay, in order, their individuals and values numbered anew without gaps.
+        """
+        ...
+
+    def preparation(self) -> Callable[[], None] | None:
+        """Return work that may be done now, or None.
+
+        It may be called once, in any thread, while rows go on arriving or the window closes: it works on what was
+        there. Whoever leaves it undone has the same classes, or somewhat other ones, for more work at the close.
+        Ask again when it has ended.
+        """
         ...
 
     def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:

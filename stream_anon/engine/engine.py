@@ -182,6 +182,15 @@ class Engine:
         """Return count and age of the open window."""
         return OpenWindow(self._window.admitted, self._window.oldest)
 
+    def preparation(self, now: float) -> Callable[[], None] | None:
+        """Return work that makes the open window's close cheaper; None if there is none.
+
+        Call it once, in any thread, while the engine goes on; ask again when it has ended. Nobody must: what is
+        not prepared is done at the close.
+        """
+        self._advance(now)
+        return self._window.preparation(self._now)
+
     def tick(self, now: float) -> SealedWindow | None:
         """Seal the window if it is due; with `shortfall: hold` not before it can hold a class."""
         self._advance(now)

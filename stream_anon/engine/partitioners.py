@@ -25,4 +25,4 @@ def partitioners(policy: Policy) -> Callable[[], Partitioner]:
     if choice.name == "k-forest":
         return lambda: KForest(model, policy.k)
     book = OrderBook(policy.quasi_identifiers, model, choice.seed)
-    return lambda: Forest(model, book)
+    return lambda: Forest(model, book, k=policy.k)

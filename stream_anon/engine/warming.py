@@ -14,21 +14,33 @@ from stream_anon.microdata.policy import EVERY_RECORD, Policy
 def warm_up(policy: Policy) -> None:
     """Put windows of made-up codes through an engine of its own and throw them away.
 
-    One window of people who come once; another of people who return, where the policy can tell: engines have
-    kernels of their own for these, and the first real window must not wait for a compiler.
+    Two windows of people who come once, one of them prepared before its end; another of people who return, where
+    the policy can tell: engines have kernels of their own for these, and the first real window must not wait for a
+    compiler.
     """
     draws = np.random.default_rng(0)
     count = min(policy.window.max_records, 8 * policy.k)
-    crowds = [np.arange(count, dtype=np.int64)]
+    crowds = [np.arange(count, dtype=np.int64)] * 2
     if policy.individual != EVERY_RECORD:
         # Half of the records are a few people's, so that some classes do not come out legal at first.
         often = draws.integers(0, policy.k, count)
         crowds.append(np.where(draws.random(count) < 0.5, often, crowds[0] + policy.k))
     engine, closer = Engine(policy, draws=draws), Closer(policy)
     engine.open(0, 0)
+    now = 0.0
     for turn, people in enumerate(crowds):
-        sealed = engine.add(_made_up(policy, people, turn * count, draws), 0.0)
-        rest = engine.seal(0.0)
+        batch, rows = _made_up(policy, people, turn * count, draws), np.arange(count)
+        sealed = engine.add(batch.take(rows[:-2]), now)
+        deadline = engine.deadline
+        if deadline is not None:
+            # Near the end of its age: one more record, then what is due is prepared, and one that comes too late.
+            now += 0.98 * (deadline - now)
+            sealed += engine.add(batch.take(rows[-2:-1]), now)
+            now += 0.5 * (deadline - now)
+            while (work := engine.preparation(now)) is not None:
+                work()
+        sealed += engine.add(batch.take(rows[-1:]), now)
+        rest = engine.seal(now)
         for window in [*sealed, *([rest] if rest else [])]:
             closer.release(window, draws)
 

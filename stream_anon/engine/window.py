@@ -9,13 +9,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.protocol import Partitioner
+from stream_anon.clustering.protocol import Outlook, Partitioner
 from stream_anon.engine.people import Numbering
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.columns import NO_VALUE, Columns
@@ -83,6 +83,9 @@ class Window:
         self._latest: dict[int, int] = {}  # where the latest chunk of each source's rows stands
         self.admitted = 0
         self.rejected = 0
+        self._now = -np.inf
+        self._arriving = 0  # records that came now, and the last time before
+        self._at_once = 0
         self._start_numbering()
 
     def _start_numbering(self) -> None:
@@ -125,14 +128,33 @@ class Window:
                 numbers[kept] if over else numbers,
                 self._numbered(sensitive),
             )
-            self._partitioner.add(columns)
             self._latest[source] = len(self._chunks)
             self._chunks.append(
                 Chunk(source, now, columns, batch.individuals[chosen], sensitive, payload, Rejects.of([]), over)
             )
             self.admitted += len(payload)
+            self._partitioner.add(columns, self._outlook(len(payload), now))
             first = stop
         return first
+
+    def preparation(self, now: float) -> Callable[[], None] | None:
+        """Return work that the partitioner could do now, in any thread, while rows arrive; None without any."""
+        if self.admitted:  # nothing may have come for a while: then the end is nearer
+            self._partitioner.add(self._no_rows, self._outlook(0, now))
+        return self._partitioner.preparation()
+
+    def _outlook(self, arrived: int, now: float) -> Outlook:
+        """Return how near the end is, now that so many more records are in."""
+        if now > self._now:
+            self._now, self._at_once, self._arriving = now, self._arriving, 0
+        self._arriving += arrived
+        oldest = self._chunks[0].arrived
+        rate = self.admitted / (now - oldest) if now > oldest else np.inf
+        return Outlook(self.timer.expected(self.admitted, oldest, now), rate, self._at_once)
+
+    @property
+    def _no_rows(self) -> Columns:
+        return Columns.empty(len(self._policy.quasi_identifiers), len(self._policy.diverse))
 
     def _count_over(self, source: int, over: int) -> bool:
         """Count rows over their limit in a chunk of their source; return False if it has none yet.
@@ -148,9 +170,8 @@ class Window:
 
     def reject(self, rejects: Rejects, source: int, now: float) -> None:
         """Take dead letters."""
-        empty = Columns.empty(len(self._policy.quasi_identifiers), len(self._policy.diverse))
         self._chunks.append(
-            Chunk(source, now, empty, np.empty(0, np.int64), np.empty((0, 0), np.int64), [], rejects, 0)
+            Chunk(source, now, self._no_rows, np.empty(0, np.int64), np.empty((0, 0), np.int64), [], rejects, 0)
         )
         self.rejected += len(rejects)
 
@@ -166,9 +187,9 @@ class Window:
         gone = [chunk for chunk in self._chunks if chunk.source in sources]
         if not gone:
             return 0
-        self._partitioner.keep(np.concatenate(marks))
         self._start_numbering()
         self._chunks = [self._renumbered(chunk) for chunk in kept]
+        self._partitioner.keep(np.concatenate(marks), self._columns())
         self._latest = {chunk.source: place for place, chunk in enumerate(kept)}
         self.admitted = sum(len(chunk.payload) for chunk in self._chunks)
         self.rejected = sum(len(chunk.rejects) for chunk in self._chunks)
@@ -201,13 +222,15 @@ class Window:
             chunk.over_limit,
         )
 
+    def _columns(self) -> Columns:
+        return Columns.concatenate([self._no_rows, *(chunk.columns for chunk in self._chunks)])
+
     def seal(self, starts: Mapping[int, int], positions: Mapping[int, int], now: float) -> SealedWindow:
         """Return all that was taken; the window must not be used again."""
-        empty = Columns.empty(len(self._policy.quasi_identifiers), len(self._policy.diverse))
         return SealedWindow(
             policy=self._policy,
             partitioner=self._partitioner,
-            columns=self._in_order(Columns.concatenate([empty, *(chunk.columns for chunk in self._chunks)])),
+            columns=self._in_order(self._columns()),
             payload=joined([chunk.payload for chunk in self._chunks]),
             rejects=Rejects.concatenate([chunk.rejects for chunk in self._chunks]),
             over_limit=sum(chunk.over_limit for chunk in self._chunks),

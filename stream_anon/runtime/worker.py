@@ -16,6 +16,7 @@ import asyncio
 
 from stream_anon.adapters.kafka.seam import DeadClient, Membership
 from stream_anon.errors import BrokerError
+from stream_anon.runtime.ahead import Ahead
 from stream_anon.runtime.checkpoint import Closing
 from stream_anon.runtime.closings import Closings, Unpublished
 from stream_anon.runtime.events import (
@@ -56,6 +57,7 @@ class Worker:
         self._reader = Reader(parts)
         self._patience = Patience(stop, parts.reachability)
         self._closings = Closings(parts.checkpoint, parts.clock, parts.tell, stop, parts.rechecks)
+        self._ahead = Ahead(parts.engine, parts.clock)
         self._targets: Targets | None = None
         self._membership: Membership | None = None
         self._beginnings = Beginnings(parts.choices.start)
@@ -136,6 +138,7 @@ class Worker:
             await self._closings.wait(self._how_long())
         else:
             await self._poll()
+        self._ahead.look()
 
     def _how_long(self) -> float:
         """Return how long to wait for anything: not beyond the open window's deadline."""
@@ -300,6 +303,7 @@ class Worker:
     async def disconnect(self) -> None:
         """Leave the group and close all connections."""
         await self._closings.cancel("stopping")
+        await self._ahead.stop()
         await self._reader.close()
         parts = (self._source.stop(DISCONNECT_WITHIN), self._parts.ledger.discard(), self._parts.sink.discard())
         left, late = await asyncio.wait([asyncio.create_task(part) for part in parts], timeout=LEAVE_WITHIN)

@@ -13,6 +13,7 @@ moment at which the last of k people came.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +46,18 @@ class WindowTimer:
     def room(self, admitted: int) -> int:
         """Return how many more records the window admits."""
         return max(0, self.limits.max_records - admitted)
+
+    def expected(self, admitted: int, oldest: float, now: float) -> int | None:
+        """Return how many records the window will have admitted at its end, if they go on arriving as they did.
+
+        None where its age says no end: it is held beyond its limit.
+        """
+        age = now - oldest
+        if age >= self.age_limit:
+            return None
+        if age <= 0:
+            return self.limits.max_records
+        return min(self.limits.max_records, math.ceil(admitted * self.age_limit / age))
 
     def due_at(self, oldest: float, in_reach: float | None = None) -> float:
         """Return the clock reading at which a window is due whose oldest record arrived at `oldest`.

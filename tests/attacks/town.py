@@ -16,6 +16,7 @@ import numpy as np
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
+from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder
 from stream_anon.microdata.domains import CategoricalDomain
@@ -95,6 +96,7 @@ class Service:
         self._closer = Closer(policy)
         self._shuffle = np.random.default_rng(seed)
         self._next = 0
+        self._now = 0.0
 
     def release(self, records: Sequence[Person]) -> Release:
         """Return what becomes of records that make up one window; row i is the i-th of them."""
@@ -106,6 +108,25 @@ class Service:
         windows = self._engine.add(builder.build(numbers), 0.0)
         rest = self._engine.seal(0.0)
         (window,) = [*windows, *([rest] if rest else [])]
+        return self._closer.release(window, self._shuffle)
+
+    def release_as_they_come(self, records: Sequence[Person], rate: float, poll: int = 10) -> Release:
+        """Return what becomes of a full window whose records come at a rate, a few at once.
+
+        All preparation is done as soon as it is due.
+        """
+        windows: list[SealedWindow] = []
+        for first in range(0, len(records), poll):
+            builder = BatchBuilder(self.policy, 0)
+            for record in records[first : first + poll]:
+                builder.add(self._coder.code_object(record), self._next)
+                self._next += 1
+            self._now += poll / rate
+            windows += self._engine.add(builder.build(None), self._now)
+            while (work := self._engine.preparation(self._now)) is not None:
+                work()
+        (window,) = windows
+        assert window.partitioner.arrival_matters, "nothing was prepared"
         return self._closer.release(window, self._shuffle)
 
 

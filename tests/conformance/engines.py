@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
 from stream_anon.clustering.mondrian import Mondrian
-from stream_anon.clustering.protocol import Partitioner
+from stream_anon.clustering.protocol import UNKNOWN, Outlook, Partitioner
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains import WHOLE_TABLE, CategoricalDomain
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Loss
@@ -21,8 +23,23 @@ from stream_anon.privacy.objective import objective
 from tests.support.tables import Table, is_legal
 
 
+class SettledBook(OrderBook):
+    """An order that was learned before: a window that closes changes nothing."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table.attributes, table.model, 0)
+        self.version = 1
+
+    def consider(self, codes: NDArray[np.int32], k: int) -> None:
+        """Learn nothing."""
+
+
 def _forest(table: Table) -> Partitioner:
     return Forest(table.model, OrderBook(table.attributes, table.model, 0))
+
+
+def _open_forest(table: Table) -> Partitioner:
+    return Forest(table.model, SettledBook(table), k=table.criteria.k)
 
 
 _OTHERS = (Loss.PREC, Loss.DISCERNIBILITY, Loss.CLASSIFICATION)
@@ -70,12 +87,31 @@ PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
     "mondrian, relaxed, least loss": lambda table: Mondrian(table.model, relaxed=True, least_loss=True),
     "mondrian, other losses": lambda table: Mondrian(_other_losses(table), least_loss=True),
     "forest": _forest,
+    "forest, line": _open_forest,
+    "forest, classes": _open_forest,
+    "forest, unknown end": _open_forest,
     "forest, other losses": _forest_of_another_loss,
     "forest, sets": _forest_of_sets,
     "k-forest": lambda table: KForest(table.model, table.criteria.k),
     "k-forest, as published": lambda table: KForest(table.model, table.criteria.k, as_published=True),
     "k-forest, by insertion": lambda table: InsertionForest(table.model, table.criteria.k),
 }
+
+# Somewhat more rows come than are expected, so that there are several late ones.
+OUTLOOKS: dict[str, Callable[[int], Outlook]] = {
+    "forest, line": lambda n: Outlook(max(n * 14 // 15, 1), 20_000.0),
+    "forest, classes": lambda n: Outlook(max(n * 14 // 15, 1), 1.0),
+    "forest, unknown end": lambda _: Outlook(None, 1.0),
+}
+
+
+def feed(engine: str, partitioner: Partitioner, rows: Columns, whole: int) -> None:
+    """Add rows of a window of so many rows and do all preparation that is due."""
+    partitioner.add(rows, OUTLOOKS.get(engine, lambda _: UNKNOWN)(whole))
+    partitioner.check_invariants()
+    while (work := partitioner.preparation()) is not None:
+        work()
+        partitioner.check_invariants()
 
 
 def mondrian_oracle(table: Table, *, relaxed: bool = False, least_loss: bool = False) -> set[frozenset[int]]:

@@ -10,20 +10,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from stream_anon.clustering.forest import marks
+from stream_anon.clustering.forest.book import OrderBook
+from stream_anon.clustering.forest.forest import Forest
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy, Shortfall
 from stream_anon.microdata.release import Suppression
+from stream_anon.privacy.cost import cost_model
 from tests.support.batches import batch_of, both, small_policy
 
 SOURCES = (0, 1, 2)
@@ -47,18 +53,22 @@ class EngineMachine(RuleBasedStateMachine):
     """Windows that are suppressed where they cannot hold a class."""
 
     shortfall = Shortfall.SUPPRESS
+    most = MOST
+
+    def _engine(self, seed: int) -> Engine:
+        return Engine(self.policy, draws=np.random.default_rng(seed))
 
     @initialize(seed=st.integers(0, 1000))
     def start(self, seed: int) -> None:
         self.policy: Policy = small_policy(
             K,
             distinct_l=L,
-            max_records=MOST,
+            max_records=self.most,
             max_delay=DELAY,
             max_records_per_individual=LIMIT,
             shortfall=self.shortfall,
         )
-        self.engine = Engine(self.policy, draws=np.random.default_rng(seed))
+        self.engine = self._engine(seed)
         self.closer = Closer(self.policy)
         self.shuffle = np.random.default_rng(seed)
         self.now = 1_000.0
@@ -95,7 +105,7 @@ class EngineMachine(RuleBasedStateMachine):
         sources = data.draw(st.lists(st.sampled_from(SOURCES), min_size=1, max_size=3, unique=True))
         batch = both(*(self._batch(data, source) for source in sources))
         for window in self.engine.add(batch, before + elapsed):
-            assert window.records == MOST
+            assert window.records == self.most
             self._check(window)
 
     def _batch(self, data: st.DataObject, source: int) -> CodedBatch:
@@ -167,7 +177,7 @@ class EngineMachine(RuleBasedStateMachine):
         people = Counter(record.person for record in self.taken.values() if not record.rejected)
         # Which of a person's rows are over the limit depends on what left since; never fewer are kept than none.
         assert self.engine.open_window.records <= sum(min(count, LIMIT) for count in people.values())
-        assert self.engine.open_window.records < MOST
+        assert self.engine.open_window.records < self.most
         assert self.engine.open_window.opened_at == self._oldest()
 
     def _oldest(self) -> float | None:
@@ -194,7 +204,7 @@ class EngineMachine(RuleBasedStateMachine):
         assert sorted(rejected) == sorted((r.source, r.offset) for r in inside if r.rejected)
         assert set(rows) <= {(r.source, r.offset) for r in inside if not r.rejected}
         assert len(rows) + window.over_limit + len(rejected) == len(inside)
-        assert len(rows) <= MOST
+        assert len(rows) <= self.most
         assert window.opened_at == min(record.arrived for record in inside)
         self._check_release(window, len(inside))
         for key in keys:
@@ -231,8 +241,51 @@ class HoldingMachine(EngineMachine):
         assert not window.records or (window.individuals >= K and (window.values >= L).all())
 
 
+class PreparingMachine(EngineMachine):
+    """Windows whose forest is laid before their end, by work that is done at once, late, or never."""
+
+    most = 3 * MOST
+
+    def __init__(self) -> None:
+        super().__init__()
+        # A third of such small windows is late, so that there is something to join.
+        self._early = patch.multiple(
+            marks, LATE=0.3, LEAST_CLASSES=2, MOST_LATE=0.6, MOST_LATE_IN_LINE=0.6, MOST_LATE_IN_CLASSES=0.6
+        )
+        self._early.start()
+        self.todo: list[Callable[[], None]] = []
+
+    def _engine(self, seed: int) -> Engine:
+        model = cost_model(self.policy.quasi_identifiers)
+        book = OrderBook(self.policy.quasi_identifiers, model, 0)
+        book.version = 1  # as if it had been learned: nothing is prepared before
+        return Engine(self.policy, draws=np.random.default_rng(seed), partitioner=lambda: Forest(model, book, k=K))
+
+    @rule()
+    def prepare(self) -> None:
+        while (work := self.engine.preparation(self.now)) is not None:
+            work()
+            self.engine.check_invariants()
+
+    @rule()
+    def begin_to_prepare(self) -> None:
+        work = self.engine.preparation(self.now)
+        if work is not None:
+            self.todo.append(work)
+
+    @precondition(lambda self: self.todo)
+    @rule()
+    def end_what_was_begun(self) -> None:
+        self.todo.pop()()
+
+    def teardown(self) -> None:
+        self._early.stop()
+
+
 _SETTINGS = settings(max_examples=60, stateful_step_count=25)
 TestEngine = EngineMachine.TestCase
 TestEngine.settings = _SETTINGS
+TestPreparingEngine = PreparingMachine.TestCase
+TestPreparingEngine.settings = _SETTINGS
 TestHoldingEngine = HoldingMachine.TestCase
 TestHoldingEngine.settings = _SETTINGS

@@ -1,29 +1,40 @@
-"""The partitioner: ORDER, POINTS, FOREST, LAYOUT, CUT and REFINE over a window."""
+"""The partitioner: ORDER, POINTS, FOREST, LAYOUT, CUT and REFINE, as much of it as can be before a window ends.
+
+::
+
+    from scratch   ·························│ORDER FOREST LAYOUT CUT REFINE
+    LINE           ··········│ORDER FOREST LAYOUT·····│late rows CUT REFINE
+    CLASSES        ······│ORDER FOREST LAYOUT CUT REFINE·late·late·│late
+
+Which of them it is, the rate of arrival says (`marks`), and whether somebody did the preparation in time.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.agglomerate import CANDIDATES, grow_forest
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.classes import by_rank
 from stream_anon.clustering.forest.cut_sets import cut
 from stream_anon.clustering.forest.groups import groups_of, lines_of
-from stream_anon.clustering.forest.layout import lay_out
-from stream_anon.clustering.forest.order import line_order
+from stream_anon.clustering.forest.laid import LaidLine, Line, lay_line
+from stream_anon.clustering.forest.open_forest import OpenForest
 from stream_anon.clustering.forest.peel import peeled
-from stream_anon.clustering.forest.points import points_of
 from stream_anon.clustering.forest.refine import resplit_pass, swap_pass
 from stream_anon.clustering.forest.refine_sets import refine_sets
 from stream_anon.clustering.forest.repair import repaired
 from stream_anon.clustering.forest.split import split_large
 from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.legality import Ledger
+from stream_anon.clustering.protocol import UNKNOWN, Outlook
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
 
 _SWAPS = 2
+_SWAPS_ON_LINE = 1  # a second pass changes a hundredth of the pairs; somebody waits for this one
 _LONGEST = 64  # times k: rows beyond which no class is tried, however few individuals they belong to
 
 
@@ -37,24 +48,6 @@ def following_of(individuals: NDArray[np.int32]) -> NDArray[np.int64]:
     return following
 
 
-def lay_line(
-    codes: NDArray[np.int32], order: NDArray[np.int64], model: CostModel
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Return the rows along the forest's line, the points, and the point of each place on the line."""
-    points, starts = points_of(codes, order)
-    weights = np.diff(starts)
-    merges = np.empty((max(len(points) - 1, 0), 2), np.int32)
-    grow_forest(points, weights, model, CANDIDATES, merges)
-    along = lay_out(points, model, merges)
-    point_of = np.repeat(along, weights[along])
-    # The rows of each point stand together in `order`; their runs are put in the new order.
-    firsts = np.cumsum(weights[along]) - weights[along]
-    places = (
-        np.arange(len(order)) - np.repeat(firsts, weights[along]) + np.repeat(starts[:-1][along], weights[along])
-    )
-    return order[places], points, point_of
-
-
 class Forest(FromScratch):
     """The cluster forest of one window.
 
@@ -66,42 +59,106 @@ class Forest(FromScratch):
         The learned order; a window that closes may add to it, for itself and those after it.
     rounds
         1: neighbours in the key order are refined; 2: then those along the forest's line too.
+    k
+        The k for which the window will close; 0 if that is not known, then nothing is prepared.
     """
 
-    def __init__(self, model: CostModel, book: OrderBook, rounds: int = 1) -> None:
+    def __init__(self, model: CostModel, book: OrderBook, rounds: int = 1, k: int = 0) -> None:
         super().__init__()
         self._model = model
         self._book = book
         self._rounds = rounds
+        self._k = k
+        self._open = OpenForest(model, k, rounds) if k else None
+
+    @property
+    def arrival_matters(self) -> bool:
+        """Whether a line was laid before the last row came."""
+        return self.trees() is not None
+
+    def add(self, rows: Columns, outlook: Outlook = UNKNOWN) -> None:
+        """Take rows into the open window; O(q) a row."""
+        super().add(rows)
+        if self._open is not None:
+            self._open.take(rows, outlook)
+
+    def keep(self, kept: NDArray[np.bool_], rows: Columns) -> None:
+        """Drop all rows but those marked; O(n)."""
+        super().keep(kept, rows)
+        if self._open is not None:
+            self._open.keep(kept, rows)
+
+    def preparation(self) -> Callable[[], None] | None:
+        """Return work that is due; see `Partitioner`. None while the order is still to be learned."""
+        if self._open is None or not self._book.version:
+            return None
+        return self._open.preparation(self._book.table)
+
+    def trees(self) -> LaidLine | None:
+        """Return the open forest with the line through it, for tests and debuggers alone; None before its mark.
+
+        To users of the service it would tell whether a planted tuple found company.
+        """
+        return None if self._open is None else self._open.trees()
+
+    def check_invariants(self) -> None:
+        """Raise AssertionError if the structure is broken."""
+        super().check_invariants()
+        if self._open is not None:
+            # Both have taken the same rows.
+            assert len(self._open) == self._count  # noqa: S101
+            self._open.check_invariants()
+
+    # -- closing -------------------------------------------------------------------------------------------
 
     def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
-        n = len(rows)
+        before = self._book.version
         self._book.consider(rows.codes, ledger.k)
-        order = line_order(rows.codes, self._book.table)
-        line, points, point_of = lay_line(rows.codes, order, self._model)
+        codes, line = None, None
+        # With a better order, or without the rows of somebody who had too many, what was prepared does not serve.
+        if self._open is not None and self._book.version == before and len(rows) == self._count:
+            self._open.adopt()
+            codes = self._open.codes
+            if ledger.each_once and ledger.k == self._k:
+                standing = self._open.standing()
+                if standing is not None:
+                    return standing.class_of_row()
+            line = self._open.line()
+        codes = np.ascontiguousarray(rows.codes.T) if codes is None else codes
+        if line is None:
+            laid = lay_line(rows.codes, self._book.table, self._model)
+            return self._cut(rows, codes, laid.as_line(), ledger, _SWAPS)
+        return self._cut(rows, codes, line.with_late(codes, self._model), ledger, _SWAPS_ON_LINE)
+
+    def _cut(
+        self, rows: Columns, codes: NDArray[np.int32], line: Line, ledger: Ledger, swaps: int
+    ) -> NDArray[np.int32]:
+        n = len(rows)
         longest = 2 * ledger.k - 1 if ledger.each_once else _LONGEST * ledger.k
-        following = following_of(rows.individuals[line])
-        ends = cut(points, point_of, following, self._model, ledger.k, longest, np.empty(n + 1))
+        following = np.full(n, n) if ledger.singles else following_of(rows.individuals[line.rows])
+        ends = cut(line.points, line.point_along, following, self._model, ledger.k, longest, np.empty(n + 1))
         if not len(ends):
             ends = np.array([n], np.int64)
-        return self._refined(rows, order, line, ends, ledger)
+        return self._refined(rows, codes, line, ends, ledger, swaps)
 
     def _refined(
         self,
         rows: Columns,
-        order: NDArray[np.int64],
-        line: NDArray[np.int64],
+        codes: NDArray[np.int32],
+        line: Line,
         ends: NDArray[np.int64],
         ledger: Ledger,
+        swaps: int,
     ) -> NDArray[np.int32]:
-        codes = np.ascontiguousarray(rows.codes.T)
-        placed = line
+        order, placed = line.order, line.rows
         if not ledger.each_once:
-            lines = lines_of(order, line, rows.individuals, rows.sensitive)
-            placed, ends = repaired(groups_of(codes, line, ends, self._model, ledger), lines, self._model, ledger)
+            lines = lines_of(order, line.rows, rows.individuals, rows.sensitive)
+            placed, ends = repaired(
+                groups_of(codes, line.rows, ends, self._model, ledger), lines, self._model, ledger
+            )
             ends = split_large(codes, placed, ends, self._model, ledger)
         rank = np.empty(len(order), np.int64)
-        for number, along in enumerate((order, line)[: self._rounds]):
+        for number, along in enumerate((order, line.rows)[: self._rounds]):
             rank[along] = np.arange(len(order))
             placed, ends = by_rank(placed, ends, rank)
             resplit_pass(codes, placed, ends, self._model, ledger)
@@ -111,10 +168,10 @@ class Forest(FromScratch):
                 )
                 ends = split_large(codes, placed, ends, self._model, ledger)
                 # What came of it has other neighbours: they are cut anew along the forest's line.
-                rank[line] = np.arange(len(order))
+                rank[line.rows] = np.arange(len(order))
                 placed, ends = by_rank(placed, ends, rank)
                 resplit_pass(codes, placed, ends, self._model, ledger)
-            for _ in range(_SWAPS):
+            for _ in range(swaps):
                 swap_pass(codes, placed, ends, self._model, ledger)
         if self._model.share.any():
             refine_sets(codes, placed, ends, self._model, ledger, _SWAPS)

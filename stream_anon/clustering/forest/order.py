@@ -171,8 +171,18 @@ def snake_keys(codes: NDArray[np.int32], table: KeyTable, keys: NDArray[np.int64
 
 def line_order(codes: NDArray[np.int32], table: KeyTable) -> NDArray[np.int64]:
     """Return the rows of codes int32[q, n] along the line; ties by arrival; O(n log n)."""
-    keys = np.empty((WORDS, codes.shape[1]), np.int64)
+    return ascending(line_keys(codes, table), table)
+
+
+def line_keys(codes: NDArray[np.int32], table: KeyTable) -> NDArray[np.int64]:
+    """Return the keys int64[2, n] of codes int32[q, n]."""
+    keys = np.zeros((WORDS, codes.shape[1]), np.int64)
     snake_keys(codes, table, keys)
+    return keys
+
+
+def ascending(keys: NDArray[np.int64], table: KeyTable) -> NDArray[np.int64]:
+    """Return the places of keys int64[2, n] from the least to the greatest, equal ones as they stand."""
     if len(table.word) == 0 or table.word[-1] == 0:
         return np.argsort(keys[0], kind="stable")
     return np.lexsort((keys[1], keys[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from stream_anon.clustering.k_forest.trees import (
     with_room,
 )
 from stream_anon.clustering.legality import is_legal, ledger_of, within_share
-from stream_anon.clustering.protocol import UNPLACED
+from stream_anon.clustering.protocol import UNKNOWN, UNPLACED, Outlook
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
 from stream_anon.privacy.criteria import Criteria
@@ -56,6 +57,10 @@ class _Forest(ABC):
         self._k = k
         self._threshold = threshold(k) if as_published else 2 * k - 1
         self._count = 0
+
+    def preparation(self) -> Callable[[], None] | None:
+        """Return None: each row is worked on as it arrives."""
+        return None
 
     def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
         """Return the class of each row; see `Partitioner`."""
@@ -105,7 +110,7 @@ class KForest(_Forest):
         self._mended = k <= LARGEST_K and not as_published
         self._neighbours = no_neighbours(0, len(model.kind), max(k - 1, 1))
 
-    def add(self, rows: Columns) -> None:
+    def add(self, rows: Columns, outlook: Outlook = UNKNOWN) -> None:  # noqa: ARG002 - rows are worked on
         """Take rows into the open window; O(n q) a row."""
         first, self._count = self._count, self._count + len(rows)
         if self._count > len(self._neighbours):
@@ -113,9 +118,9 @@ class KForest(_Forest):
         self._neighbours.codes[first : self._count] = rows.codes.T
         meet(self._neighbours, first, self._count, self._model)
 
-    def keep(self, rows: NDArray[np.bool_]) -> None:
+    def keep(self, kept: NDArray[np.bool_], rows: Columns) -> None:  # noqa: ARG002 - codes stay
         """Drop all rows but those marked; O(n q) for each that was near to one that leaves."""
-        self._neighbours = those_kept(self._neighbours, np.flatnonzero(rows), self._model)
+        self._neighbours = those_kept(self._neighbours, np.flatnonzero(kept), self._model)
         self._count = len(self._neighbours)
 
     def _among(self, chosen: NDArray[np.int64]) -> Neighbours:
@@ -169,7 +174,7 @@ class InsertionForest(_Forest):
         self._trees = no_trees(0)
         self._codes = np.empty((0, len(model.kind)), np.int32)
 
-    def add(self, rows: Columns) -> None:
+    def add(self, rows: Columns, outlook: Outlook = UNKNOWN) -> None:  # noqa: ARG002 - rows are worked on
         """Take rows into the open window; O(n q) a row."""
         first, self._count = self._count, self._count + len(rows)
         self._codes = np.concatenate([self._codes, rows.codes.T])
@@ -182,11 +187,11 @@ class InsertionForest(_Forest):
             self._trees = with_room(self._trees, 2 * need)
         insert_rows(self._trees, self._codes, rows, self._k, threshold(self._k), self._model)
 
-    def keep(self, rows: NDArray[np.bool_]) -> None:
+    def keep(self, kept: NDArray[np.bool_], rows: Columns) -> None:
         """Drop all rows but those marked; what is left of trees that lose a row is inserted anew."""
-        self._count = int(rows.sum())
-        self._codes = self._codes[rows]
-        self._trees, loose = those_intact(self._trees, rows)
+        self._count = len(rows)
+        self._codes = self._codes[kept]
+        self._trees, loose = those_intact(self._trees, kept)
         self._insert(loose)
 
     def _trees_of(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:

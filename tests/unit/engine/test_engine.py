@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_anon.clustering.protocol import UNPLACED
+from stream_anon.clustering.protocol import UNKNOWN, UNPLACED, Outlook
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.batch import CodedBatch
@@ -236,9 +236,11 @@ class _Liar:
     def __init__(self, classes: list[int]) -> None:
         self._classes = classes
 
-    def add(self, rows: Columns) -> None: ...
+    def add(self, rows: Columns, outlook: Outlook = UNKNOWN) -> None: ...
 
-    def keep(self, rows: np.ndarray) -> None: ...
+    def keep(self, kept: np.ndarray, rows: Columns) -> None: ...
+
+    def preparation(self) -> None: ...
 
     def close(self, rows: Columns, criteria: Criteria) -> np.ndarray:
         return np.array(self._classes, np.int32)

@@ -1,0 +1,182 @@
+"""CLASSES: classes formed before a window ends; later rows join them, some may leave, what changed is mended.
+
+Only for windows where sizes decide alone: every record a person's, and k the only criterion.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.clustering.forest.classes import by_rank
+from stream_anon.clustering.forest.cut import cut_line
+from stream_anon.clustering.forest.keyed import Keyed
+from stream_anon.clustering.forest.laid import LaidLine
+from stream_anon.clustering.forest.late import cheapest_near, draw_boxes
+from stream_anon.clustering.forest.refine import resplit_pass, swap_pass
+from stream_anon.clustering.forest.split import split_large
+from stream_anon.clustering.legality import Ledger, ledger_of
+from stream_anon.microdata.columns import Columns
+from stream_anon.privacy.cost import CostModel
+from stream_anon.privacy.criteria import Criteria
+
+_REACH = 8
+_SWAPS = 2
+_NOBODY = np.empty(0, np.int64)
+
+
+class Standing(NamedTuple):
+    """Classes of the first rows of a window; they are never changed, only followed by others.
+
+    Parameters
+    ----------
+    keyed
+        The rows of the mark along the learned order: among these later ones look for company.
+    rows, ends
+        int64[m] class after class, int64[c] where each ends.
+    loose
+        int64, rows whose class fell below k when others left; they join with the next block.
+    """
+
+    keyed: Keyed
+    rows: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    loose: NDArray[np.int64]
+
+    @property
+    def reached(self) -> int:
+        """Return how many rows of the window stand here."""
+        return len(self.rows) + len(self.loose)
+
+    def joined(self, codes: NDArray[np.int32], k: int, model: CostModel, *, wide: bool) -> Standing:
+        """Return the classes of all rows of codes int32[n, q], of which the first ones stand here.
+
+        Each late row joins the cheapest class among those of its 16 key neighbours, all at once: which of them
+        came first is not looked at. Classes of 2k rows and more are split, those that changed are refined; if
+        `wide`, with their neighbours: that halves what lateness costs, and takes twice the time.
+        """
+        fresh = np.concatenate([self.loose, np.arange(self.reached, len(codes))])
+        if not len(fresh):
+            return self
+        late = Keyed.of(np.ascontiguousarray(codes[fresh].T), fresh, self.keyed.table)
+        into = self._cheapest(codes, late, model)
+        by_class = np.argsort(into, kind="stable")
+        rows = np.insert(self.rows, self.ends[into[by_class]], late.rows[by_class])
+        ends = self.ends + np.cumsum(np.bincount(into, minlength=len(self.ends)))
+        ledger = sizes_alone(len(codes), k)
+        ends = split_large(codes, rows, ends, model, ledger)
+        is_fresh = np.zeros(len(codes), np.bool_)
+        is_fresh[fresh] = True
+        changed = np.logical_or.reduceat(is_fresh[rows], np.concatenate([[0], ends[:-1]]))
+        if wide:
+            own = changed.copy()
+            changed[1:] |= own[:-1]
+            changed[:-1] |= own[1:]
+        rows, ends = _mended(codes, rows, ends, changed, model, ledger)
+        return Standing(self.keyed, rows, ends, _NOBODY)
+
+    def _cheapest(self, codes: NDArray[np.int32], late: Keyed, model: CostModel) -> NDArray[np.int64]:
+        sizes = np.diff(self.ends, prepend=0)
+        owner = np.full(len(codes), -1, np.int64)
+        owner[self.rows] = np.repeat(np.arange(len(sizes)), sizes)
+        keyed = self.keyed
+        if len(self.loose):  # the class of a neighbour is looked for: those without one stand aside
+            keyed = keyed.without(owner >= 0, np.arange(len(codes)))
+        low = np.empty((len(sizes), codes.shape[1]), np.int32)
+        high = np.empty_like(low)
+        draw_boxes(codes, self.rows, self.ends, low, high)
+        into = np.empty(len(late.rows), np.int64)
+        groups = owner[keyed.rows]
+        cheapest_near(codes[late.rows], keyed.places_of(late), groups, low, high, sizes, _REACH, model, into)
+        return into
+
+    def without(self, kept: NDArray[np.bool_], k: int) -> Standing | None:
+        """Return the classes of the rows marked in bool[n], numbered anew in their order; O(n).
+
+        Rows of classes that fall below k are loose then; None if that is all of them.
+        """
+        numbers = np.cumsum(kept) - 1
+        owner = np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+        stays = kept[self.rows]
+        sizes = np.bincount(owner[stays], minlength=len(self.ends))
+        placed = stays & (sizes >= k)[owner]
+        loose = [self.loose[kept[self.loose]], self.rows[stays & ~placed]]
+        if not placed.any():
+            return None
+        return Standing(
+            self.keyed.without(kept, numbers),
+            numbers[self.rows[placed]],
+            np.cumsum(sizes[sizes >= k]),
+            np.sort(numbers[np.concatenate(loose)]),
+        )
+
+    def class_of_row(self) -> NDArray[np.int32]:
+        """Return the class of each row; none may be loose."""
+        answer = np.empty(len(self.rows), np.int32)
+        answer[self.rows] = np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+        return answer
+
+    def check_invariants(self, k: int) -> None:
+        """Raise AssertionError if the classes are broken."""
+        # Every row is in one class, or loose.
+        assert sorted([*self.rows.tolist(), *self.loose.tolist()]) == list(range(self.reached))  # noqa: S101
+        # Every class has k rows, and they end where the rows do.
+        assert (np.diff(self.ends, prepend=0) >= k).all()  # noqa: S101
+        assert self.ends[-1] == len(self.rows)  # noqa: S101
+        # The order holds rows that are there.
+        assert set(self.keyed.rows.tolist()) <= set(range(self.reached))  # noqa: S101
+        self.keyed.check_invariants()
+
+
+def sizes_alone(n: int, k: int) -> Ledger:
+    """Return the ledger of n rows of as many people whose classes need k rows and nothing else."""
+    rows = Columns(np.empty((0, n), np.int32), np.arange(n, dtype=np.int32), np.empty((0, n), np.int32))
+    return ledger_of(rows, Criteria(k, 1.0, _NOBODY))
+
+
+def stand_up(
+    codes: NDArray[np.int32], line: LaidLine, k: int, model: CostModel, rounds: int = 1
+) -> Standing | None:
+    """Return the classes of codes int32[n, q]: CUT, and REFINE along both lines; None if there is no cut.
+
+    There is time for twice the rounds of from scratch: that makes up for the rows that come late.
+    """
+    n = len(codes)
+    ledger = sizes_alone(n, k)
+    ends = cut_line(line.points, line.point[line.rows], np.full(n, n), model, k, 2 * k - 1, np.empty(n + 1))
+    if not len(ends):
+        return None
+    rows, rank = line.rows, np.empty(n, np.int64)
+    for along in (line.keyed.rows, line.rows) * rounds:
+        rank[along] = np.arange(n)
+        rows, ends = by_rank(rows, ends, rank)
+        resplit_pass(codes, rows, ends, model, ledger)
+        for _ in range(_SWAPS):
+            swap_pass(codes, rows, ends, model, ledger)
+    rank[line.keyed.rows] = np.arange(n)
+    rows, ends = by_rank(rows, ends, rank)
+    return Standing(line.keyed, rows, ends, _NOBODY)
+
+
+def _mended(
+    codes: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
+    model: CostModel,
+    ledger: Ledger,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the classes after RESPLIT and SWAP among the chosen ones, as if they alone stood in a row."""
+    sizes = np.diff(ends, prepend=0)
+    within = np.repeat(chosen, sizes)
+    part, part_ends = rows[within], np.cumsum(sizes[chosen])
+    resplit_pass(codes, part, part_ends, model, ledger)
+    swap_pass(codes, part, part_ends, model, ledger)
+    sizes[chosen] = np.diff(part_ends, prepend=0)
+    answer = np.empty_like(rows)
+    after = np.repeat(chosen, sizes)
+    answer[after] = part
+    answer[~after] = rows[~within]
+    return answer, np.cumsum(sizes)
