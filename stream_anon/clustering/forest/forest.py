@@ -14,9 +14,11 @@ from stream_anon.clustering.forest.layout import lay_out
 from stream_anon.clustering.forest.order import line_order
 from stream_anon.clustering.forest.peel import peeled
 from stream_anon.clustering.forest.points import points_of
-from stream_anon.clustering.forest.refine import resplit_pass, swap_pass
 from stream_anon.clustering.forest.repair import repaired
+from stream_anon.clustering.forest.resplit import resplit_pass
 from stream_anon.clustering.forest.split import split_large
+from stream_anon.clustering.forest.swap import swap_pass
+from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.legality import Ledger
 from stream_anon.microdata.columns import Columns
@@ -67,19 +69,21 @@ class Forest(FromScratch):
         1: neighbours in the key order are refined; 2: then those along the forest's line too.
     """
 
-    def __init__(self, model: CostModel, book: OrderBook, rounds: int = 1) -> None:
+    def __init__(self, model: CostModel, book: OrderBook, rounds: int = 2) -> None:
         super().__init__()
-        self._model = model
+        self._attributes = tables_first(model)
+        self._model = reordered(model, self._attributes)
         self._book = book
+        book.turn()
         self._rounds = rounds
 
     def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
         n = len(rows)
-        self._book.consider(rows.codes, ledger.k)
-        order = line_order(rows.codes, self._book.table)
+        order = line_order(rows.codes, self._book.consider(rows.codes, ledger.k))
+        rows = Columns(np.ascontiguousarray(rows.codes[self._attributes]), rows.individuals, rows.sensitive)
         line, points, point_of = lay_line(rows.codes, order, self._model)
         longest = 2 * ledger.k - 1 if ledger.each_once else _LONGEST * ledger.k
-        following = following_of(rows.individuals[line])
+        following = np.full(n, n) if ledger.each_once else following_of(rows.individuals[line])
         ends = cut_line(points, point_of, following, self._model, ledger.k, longest, np.empty(n + 1))
         if not len(ends):
             ends = np.array([n], np.int64)
