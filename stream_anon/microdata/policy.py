@@ -71,6 +71,22 @@ class WindowLimits:
 
 
 @dataclass(frozen=True)
+class LearnedOrder:
+    """An order of the digits of all quasi-identifiers, and for which ones it was learned.
+
+    Parameters
+    ----------
+    attributes
+        Hash of the names and digits of the quasi-identifiers.
+    owners
+        For each place in the order the name of the attribute whose next digit stands there.
+    """
+
+    attributes: str
+    owners: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class EngineChoice:
     """Which partitioner forms the classes, and the seed that governs classes and nothing else.
 
@@ -80,14 +96,19 @@ class EngineChoice:
         `forest`, `k-forest` or `mondrian`.
     relaxed, least_loss
         Of Mondrian: equal values may part; each cut is the one of least loss instead of a median.
+    order
+        Of the forest: an order learned before, from a file.
     """
 
     name: str = "forest"
     seed: int = 0
     relaxed: bool = False
     least_loss: bool = False
+    order: LearnedOrder | None = None
 
     def __post_init__(self) -> None:
+        if self.order is not None and self.name != "forest":
+            raise SettingsError("engine.order", "is for name: forest only")
         for key in ("relaxed", "least_loss"):
             if getattr(self, key) and self.name != "mondrian":
                 raise SettingsError(f"engine.{key}", "is for name: mondrian only")

@@ -21,6 +21,7 @@ from stream_anon.runtime.events import (
     InputSkipped,
     LedgerCreated,
     Listener,
+    OrderAdopted,
     Outcome,
     PartitionsRevoked,
     PartitionStopped,
@@ -55,7 +56,7 @@ def tell_all(*listeners: Listener) -> Listener:
     return tell
 
 
-def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one case a kind of event
+def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that counts."""
 
     def count(event: Event) -> None:  # noqa: C901, PLR0912
@@ -87,6 +88,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901 - a table: one cas
                 _count_window(metrics, event)
             case WindowAbandoned():
                 metrics.window_abandoned(event.reason)
+            case OrderAdopted():
+                metrics.order_adopted(event.version)
             case TransactionBroken():
                 metrics.transaction_broken()
             case TransactionEnded():
@@ -125,7 +128,7 @@ def _count_window(metrics: Metrics, event: WindowPublished) -> None:
     metrics.window_published(event.closed_at - event.opened_at, event.wall)
 
 
-def into_log(log: Log) -> Listener:  # noqa: C901 - a table: one case a kind of event
+def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that writes log lines: one a window, none a record."""
 
     def write(event: Event) -> None:  # noqa: C901, PLR0912
@@ -145,6 +148,8 @@ def into_log(log: Log) -> Listener:  # noqa: C901 - a table: one case a kind of 
                 )
             case PartitionsRevoked():
                 log.info(Line.REVOKED, **_places(event.places), dropped=event.dropped, owned=event.owned)
+            case OrderAdopted():
+                log.info(Line.ORDER_ADOPTED, version=event.version, gain=_short(event.gain), drifted=event.drifted)
             case LedgerCreated():
                 log.info(Line.LEDGER_CREATED, topic=event.topic)
             case TakeoverStarted():

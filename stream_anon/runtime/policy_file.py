@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stream_anon.adapters.files.texts import read_table
+from stream_anon.clustering.forest.order_file import order_of
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata import automatic
 from stream_anon.microdata.attributes import (
@@ -30,6 +31,7 @@ from stream_anon.microdata.domains import CategoricalDomain, Domain, PrefixDomai
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import Diversity, EngineChoice, Policy, Shortfall, WindowLimits
+from stream_anon.runtime.learning import read_order
 from stream_anon.runtime.settings import (
     AttributeSettings,
     BalancedSettings,
@@ -58,12 +60,14 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     """Return the policy of validated settings; hierarchy files are relative to the folder of `place`."""
     digest = hashlib.sha256()
     relevant = settings.model_dump(mode="json", include={"privacy", "window", "engine", "attributes"})
+    # A learned order promises nothing: it may be changed without making another policy.
+    relevant["engine"].pop("order", None)
     # The order of attributes is that of what is published, so it counts.
     relevant["attributes"] = list(relevant["attributes"].items())
     digest.update(json.dumps(relevant, sort_keys=True).encode())
     try:
         attributes = tuple(_attribute(name, given, place, digest) for name, given in settings.attributes.items())
-        return Policy(
+        policy = Policy(
             attributes=attributes,
             k=settings.privacy.k,
             individual=settings.privacy.individual,
@@ -76,14 +80,21 @@ def build_policy(settings: Settings, place: Path) -> Policy:
                 settings.window.max_records_per_individual,
             ),
             engine=EngineChoice(
-                settings.engine.name, settings.engine.seed, settings.engine.relaxed, settings.engine.least_loss
+                settings.engine.name,
+                settings.engine.seed,
+                settings.engine.relaxed,
+                settings.engine.least_loss,
+                read_order(place.parent / settings.engine.order) if settings.engine.order is not None else None,
             ),
             digest="sha256:" + digest.hexdigest(),
         )
+        if policy.engine.order is not None:
+            order_of(policy.engine.order, policy.quasi_identifiers)  # refused now, not when the first window opens
     except SettingsError as error:
         if error.place:
             raise
         raise type(error)(error.key, error.message, str(place)) from None
+    return policy
 
 
 def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) -> Attribute:

@@ -76,6 +76,8 @@ _DESCRIPTIONS = {
         "seed": "Governs how classes form, and nothing else.",
         "relaxed": "Of mondrian: equal values may lie on both sides of a cut.",
         "least_loss": "Of mondrian: every cut is the one of least loss instead of a median.",
+        "order": "Of forest: a file that `stream-anon learn` wrote, relative to this one; without it the order is "
+        "learned from the first window.",
     },
     "AttributeSettings": {
         "role": "What the field is; identifiers are never published.",

@@ -158,6 +158,7 @@ class Metrics:
         self._k_asked = self._gauge("policy_k", "Least number of individuals that the policy asks of a class.")
         self._max_delay = self._gauge("policy_max_delay_seconds", "Age at which the policy closes a window.")
         self._max_records = self._gauge("policy_max_records", "Records at which the policy closes a window.")
+        self._order = self._gauge("order_version", "Orders the engine has adopted since the start, the first is 1.")
         self._limits = (0, 0.0)
 
     def started(self, version: str, policy: str, engine: str, delivery: str) -> None:
@@ -171,6 +172,10 @@ class Metrics:
         self._k_asked.set(k)
         self._max_delay.set(max_delay)
         self._max_records.set(max_records)
+
+    def order_adopted(self, version: int) -> None:
+        """Tell that the engine uses another order."""
+        self._order.set(version)
 
     def readiness(self, ready: bool) -> None:
         """Say whether the worker can work."""

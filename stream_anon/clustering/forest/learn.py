@@ -52,7 +52,7 @@ class Lesson:
 
     def loss(self, table: KeyTable, model: CostModel) -> float:
         """Return the mean loss of a row along the line of `table`; about 0.1 microseconds a row."""
-        return block_loss(self.codes, line_order(self.codes, table), model, self.block, _SHIFTS)
+        return float(block_loss(self.codes, line_order(self.codes, table), model, self.block, _SHIFTS))
 
 
 @kernel
@@ -103,7 +103,7 @@ def block_loss(
                 cost += interval_cost(model, j, low[j], high[j])
             total += cost * (last - first)
             first = last
-    return total / (n * shifts)
+    return float(total / (n * shifts))
 
 
 def learn_order(
