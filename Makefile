@@ -28,7 +28,7 @@ test: $(VENV)/.dev ## all tests; those that need Java and Maven skip with a reas
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev ## the fast part: no broker, no slow tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not kafka and not tansu and not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not kafka and not tansu and not containers and not slow"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -42,14 +42,20 @@ format: $(VENV)/.dev
 
 lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build -o requirements/runtime.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra dev -o requirements/dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra benchmarks --extra dev -o requirements/dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml -c requirements/runtime.txt -o requirements/service.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/image.in -c requirements/runtime.txt -o requirements/image.txt
 
-schemas: $(VENV)/.dev ## write schemas/settings.schema.json and docs/settings.md anew from the model
+schemas: $(VENV)/.dev ## write schemas/settings.schema.json, docs/settings.md and the chart's copies anew from the model
 	$(BIN)/python -m stream_anon.runtime.schemas schemas/settings.schema.json
 	$(BIN)/python -m stream_anon.runtime.settings_page docs/settings.md
+	$(BIN)/python deploy/chart.py
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.dev ## what docs/benchmarks.md describes; half an hour
 	$(BIN)/python benchmarks/path.py
+	$(BIN)/python benchmarks/engines.py
+	$(BIN)/python benchmarks/optimum.py
+	$(BIN)/python benchmarks/growth.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

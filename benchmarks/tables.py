@@ -81,19 +81,24 @@ def receipts(data: Path) -> Table:
     return _table("receipts", attributes, records, "iid", "icd10")
 
 
-def generated(_data: Path) -> Table:
-    """20,000 made-up people of eight kinds, 20 quasi-identifiers of 2 to 40 values."""
+def made_up(rows: int, q: int) -> Table:
+    """Return made-up people of eight kinds, quasi-identifiers of 2 to 40 values."""
     draws = np.random.default_rng(7)
-    kind = draws.integers(0, 8, 20_000)
+    kind = draws.integers(0, 8, rows)
     attributes, columns = [], []
-    for j in range(20):
+    for j in range(q):
         size = int(draws.integers(2, 41))
         centre = draws.integers(0, size, 8)
         values = np.clip(np.rint(draws.normal(centre[kind], size / 6)), 0, size - 1).astype(np.int32)
         attributes.append(QuasiIdentifier(f"a{j}", CategoricalDomain(balanced([str(v) for v in range(size)], 3))))
         columns.append(values)
-    rows = Columns(np.array(columns, np.int32), np.arange(20_000, dtype=np.int32), _dense(kind.tolist())[None])
-    return Table("generated", tuple(attributes), rows)
+    found = Columns(np.array(columns, np.int32), np.arange(rows, dtype=np.int32), _dense(kind.tolist())[None])
+    return Table("generated", tuple(attributes), found)
+
+
+def generated(_data: Path) -> Table:
+    """20,000 made-up people, 20 quasi-identifiers."""
+    return made_up(20_000, 20)
 
 
 TABLES: Mapping[str, Callable[[Path], Table]] = {

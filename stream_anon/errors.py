@@ -13,7 +13,7 @@
         ├── TopicError       a topic is missing or not set up as it must be
         ├── OwnershipLost    another worker owns the partitions now: nothing was published
         ├── OutcomeUnknown   a transaction broke off; the stable offsets tell how it ended
-        └── RewoundError     the committed offset lies below the ledger
+        └── Overtaken        the ledger says that somebody else released the same records
 
 No message holds a person's value: errors say where (topic, partition, offset, attribute), never who or what.
 """
@@ -91,5 +91,5 @@ class OutcomeUnknown(BrokerError):  # noqa: N818 - named after what happened
     """A transaction broke off between its begin and its commit; only the stable offsets tell its end."""
 
 
-class RewoundError(BrokerError):
-    """The committed offset of a partition lies below what the ledger says was released."""
+class Overtaken(BrokerError):  # noqa: N818 - named after what happened
+    """Another group on the same output has released what this window holds. Nothing was published."""

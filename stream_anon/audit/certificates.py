@@ -10,7 +10,7 @@ from stream_anon.audit.windows import published_tuple
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Suppression
-from stream_anon.privacy.certificate import Certificate, CertifiedClass
+from stream_anon.privacy.certificate import Certificate, CertifiedClass, asked_of
 
 _SUPPRESSIONS = {str(reason) for reason in Suppression}
 _REJECTIONS = {reason.label for reason in Reason}
@@ -62,8 +62,7 @@ class CertificateAudit:
         if certificate.policy != policy.digest or certificate.engine != policy.engine.name:
             self._findings.add(Kind.WRONG_POLICY, batch)
         asked = certificate.asked
-        levels = {name: diversity.distinct_l for name, diversity in policy.diversity.items()}
-        if (asked.k, asked.max_share, asked.distinct_l) != (policy.k, policy.max_share, levels):
+        if asked != asked_of(policy):
             self._findings.add(Kind.WRONG_CRITERIA, batch)
         if certificate.opened[:19] > certificate.closed[:19]:
             self._findings.add(Kind.WRONG_TIMES, batch)
@@ -85,6 +84,8 @@ class CertificateAudit:
             self._findings.add(Kind.WRONG_ACHIEVED_K, batch)
         if certificate.achieved.distinct_l.keys() - self._policy.diversity.keys():
             self._findings.add(Kind.WRONG_ACHIEVED_L, batch)
+        if certificate.achieved.sensitive.keys() - self._policy.diversity.keys():
+            self._findings.add(Kind.WRONG_ACHIEVED_SPREAD, batch)
 
     def _check_classes(self, certificate: Certificate) -> None:
         batch, seen = certificate.batch, set[bytes]()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from stream_anon.audit.records import RecordReader, ValueBook
+from stream_anon.audit.spreads import Shown, faults
 from stream_anon.audit.verdict import Findings, Kind
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.policy import Policy
-from stream_anon.privacy.certificate import Certificate, CertifiedClass
+from stream_anon.microdata.policy import Diversity, Policy
+from stream_anon.privacy.certificate import AchievedSpread, Certificate, CertifiedClass
+
+_CLOSE = 1e-6  # of a figure's size: what was computed otherwise
 
 
 @dataclass(slots=True)
@@ -20,7 +23,7 @@ class _Group:
     """The records seen so far with one published tuple."""
 
     records: int = 0
-    shown: list[set[Any]] = field(default_factory=list)  # values of each sensitive attribute with a criterion
+    shown: list[Shown] = field(default_factory=list)  # values of each sensitive attribute with a criterion
 
 
 class WindowRecords:
@@ -61,14 +64,13 @@ class WindowAudit:
             self._findings.add(kind, batch, attribute=name)
         group = window.groups.get(read.key)
         if group is None:
-            group = window.groups[read.key] = _Group(shown=[set() for _ in read.sensitive])
+            group = window.groups[read.key] = _Group(shown=[Shown() for _ in read.sensitive])
             for place, value in enumerate(read.quasi):
                 if self.values.ncp(place, value) is None:
                     self._findings.add(Kind.ILLEGAL_VALUE, batch, attribute=self._attributes[place].name)
         group.records += 1
         for shown, value in zip(group.shown, read.sensitive, strict=True):
-            if value is not None:  # a missing value is no diversity
-                shown.add(value)
+            shown.add(value)
 
     def compare(self, window: WindowRecords, certificate: Certificate) -> None:
         """Note where the counted records differ from the certified classes."""
@@ -76,13 +78,14 @@ class WindowAudit:
         certified = {
             published_tuple(one, self._attributes): number for number, one in enumerate(certificate.classes)
         }
+        whole = self._whole(window)
         for key, group in window.groups.items():
             number = certified.get(key)
             if number is None:
                 self._findings.add(Kind.UNCERTIFIED_CLASS, batch, count=group.records)
             elif certificate.classes[number].records != group.records:
                 self._findings.add(Kind.WRONG_CLASS_SIZE, batch, number, count=group.records)
-            self._count(batch, number, group)
+            self._count(batch, number, group, whole)
         for key, number in certified.items():
             if key not in window.groups and certificate.classes[number].records:
                 self._findings.add(Kind.WRONG_CLASS_SIZE, batch, number, count=0)
@@ -94,24 +97,63 @@ class WindowAudit:
 
     def count_alone(self, window: WindowRecords, batch: str | None) -> None:
         """Note what is wrong with the classes of a window that has no certificate."""
+        whole = self._whole(window)
         for group in window.groups.values():
-            self._count(batch, None, group)
+            self._count(batch, None, group, whole)
 
-    def _count(self, batch: str | None, number: int | None, group: _Group) -> None:
+    def _whole(self, window: WindowRecords) -> list[Shown]:
+        """Return what all records of a window show of each sensitive attribute with a criterion."""
+        groups = window.groups.values()
+        return [
+            Shown.together(group.shown[place] for group in groups) for place in range(len(self._policy.diverse))
+        ]
+
+    def _count(self, batch: str | None, number: int | None, group: _Group, whole: Sequence[Shown]) -> None:
         if group.records < self._policy.k:
             self._findings.add(Kind.TOO_FEW_RECORDS, batch, number)
-        for attribute, shown in zip(self._policy.diverse, group.shown, strict=True):
-            if len(shown) < self._policy.diversity[attribute.name].distinct_l:
-                self._findings.add(Kind.TOO_FEW_VALUES, batch, number, attribute.name)
+        for attribute, shown, base in zip(self._policy.diverse, group.shown, whole, strict=True):
+            for kind in faults(shown, base, self._policy.diversity[attribute.name]):
+                self._findings.add(kind, batch, number, attribute.name)
 
     def _compare_values(self, window: WindowRecords, certificate: Certificate) -> None:
-        """Achieved distinct_l must lie between what is asked and what the records show."""
-        achieved = certificate.achieved.distinct_l
+        """Compare what was achieved: it must lie between what is asked and what the records show."""
+        whole = self._whole(window)
         for place, attribute in enumerate(self._policy.diverse if certificate.classes else ()):
-            asked = self._policy.diversity[attribute.name].distinct_l
-            shown = [len(group.shown[place]) for group in window.groups.values()]
-            if not asked <= achieved.get(attribute.name, 0) <= min(shown, default=0):
+            asked = self._policy.diversity[attribute.name]
+            parts = [group.shown[place] for group in window.groups.values()]
+            least = min((len(shown.values) for shown in parts), default=0)
+            if asked.values and not asked.values <= certificate.achieved.distinct_l.get(attribute.name, 0) <= least:
                 self._findings.add(Kind.WRONG_ACHIEVED_L, certificate.batch, attribute=attribute.name)
+            achieved = certificate.achieved.sensitive.get(attribute.name, AchievedSpread())
+            if not _is_true(achieved, parts, whole[place], asked):
+                self._findings.add(Kind.WRONG_ACHIEVED_SPREAD, certificate.batch, attribute=attribute.name)
+
+
+def _is_true(achieved: AchievedSpread, parts: Sequence[Shown], whole: Shown, asked: Diversity) -> bool:
+    """Return whether each figure that is asked for meets it and is no better than what the records show."""
+    recursion, closeness = asked.recursive_cl, asked.t_closeness
+    # Each figure with what it must not exceed and what the worst class shows; more is worse.
+    bounds: list[tuple[float | None, float | None, Iterable[float]]] = [
+        (_negative(achieved.entropy_l), _negative(asked.entropy_l), (-shown.entropy_l for shown in parts)),
+        (
+            achieved.recursive_c,
+            recursion.c if recursion else None,
+            (shown.recursive_c(recursion.l if recursion else 2) for shown in parts),
+        ),
+        (achieved.t, closeness.t if closeness else None, (shown.distance(whole, asked.ordered) for shown in parts)),
+        (achieved.alpha, asked.alpha, (shown.alpha for shown in parts)),
+    ]
+    for figure, limit, worst in bounds:
+        if limit is None or figure is None:
+            if limit is not figure:
+                return False
+        elif not max(worst, default=0.0) - _CLOSE <= figure <= limit + _CLOSE:
+            return False
+    return True
+
+
+def _negative(number: float | None) -> float | None:
+    return None if number is None else -number
 
 
 def published_tuple(one: CertifiedClass, attributes: tuple[QuasiIdentifier, ...]) -> bytes:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Diversity, Policy
 from stream_anon.runtime.checking import Report, examine_deployment
 from stream_anon.runtime.findings import Severity
 from stream_anon.runtime.sample_study import Forecast, RareValues, Study
@@ -72,7 +72,7 @@ def _heading(console: Console, text: str) -> None:
 def _show_policy(console: Console, policy: Policy) -> None:
     who = "record" if policy.individual == EVERY_RECORD else policy.individual
     window = policy.window
-    diversity = "".join(f", {each.distinct_l} values of {name}" for name, each in policy.diversity.items())
+    diversity = "".join(f", {_asked(each)} of {name}" for name, each in policy.diversity.items())
     console.print(Text(f"  each class: {policy.k} individuals (told apart by {who}){diversity}"))
     console.print(
         Text(
@@ -80,6 +80,19 @@ def _show_policy(console: Console, policy: Policy) -> None:
             f"{window.max_records_per_individual:,} records of one individual, shortfall: {window.shortfall}"
         )
     )
+
+
+def _asked(diversity: Diversity) -> str:
+    """Return the criteria on a sensitive attribute in words."""
+    recursion, closeness = diversity.recursive_cl, diversity.t_closeness
+    words = [
+        f"{diversity.values} values" if diversity.values else "",
+        f"entropy-l {diversity.entropy_l:g}" if diversity.entropy_l else "",
+        f"recursive ({recursion.c:g}, {recursion.l})" if recursion else "",
+        f"t {closeness.t:g} ({closeness.distance})" if closeness else "",
+        f"alpha {diversity.alpha:g}" if diversity.alpha else "",
+    ]
+    return " and ".join(filter(None, words))
 
 
 def _show_study(console: Console, study: Study, policy: Policy, complete: bool) -> None:

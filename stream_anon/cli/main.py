@@ -155,6 +155,14 @@ def released_schema(policy: Annotated[Path, typer.Argument(help="Settings file."
     raise typer.Exit(schema(policy))
 
 
+@app.command("logs-explain")
+def explain_line(code: Annotated[str, typer.Argument(help="The `event` of a log line.")]) -> None:
+    """Say what a log line means and what to do about it."""
+    from stream_anon.runtime.logs_page import explain
+
+    typer.echo(explain(code))
+
+
 @app.command("demo")
 def run_demo(
     csv: Annotated[

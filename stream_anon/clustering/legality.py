@@ -10,64 +10,120 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import inlined, kernel
+from stream_anon.clustering.matching import held_values
+from stream_anon.clustering.unevenness import unevenness
+from stream_anon.compiled import kernel
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.criteria import Criteria
+from stream_anon.privacy.criteria import Criteria, Spread
 
 
 class Ledger(NamedTuple):
     """The criteria, the columns they look at, and room to count in.
 
+    Few arrays: a call counts references to each of them.
+
     Parameters
     ----------
-    k, max_share, distinct_l
+    k, max_share
         As in `Criteria`.
-    individuals, sensitive
-        int32[n], int32[s, n], dense.
     each_once
         No individual has two rows and k is the only criterion: sizes decide alone.
     singles
         No individual has two rows.
     grows_legal
         A legal class stays legal whatever rows join it.
-    tally
-        int32[individuals], all zero between calls.
-    seen
-        int32[s, values], stamps.
-    stamp
-        int32[1], the stamp used last.
+    columns
+        int32[1 + 2 s, n]: individuals, sensitive values, and (individual, value) pairs, each dense; values of an
+        attribute whose order counts ascend with it.
+    asked
+        float64[s, 8]: distinct values, log of entropy_l, c, l, t, 1 for ordered, alpha, 0 for what is not asked; 1
+        where any but the first is.
+    bases
+        float64[s, 2, 3, values + 1], counted over records and over pairs: the share of each value in all rows, the
+        sum of the shares up to it, and the sum of these sums before it; the last entry is the share of missing
+        ones, how many values there are, and nothing.
+    marks
+        int32[3 + s, widest], by individual, value, pair, and value of each attribute: 0 between calls in the first
+        two, else stamps.
+    notes
+        int64[1 + values], the stamp used last, and the values that occur.
+    parts
+        float64[1 + s], room for a deficit.
     """
 
     k: int
     max_share: float
-    distinct_l: NDArray[np.int64]
-    individuals: NDArray[np.int32]
-    sensitive: NDArray[np.int32]
     each_once: bool
     singles: bool
     grows_legal: bool
-    tally: NDArray[np.int32]
-    seen: NDArray[np.int32]
-    stamp: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    asked: NDArray[np.float64]
+    bases: NDArray[np.float64]
+    marks: NDArray[np.int32]
+    notes: NDArray[np.int64]
+    parts: NDArray[np.float64]
 
 
 def ledger_of(rows: Columns, criteria: Criteria) -> Ledger:
-    """Return a ledger over `rows`; O(n)."""
+    """Return a ledger over `rows`, whose distribution is the one classes are compared with; O(s n log n)."""
     counts = np.bincount(rows.individuals, minlength=1)
     singles = bool(counts.max(initial=0) <= 1)
+    columns = np.concatenate([rows.individuals[None], rows.sensitive, np.zeros_like(rows.sensitive)])
+    width = int(rows.sensitive.max(initial=0)) + 2
+    count = len(criteria.distinct_l)
+    asked, bases = np.zeros((count, 8)), np.zeros((count, 2, 3, width))
+    for s, (least, spread) in enumerate(zip(criteria.distinct_l.tolist(), criteria.asked, strict=True)):
+        asked[s, 0] = least
+        if spread.asks:
+            asked[s, 1:] = (*_asked(spread), 1.0)
+            columns[1 + s], columns[1 + count + s], bases[s] = _based(rows.individuals, rows.sensitive[s], width)
+    widest = max(len(counts), width, int(columns.max(initial=0)) + 1)
     return Ledger(
         criteria.k,
         criteria.max_share,
-        criteria.distinct_l,
-        rows.individuals,
-        rows.sensitive,
-        singles and len(criteria.distinct_l) == 0,
+        singles and count == 0,
         singles,
-        singles,
-        np.zeros(len(counts), np.int32),
-        np.zeros((len(rows.sensitive), int(rows.sensitive.max(initial=0)) + 1), np.int32),
-        np.zeros(1, np.int32),
+        singles and not asked[:, 1:].any(),
+        columns,
+        asked,
+        bases,
+        np.zeros((3 + count, widest), np.int32),
+        np.zeros(1 + width, np.int64),
+        np.zeros(1 + count),
     )
+
+
+def _asked(spread: Spread) -> tuple[float, ...]:
+    """Return a row of `Ledger.asked` from its second entry on."""
+    return (
+        float(np.log(spread.entropy_l)),
+        spread.c if spread.c < np.inf else 0.0,
+        spread.l,
+        spread.t if spread.t < 1 else 0.0,
+        spread.ordered,
+        spread.alpha if spread.alpha < 1 else 0.0,
+    )
+
+
+def _based(
+    individuals: NDArray[np.int32], column: NDArray[np.int32], width: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Return values without gaps, (individual, value) pairs, and what all rows show: `columns` and `bases`."""
+    used, dense = np.unique(column, return_inverse=True)
+    values = (dense - (len(used) > 0 and used[0] < 0)).astype(np.int32)
+    _, first, pairs = np.unique(
+        individuals.astype(np.int64) * (width + 1) + values, return_index=True, return_inverse=True
+    )
+    base = np.zeros((2, 3, width))
+    for way, shown in enumerate((values, values[first])):
+        present = shown[shown >= 0]
+        share = np.bincount(present, minlength=width)[: width - 1] / max(len(present), 1)
+        base[way, 0, :-1] = share
+        base[way, 1, :-1] = np.cumsum(share)
+        base[way, 2, 1:] = np.cumsum(base[way, 1, :-1])
+        base[way, 0, -1] = 1 - len(present) / max(len(shown), 1)
+        base[way, 1, -1] = int(present.max(initial=-1)) + 1
+    return values, pairs.astype(np.int32), base
 
 
 def within_share(individuals: NDArray[np.int32], max_share: float) -> NDArray[np.int64]:
@@ -93,20 +149,9 @@ def within_share(individuals: NDArray[np.int32], max_share: float) -> NDArray[np
 @kernel
 def is_legal(rows: NDArray[np.int64], ledger: Ledger) -> bool:
     """Return whether rows int64[m] meet the criteria; O(m (1 + s)), O(1) where sizes decide alone."""
-    m = len(rows)
-    if m < ledger.k:
+    if len(rows) < ledger.k:
         return False
-    if ledger.each_once:
-        return True
-    people = m
-    if not ledger.singles:
-        people, largest = _people(rows, ledger.individuals, ledger.tally)
-        if people < ledger.k or largest > ledger.max_share * m:
-            return False
-    for s in range(len(ledger.distinct_l)):  # noqa: SIM110 - a kernel knows no all()
-        if held_values(rows, people, s, ledger) < ledger.distinct_l[s]:
-            return False
-    return True
+    return ledger.each_once or deficit(rows, ledger, ledger.parts) <= 0
 
 
 @kernel
@@ -119,133 +164,48 @@ def deficit(rows: NDArray[np.int64], ledger: Ledger, parts: NDArray[np.float64])
     ----------
     parts
         float64[1 + s], written. Individuals: how many are missing to k, and by how many rows the one with the
-        most is above `max_share`. Each sensitive attribute: how many values are missing to l.
+        most is above `max_share`. Each sensitive attribute: how many values are missing to l, and `unevenness`.
     """
     m = len(rows)
+    columns = ledger.columns
+    marks = ledger.marks
     people = m
-    parts[0] = 0.0
+    over = 0.0
     if not ledger.singles:
-        people, largest = _people(rows, ledger.individuals, ledger.tally)
-        if largest > ledger.max_share * m:
-            parts[0] = largest - ledger.max_share * m
-    if people < ledger.k:
-        parts[0] += ledger.k - people
-    total = float(parts[0])
-    for s in range(len(ledger.distinct_l)):
-        parts[1 + s] = ledger.distinct_l[s] - held_values(rows, people, s, ledger)
-        total += parts[1 + s]
-    return total
-
-
-@inlined
-def _people(rows: NDArray[np.int64], individuals: NDArray[np.int32], tally: NDArray[np.int32]) -> tuple[int, int]:
-    """Return how many individuals rows belong to, and how many rows to the one with the most."""
-    people = 0
-    largest = 0
-    for i in range(len(rows)):
-        person = individuals[rows[i]]
-        if tally[person] == 0:
-            people += 1
-        tally[person] += 1
-        largest = max(largest, tally[person])
-    for i in range(len(rows)):
-        tally[individuals[rows[i]]] = 0
-    return people, largest
-
-
-@inlined
-def held_values(rows: NDArray[np.int64], people: int, s: int, ledger: Ledger) -> int:
-    """Return how many values of a sensitive attribute are held by as many individuals, up to l; O(m) mostly."""
-    m = len(rows)
-    least = ledger.distinct_l[s]
-    ledger.stamp[0] += 1
-    values = 0
-    for i in range(m):
-        value = ledger.sensitive[s, rows[i]]
-        if value >= 0 and ledger.seen[s, value] != ledger.stamp[0]:
-            ledger.seen[s, value] = ledger.stamp[0]
-            values += 1
-            if values == least:
-                break
-    if people == m:
-        return values  # one value a person: as many people hold them
-    # Each person's first value: these are held by different people. Only where they are too few is it worth
-    # looking whether somebody's other values help.
-    ledger.stamp[0] += 1
-    firsts = 0
-    for i in range(m):
-        value = ledger.sensitive[s, rows[i]]
-        person = ledger.individuals[rows[i]]
-        if value >= 0 and ledger.tally[person] == 0:
-            ledger.tally[person] = 1
-            if ledger.seen[s, value] != ledger.stamp[0]:
-                ledger.seen[s, value] = ledger.stamp[0]
-                firsts += 1
-    for i in range(m):
-        ledger.tally[ledger.individuals[rows[i]]] = 0
-    if firsts >= values:
-        return values
-    return matched_values(rows, ledger.individuals, ledger.sensitive[s], values)
-
-
-@kernel
-def matched_values(
-    rows: NDArray[np.int64], individuals: NDArray[np.int32], column: NDArray[np.int32], enough: int
-) -> int:
-    """Return how many values of rows int64[m] are held by as many different individuals, up to `enough`.
-
-    Augmenting paths over (individual, value) pairs, one path at a time; O(enough x m^2), m small. Negative values
-    count for nothing.
-    """
-    m = len(rows)
-    person_at = np.full(m, -1, np.int64)  # of each row's value: the row by whose individual it is held
-    taken_by = np.full(m, -1, np.int64)  # of each row's individual: the row whose value it holds
-    # The first row with a value, or with an individual, stands for it.
-    value_of = np.empty(m, np.int64)
-    person_of = np.empty(m, np.int64)
-    for i in range(m):
-        value_of[i] = i
-        person_of[i] = i
-        for other in range(i):
-            if column[rows[other]] == column[rows[i]]:
-                value_of[i] = other
-                break
-        for other in range(i):
-            if individuals[rows[other]] == individuals[rows[i]]:
-                person_of[i] = other
-                break
-    queue = np.empty(m, np.int64)
-    came_by = np.empty(m, np.int64)
-    matched = 0
-    for start in range(m):
-        if matched >= enough:
-            break
-        if value_of[start] != start or column[rows[start]] < 0:
-            continue
-        came_by[:] = -1
-        queue[0] = start
-        tail = 1
-        head = 0
-        end = -1
-        while head < tail and end < 0:
-            value = queue[head]
-            head += 1
+        largest = 0
+        people = 0
+        for i in range(m):
+            person = columns[0, rows[i]]
+            marks[0, person] += 1
+            people += marks[0, person] == 1
+            largest = max(largest, marks[0, person])
+        for i in range(m):
+            marks[0, columns[0, rows[i]]] = 0
+        over = max(0.0, largest - ledger.max_share * m)
+    total = over + max(0, ledger.k - people)
+    parts[0] = total
+    for s in range(len(ledger.asked)):
+        least = ledger.asked[s, 0]
+        lack = 0.0
+        if least > 0:
+            ledger.notes[0] += 1
+            stamp = ledger.notes[0]
+            values = 0
             for i in range(m):
-                person = person_of[i]
-                if value_of[i] != value or came_by[person] >= 0:
-                    continue
-                came_by[person] = value
-                if taken_by[person] < 0:
-                    end = person
-                    break
-                queue[tail] = taken_by[person]
-                tail += 1
-        if end >= 0:
-            matched += 1
-        while end >= 0:  # walk back: everybody on the path takes the value that led to them
-            value = came_by[end]
-            before = person_at[value]
-            taken_by[end] = value
-            person_at[value] = end
-            end = before
-    return matched
+                value = columns[1 + s, rows[i]]
+                if value >= 0 and marks[3 + s, value] != stamp:
+                    marks[3 + s, value] = stamp
+                    values += 1
+                    if values >= least:
+                        break
+            if people < m and values > 1:
+                values = held_values(rows, values, s, ledger)
+            lack = least - values
+        if ledger.asked[s, 7] > 0:
+            uneven = unevenness(rows, s, 0, ledger)
+            if people < m:
+                uneven = max(uneven, unevenness(rows, s, 1, ledger))
+            lack += uneven
+        parts[1 + s] = lack
+        total += lack
+    return total

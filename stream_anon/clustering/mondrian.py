@@ -96,7 +96,7 @@ def _loss(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel) -
         if cost < 0:
             cost = walked_cost(model, j, low, high)
         total += cost
-    return total * len(rows)
+    return (total + model.crowd * len(rows)) * len(rows)
 
 
 @kernel

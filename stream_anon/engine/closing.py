@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.compiled import bare_kernel
+from stream_anon.engine.people import Numbering
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import SUPPRESSED, Classes, Release, Suppression
-from stream_anon.privacy.criteria import ClassCounts, Criteria
+from stream_anon.microdata.release import SUPPRESSED, Classes, ReachedSpread, Release, Suppression
+from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread, Spreads
 from stream_anon.privacy.gate import violating_classes
-from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize
+from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize, raised
 from stream_anon.privacy.loss import gcp
 
 
@@ -22,10 +26,13 @@ class Closer:
     ----------
     policy
         The policy of all windows it will see.
+    watch
+        Returns seconds, to tell how long the gate took; without one it took none.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, watch: Callable[[], float] = lambda: 0.0) -> None:
         self._policy = policy
+        self._watch = watch
         self._criteria = Criteria.of(policy)
         self._generalizers = [Generalizer(attribute) for attribute in policy.quasi_identifiers]
 
@@ -37,8 +44,8 @@ class Closer:
         window
             A sealed window; its partitioner is spent afterwards.
         shuffle
-            Orders the released records and deals equal rows among their classes; from the operating system's
-            entropy wherever it matters.
+            Orders the released records, deals equal rows among their classes and draws extra levels; from the
+            operating system's entropy wherever it matters.
         """
         n = window.records
         if not self._criteria.in_reach(window.individuals, window.values):
@@ -55,10 +62,12 @@ class Closer:
         reasons: dict[Suppression, int],
         shuffle: np.random.Generator,
     ) -> Release:
-        # 2. Generalize; clusters that generalize alike become one class.
-        class_of_row, generalized = self._united(window.columns, clusters)
+        # 2. Generalize, and by a random level or more if so asked; clusters that publish alike become one class.
+        class_of_row, generalized = self._united(window.columns, clusters, shuffle)
         # 3. The gate: what fails is suppressed, and the rest is checked again.
+        begun = self._watch()
         class_of_row, generalized, counts, violations = self._gated(window.columns, class_of_row, generalized)
+        gate_seconds = self._watch() - begun
         placed = int((clusters >= 0).sum())
         rows = np.flatnonzero(class_of_row >= 0)
         suppressed = {
@@ -92,13 +101,23 @@ class Closer:
             achieved_l={
                 attribute.name: int(counts.values[s].min())
                 for s, attribute in enumerate(self._policy.diverse)
-                if len(classes)
+                if len(classes) and self._criteria.distinct_l[s]
+            },
+            achieved_spread={
+                attribute.name: _reached(asked, found)
+                for attribute, asked, found in zip(
+                    self._policy.diverse, self._criteria.asked, counts.spreads, strict=True
+                )
+                if len(classes) and found is not None
             },
             gcp=gcp(generalized.ncp, counts.records, sum(suppressed.values())),
             gate_violations=violations,
+            gate_seconds=gate_seconds,
         )
 
-    def _united(self, rows: Columns, clusters: NDArray[np.int32]) -> tuple[NDArray[np.int32], GeneralizedClasses]:
+    def _united(
+        self, rows: Columns, clusters: NDArray[np.int32], draws: np.random.Generator
+    ) -> tuple[NDArray[np.int32], GeneralizedClasses]:
         count = int(clusters.max(initial=-1)) + 1
         if not count:
             return clusters, _no_classes(len(self._generalizers))
@@ -107,6 +126,9 @@ class Closer:
             clusters = np.where(clusters >= 0, (np.cumsum(used) - 1)[clusters], SUPPRESSED).astype(np.int32)
             count = int(used.sum())
         generalized = generalize(self._generalizers, self._policy.quasi_identifiers, rows.codes, clusters, count)
+        if self._policy.extra_levels:
+            levels = draws.integers(0, self._policy.extra_levels + 1, generalized.low.shape)
+            generalized = raised(self._generalizers, self._policy.quasi_identifiers, generalized, levels)
         first, class_of_cluster = alike(generalized.labels)
         if len(first) == count:
             return clusters, generalized
@@ -134,8 +156,59 @@ class Closer:
             generalized = _chosen(generalized, kept)
 
 
+@bare_kernel
+def mix_columns(columns: NDArray[np.int32], factors: NDArray[np.int64], keys: NDArray[np.int64]) -> None:
+    """Mix columns int32[c, n] into keys int64[n], zeros before, with an odd factor int64[c] each."""
+    for j in range(len(columns)):
+        for i in range(len(keys)):
+            keys[i] = (keys[i] ^ ((keys[i] >> 29) & 0x7FFFFFFFF)) * factors[j] + columns[j, i]
+
+
+@bare_kernel
+def deal(
+    group_of_row: NDArray[np.int32],
+    order: NDArray[np.int64],
+    clusters: NDArray[np.int32],
+    first: NDArray[np.int64],
+    after: NDArray[np.int64],
+    answer: NDArray[np.int32],
+) -> None:
+    """Give the clusters of each group's n rows to these rows in another order.
+
+    Parameters
+    ----------
+    group_of_row, clusters
+        int32[n].
+    order
+        int64[n], the order in which rows are served; each takes the next cluster of its group.
+    first, after
+        int64[groups], -1 everywhere, and int64[n], room: each group's rows as a chain.
+    answer
+        int32[n], written.
+    """
+    for row in range(len(order)):
+        group = group_of_row[row]
+        after[row] = first[group]
+        first[group] = row
+    for place in range(len(order)):
+        row = order[place]
+        group = group_of_row[row]
+        answer[row] = clusters[first[group]]
+        first[group] = after[first[group]]
+
+
+def _reached(asked: Spread, found: Spreads) -> ReachedSpread:
+    """Return the worst class's figure for each criterion that is asked for."""
+    return ReachedSpread(
+        max(1.0, float(np.exp(found.entropy.min()))) if asked.entropy_l > 1 else None,
+        float(found.tilt.max()) if asked.c < np.inf else None,
+        min(1.0, float(found.distance.max())) if asked.t < 1 else None,
+        float(found.share.max()) if asked.alpha < 1 else None,
+    )
+
+
 def dealt(clusters: NDArray[np.int32], rows: Columns, draws: np.random.Generator) -> NDArray[np.int32]:
-    """Deal the clusters of equal rows anew among these rows; O(q n + n log n).
+    """Deal the clusters of equal rows anew among these rows; O(q n).
 
     Partitioners break ties by arrival: of several people with equal quasi-identifiers all who came first would
     share one class. Rows are equal that share codes and guarded sensitive values and are their individuals' only
@@ -151,15 +224,17 @@ def dealt(clusters: NDArray[np.int32], rows: Columns, draws: np.random.Generator
         Deals.
     """
     single = np.flatnonzero(np.bincount(rows.individuals)[rows.individuals] == 1)
-    columns = np.concatenate([rows.codes, rows.sensitive])[:, single].astype(np.int64)
+    columns = np.concatenate([rows.codes, rows.sensitive])[:, single]
     # A random odd factor a column makes one key of them. If two collide, a class is wider or the gate finds it.
     factors = draws.integers(0, 2**62, len(columns)) * 2 + 1
     keys = np.zeros(len(single), np.int64)
-    for factor, column in zip(factors, columns, strict=True):
-        keys = (keys ^ (keys >> 29)) * factor + column
-    order = draws.permutation(len(single))
-    answer = clusters.copy()
-    answer[single[order[np.argsort(keys[order])]]] = clusters[single[np.argsort(keys)]]
+    mix_columns(np.ascontiguousarray(columns), factors, keys)
+    groups = Numbering(len(single))
+    group_of_row = groups.number(keys)
+    own, answer = np.empty(len(single), np.int32), clusters.copy()
+    first, after = np.full(len(groups), -1, np.int64), np.empty(len(single), np.int64)
+    deal(group_of_row, draws.permutation(len(single)), clusters[single], first, after, own)
+    answer[single] = own
     return answer
 
 

@@ -11,7 +11,7 @@ from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.microdata.policy import Policy
-from stream_anon.privacy.cost import cost_model
+from stream_anon.privacy.objective import objective
 
 
 def partitioners(
@@ -36,8 +36,8 @@ def partitioners(
     SettingsError
         If the policy's order was learned for other attributes.
     """
-    model = cost_model(policy.quasi_identifiers)
     choice = policy.engine
+    model = objective(policy.quasi_identifiers, choice.loss, choice.labels)
     if choice.name == "mondrian":
         return lambda: Mondrian(model, relaxed=choice.relaxed, least_loss=choice.least_loss)
     if choice.name == "k-forest":

@@ -79,6 +79,16 @@ class Numbering:
     def __len__(self) -> int:
         return self._used
 
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """Return the key behind each number."""
+        return self._known[: self._used]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Return how often each key was admitted."""
+        return self._counts[: self._used].copy()
+
     def number(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the number of each key, -1 where it is over its limit; int32[n], amortized O(n)."""
         self._make_room(self._used + len(keys))

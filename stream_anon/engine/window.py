@@ -19,6 +19,7 @@ from stream_anon.clustering.protocol import Partitioner
 from stream_anon.engine.people import Numbering
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.columns import NO_VALUE, Columns
+from stream_anon.microdata.payload import Payload, joined, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
 from stream_anon.windowing.limits import WindowTimer
@@ -33,7 +34,7 @@ class Chunk:
     columns: Columns
     individuals: NDArray[np.int64]
     sensitive: NDArray[np.int64]
-    payload: list[object]
+    payload: Payload
     rejects: Rejects
     over_limit: int
 
@@ -45,13 +46,13 @@ class SealedWindow:
     policy: Policy
     partitioner: Partitioner
     columns: Columns
-    payload: list[object]
+    payload: Payload
     rejects: Rejects
     over_limit: int
     ranges: tuple[InputRange, ...]
     arrivals: tuple[tuple[float, int], ...]
     individuals: int
-    values: NDArray[np.int64]
+    values: tuple[NDArray[np.int64], ...]
     opened_at: float
     closed_at: float
 
@@ -99,9 +100,9 @@ class Window:
         return len(self._people)
 
     @property
-    def values(self) -> NDArray[np.int64]:
-        """Return the number of distinct values of each sensitive attribute with a criterion."""
-        return np.array([len(values) for values in self._values], np.int64)
+    def values(self) -> tuple[NDArray[np.int64], ...]:
+        """Return how often each value occurs, for each sensitive attribute with a criterion."""
+        return tuple(values.counts for values in self._values)
 
     def take(self, batch: CodedBatch, source: int, first: int, now: float) -> int:
         """Take rows of `batch` from `first` on until the window is full; return the first row left.
@@ -117,7 +118,7 @@ class Window:
                 first = stop
                 continue
             chosen = slice(first, stop) if not over else kept + first
-            payload = batch.payload[first:stop] if not over else [batch.payload[i] for i in (kept + first).tolist()]
+            payload = taken(batch.payload, chosen)
             sensitive = batch.sensitive[:, chosen]
             columns = Columns(
                 batch.codes[:, chosen],
@@ -127,9 +128,7 @@ class Window:
             self._partitioner.add(columns)
             self._latest[source] = len(self._chunks)
             self._chunks.append(
-                Chunk(
-                    source, now, columns, batch.individuals[chosen], sensitive, list(payload), Rejects.of([]), over
-                )
+                Chunk(source, now, columns, batch.individuals[chosen], sensitive, payload, Rejects.of([]), over)
             )
             self.admitted += len(payload)
             first = stop
@@ -208,8 +207,8 @@ class Window:
         return SealedWindow(
             policy=self._policy,
             partitioner=self._partitioner,
-            columns=Columns.concatenate([empty, *(chunk.columns for chunk in self._chunks)]),
-            payload=[payload for chunk in self._chunks for payload in chunk.payload],
+            columns=self._in_order(Columns.concatenate([empty, *(chunk.columns for chunk in self._chunks)])),
+            payload=joined([chunk.payload for chunk in self._chunks]),
             rejects=Rejects.concatenate([chunk.rejects for chunk in self._chunks]),
             over_limit=sum(chunk.over_limit for chunk in self._chunks),
             ranges=tuple(
@@ -223,6 +222,14 @@ class Window:
             opened_at=now if self.oldest is None else self.oldest,
             closed_at=now,
         )
+
+    def _in_order(self, columns: Columns) -> Columns:
+        """Return the columns with values that are ordered numbered anew in their order."""
+        for own, attribute, column in zip(self._values, self._policy.diverse, columns.sensitive, strict=True):
+            if self._policy.diversity[attribute.name].ordered:
+                rank = np.argsort(np.argsort(own.keys)).astype(np.int32)
+                column[:] = np.where(column >= 0, np.append(rank, NO_VALUE)[column], NO_VALUE)
+        return columns
 
     def check_invariants(self) -> None:
         """Raise AssertionError if the window is broken."""

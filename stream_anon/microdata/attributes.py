@@ -166,6 +166,15 @@ class QuasiIdentifier(Attribute):
             return low, high
         return 0, self.unknown_code
 
+    def above(self, low: int, high: int) -> tuple[int, int]:
+        """Return the bounds of the least node around the one that `node` gave; those of a root are its own."""
+        if high >= self.missing_code:
+            return 0, self.unknown_code
+        wider = [self.node(low - 1, high)] if low > 0 else []
+        if high + 1 < self.missing_code:
+            wider.append(self.node(low, high + 1))
+        return min(wider, key=lambda bounds: bounds[1] - bounds[0], default=(low, high))
+
     def level(self, low: int, high: int) -> int:
         """Return the level of what is published for codes between `low` and `high`."""
         if high < self.missing_code:

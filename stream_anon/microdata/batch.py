@@ -9,6 +9,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.microdata.payload import Payload, taken
+
 NO_ATTRIBUTE = -1
 MISSING_KEY = hash(None)  # of a sensitive value that is missing: it tells nothing and counts for nothing
 
@@ -104,7 +106,7 @@ class CodedBatch:
     offsets
         int64[n].
     payload
-        n objects, opaque to all but the codec that made them.
+        n rows, opaque to all but the codec that made them.
     rejects
         The records of the same stretch of input that did not fit.
     """
@@ -114,7 +116,7 @@ class CodedBatch:
     individuals: NDArray[np.int64]
     sources: NDArray[np.int32]
     offsets: NDArray[np.int64]
-    payload: Sequence[object]
+    payload: Payload
     rejects: Rejects
 
     def __post_init__(self) -> None:
@@ -140,6 +142,6 @@ class CodedBatch:
             self.individuals[rows],
             self.sources[rows],
             self.offsets[rows],
-            [self.payload[i] for i in rows.tolist()],
+            taken(self.payload, rows),
             Rejects.of([]),
         )

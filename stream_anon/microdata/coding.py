@@ -6,15 +6,18 @@ Every reader agrees with this: those that work on columns for speed are tested a
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier, pass_value
-from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason, Rejects
+from stream_anon.microdata.batch import MISSING_KEY, NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.domains import Scalar
+from stream_anon.microdata.keys import text_key, text_keys
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 UNREADABLE = object()  # stands for a value that cannot be of any attribute's type
@@ -44,27 +47,53 @@ class Misfit:
 def individual_key(value: object) -> int:
     """Return the key of an individual's id: `1`, `1.0` and `"1"` are one person.
 
-    Equal for equal ids within a process (and keyed by it, where its hashes are). `Unfit` for no id or one
+    Equal for equal ids within a process, and keyed by it. `Unfit` for no id or one
     that is neither text nor a whole number.
     """
     value = _sound(value)
     if value is None or value == "":
         raise Unfit(Reason.NO_INDIVIDUAL)
     if isinstance(value, str):
-        return hash(value)
+        return text_key(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        return hash(str(value))
+        return text_key(str(value))
     raise Unfit(Reason.WRONG_TYPE)
 
 
-def sensitive_key(value: Scalar | None) -> int:
-    """Return a key that is equal for equal values: 1 and 1.0 are equal, missing is a value of its own."""
+def sensitive_keys(values: Sequence[Scalar | None], ordered: bool = False) -> NDArray[np.int64]:
+    """Return keys that are equal for equal values, int64[n]: 1 and 1.0 are equal, missing is a value of its own.
+
+    With `ordered` keys of numbers ascend as the numbers do.
+    """
+    if ordered:
+        return np.array([_rank(v) if isinstance(v, int | float) else MISSING_KEY for v in values], np.int64)
+    texts = [_sensitive_text(value) for value in values]
+    keys = text_keys([text or "" for text in texts])
+    keys[[text is None for text in texts]] = MISSING_KEY
+    return keys
+
+
+def sensitive_key(value: Scalar | None, ordered: bool = False) -> int:
+    """Return the key of one value, see `sensitive_keys`."""
+    return int(sensitive_keys([value], ordered)[0])
+
+
+def _sensitive_text(value: Scalar | None) -> str | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    # As text, since a number is its own hash: -1 and -2 would be one value.
-    return hash(value if value is None or isinstance(value, str) else str(value))
+    return value if value is None or isinstance(value, str) else str(value)
+
+
+def _rank(number: float) -> int:
+    """Return a number's bits, turned so that they ascend with it; those that are one as a float are one."""
+    try:
+        double = float(number) + 0.0
+    except OverflowError:
+        double = math.copysign(math.inf, number)
+    bits: int = struct.unpack("<q", struct.pack("<d", double))[0]
+    return bits if bits >= 0 else bits ^ 0x7FFFFFFFFFFFFFFF
 
 
 class RecordCoder:
@@ -77,7 +106,7 @@ class RecordCoder:
         self._attributes = policy.attributes
         self._paths = tuple(attribute.path for attribute in policy.attributes)
         self._individual = -1 if policy.individual == EVERY_RECORD else policy.index[policy.individual]
-        self._diverse = frozenset(attribute.name for attribute in policy.diverse)
+        self._diverse = {name: diversity.ordered for name, diversity in policy.diversity.items()}
 
     def code_object(self, record: Mapping[str, object]) -> CodedRecord | Misfit:
         """Code a decoded record, nested as its attributes' paths say."""
@@ -99,7 +128,7 @@ class RecordCoder:
                 elif isinstance(attribute, PassThrough):
                     passed.append(passed_value(attribute, values[i]))
                     if attribute.name in self._diverse:
-                        sensitive.append(sensitive_key(passed[-1]))
+                        sensitive.append(sensitive_key(passed[-1], self._diverse[attribute.name]))
                 elif i == self._individual:
                     individual = individual_key(values[i])
             except Unfit as unfit:

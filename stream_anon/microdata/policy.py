@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
+from math import ceil
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Attribute, Identifier, PassThrough, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import (
+    Attribute,
+    Identifier,
+    PassThrough,
+    Publication,
+    QuasiIdentifier,
+    ScalarType,
+    Sensitive,
+)
+from stream_anon.microdata.domains import WHOLE_TABLE
+from stream_anon.microdata.labels import LabelCounts
+from stream_anon.microdata.numbers import NumericDomain
 
 EVERY_RECORD = "every-record"
 MOST_CLASS = 1_000_000
 MOST_K_FOREST = 10_000
+MOST_EXTRA_LEVELS = 10
 
 
 class Shortfall(StrEnum):
@@ -22,22 +35,106 @@ class Shortfall(StrEnum):
     HOLD = "hold"
 
 
+class Distance(StrEnum):
+    """How far apart two values are: all alike, or by their places among the values in order (numbers only)."""
+
+    EQUAL = "equal"
+    ORDERED = "ordered"
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """Recursive (c, l)-diversity: r1 < c (r_l + .. + r_m), r_i how often the i-th most frequent value occurs."""
+
+    c: float
+    l: int  # noqa: E741 - the letter of the paper
+
+    def __post_init__(self) -> None:
+        if not 0 < self.c <= MOST_CLASS:
+            raise SettingsError("recursive_cl.c", f"must be above 0 and at most {MOST_CLASS}")
+        if not 2 <= self.l <= MOST_CLASS:
+            raise SettingsError("recursive_cl.l", f"must lie between 2 and {MOST_CLASS}")
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """t-closeness: a class's values are distributed as those of the window's released rows, but for t."""
+
+    t: float
+    distance: Distance = Distance.EQUAL
+
+    def __post_init__(self) -> None:
+        if not 0 < self.t < 1:
+            raise SettingsError("t_closeness.t", "must be above 0 and below 1")
+
+
+class Loss(StrEnum):
+    """What an engine minimises; `stream_anon.privacy.objective` says what each means."""
+
+    NCP = "ncp"
+    PREC = "prec"
+    DISCERNIBILITY = "discernibility"
+    CLASSIFICATION = "classification"
+
+
 @dataclass(frozen=True)
 class Diversity:
-    """What a sensitive attribute must show in every class, counted over distinct (individual, value) pairs.
+    """What a sensitive attribute must show in every class; at least one criterion, all of them together.
+
+    Values are compared as they are written; a missing one is no value. Frequencies hold of the class's distinct
+    (individual, value) pairs and of its records, both.
 
     Parameters
     ----------
     distinct_l
-        Least number of distinct values (Machanavajjhala et al., ICDE 2006), held by as many different
-        individuals: one person with many values is not diversity. A missing value counts for nothing.
+        Least number of distinct values, held by as many different individuals: one person with many values is not
+        diversity. As entropy, recursion and t-closeness: Machanavajjhala et al., ICDE 2006; Li et al., ICDE 2007.
+    entropy_l
+        Least exponential of the entropy; implies that many values, rounded up.
+    recursive_cl
+        See `Recursion`; implies l values.
+    t_closeness
+        See `Closeness`. A missing value is outside of both distributions, but its share must differ by t at most.
+    p_sensitive
+        The same as `distinct_l` (Truta and Vinay, 2006).
+    alpha
+        Largest part of a class's values that may be alike (Wong et al., KDD 2006): recursive with
+        c = alpha / (1 - alpha) and l = 2, equality allowed.
     """
 
-    distinct_l: int
+    distinct_l: int | None = None
+    entropy_l: float | None = None
+    recursive_cl: Recursion | None = None
+    t_closeness: Closeness | None = None
+    p_sensitive: int | None = None
+    alpha: float | None = None
 
     def __post_init__(self) -> None:
-        if not 2 <= self.distinct_l <= MOST_CLASS:
-            raise SettingsError("distinct_l", f"must lie between 2 and {MOST_CLASS}")
+        if all(getattr(self, field.name) is None for field in fields(self)):
+            raise SettingsError("", f"needs at least one of {', '.join(f.name for f in fields(self))}")
+        for key in ("distinct_l", "p_sensitive"):
+            least = getattr(self, key)
+            if least is not None and not 2 <= least <= MOST_CLASS:
+                raise SettingsError(key, f"must lie between 2 and {MOST_CLASS}")
+        if self.entropy_l is not None and not 1 < self.entropy_l <= MOST_CLASS:
+            raise SettingsError("entropy_l", f"must be above 1 and at most {MOST_CLASS}")
+        if self.alpha is not None and not 0 < self.alpha < 1:
+            raise SettingsError("alpha", "must be above 0 and below 1")
+
+    @property
+    def values(self) -> int:
+        """Return the least number of values held by as many individuals that the criteria imply, 0 for none."""
+        return max(
+            self.distinct_l or 0,
+            self.p_sensitive or 0,
+            ceil((self.entropy_l or 0) - 1e-9),
+            self.recursive_cl.l if self.recursive_cl else 0,
+        )
+
+    @property
+    def ordered(self) -> bool:
+        """Return whether values are told apart by their order too."""
+        return self.t_closeness is not None and self.t_closeness.distance is Distance.ORDERED
 
 
 @dataclass(frozen=True)
@@ -96,6 +193,10 @@ class EngineChoice:
         `forest`, `k-forest` or `mondrian`.
     relaxed, least_loss
         Of Mondrian: equal values may part; each cut is the one of least loss instead of a median.
+    loss
+        What it minimises.
+    labels
+        For `classification`: how the quasi-identifiers told the target in a sample.
     order
         Of the forest: an order learned before, from a file.
     """
@@ -104,6 +205,8 @@ class EngineChoice:
     seed: int = 0
     relaxed: bool = False
     least_loss: bool = False
+    loss: Loss = Loss.NCP
+    labels: LabelCounts | None = None
     order: LearnedOrder | None = None
 
     def __post_init__(self) -> None:
@@ -112,6 +215,10 @@ class EngineChoice:
         for key in ("relaxed", "least_loss"):
             if getattr(self, key) and self.name != "mondrian":
                 raise SettingsError(f"engine.{key}", "is for name: mondrian only")
+        if self.loss is Loss.DISCERNIBILITY and not (self.name == "forest" or self.least_loss):
+            raise SettingsError(
+                "engine.loss", "discernibility is for name: forest, or mondrian with least_loss: true"
+            )
 
 
 @dataclass(frozen=True)
@@ -130,6 +237,8 @@ class Policy:
         Largest part of a class's records that may belong to one individual.
     diversity
         Criteria per sensitive attribute.
+    extra_levels
+        Most levels by which a published node is raised at random above the least one that covers its class.
     digest
         Hash of the settings and hierarchies it was made from, for certificates.
     """
@@ -141,6 +250,7 @@ class Policy:
     diversity: Mapping[str, Diversity] = field(default_factory=dict)
     window: WindowLimits = WindowLimits()
     engine: EngineChoice = EngineChoice()
+    extra_levels: int = 0
     digest: str = ""
 
     def __post_init__(self) -> None:
@@ -160,10 +270,33 @@ class Policy:
         self._check_names()
         if not self.quasi_identifiers:
             raise SettingsError("attributes", "at least one quasi-identifier is needed")
-        sensitive = {a.name for a in self.attributes if isinstance(a, Sensitive)}
-        for name in self.diversity:
+        self._check_publication()
+        self._check_diversity()
+
+    def _check_diversity(self) -> None:
+        sensitive = {a.name: a for a in self.attributes if isinstance(a, Sensitive)}
+        for name, diversity in self.diversity.items():
+            key = f"privacy.sensitive.{name}"
             if name not in sensitive:
-                raise SettingsError(f"privacy.sensitive.{name}", "is no attribute with role: sensitive")
+                raise SettingsError(key, "is no attribute with role: sensitive")
+            if diversity.ordered and sensitive[name].type not in (ScalarType.INTEGER, ScalarType.NUMBER):
+                raise SettingsError(f"{key}.t_closeness.distance", "ordered needs type: integer or type: number")
+
+    def _check_publication(self) -> None:
+        if not 0 <= self.extra_levels <= MOST_EXTRA_LEVELS:
+            raise SettingsError("privacy.extra_levels", f"must lie between 0 and {MOST_EXTRA_LEVELS}")
+        for attribute in self.quasi_identifiers:
+            if self.extra_levels and not _publishes_nodes(attribute):
+                raise SettingsError(
+                    "privacy.extra_levels",
+                    "needs publish: nodes for every quasi-identifier, since a tight range or a set of values has "
+                    f"no level above; {attribute.name} publishes these",
+                )
+            if self.engine.loss is Loss.CLASSIFICATION and attribute.domain.size > WHOLE_TABLE:
+                raise SettingsError(
+                    "engine.loss",
+                    f"classification is for attributes of up to {WHOLE_TABLE} values; {attribute.name} has more",
+                )
 
     def _check_names(self) -> None:
         names = [attribute.name for attribute in self.attributes]
@@ -210,3 +343,8 @@ class Policy:
     def published(self) -> tuple[Attribute, ...]:
         """Return the fields of a released record, in policy order."""
         return tuple(a for a in self.attributes if a.published)
+
+
+def _publishes_nodes(attribute: QuasiIdentifier) -> bool:
+    tight = isinstance(attribute.domain, NumericDomain) and attribute.domain.tight
+    return attribute.publication is Publication.NODES and not tight

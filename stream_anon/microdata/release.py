@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.domains import Published
+from stream_anon.microdata.payload import Payload
 
 SUPPRESSED = -1
 
@@ -31,6 +32,28 @@ class InputRange:
     source: int
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedSpread:
+    """What every class reached of the criteria on one attribute's frequencies; None for what was not asked.
+
+    Parameters
+    ----------
+    entropy_l
+        Least exponential of the entropy.
+    recursive_c
+        Largest r1 / (r_l + .. + r_m).
+    t
+        Largest distance from the released rows.
+    alpha
+        Largest share of one value.
+    """
+
+    entropy_l: float | None = None
+    recursive_c: float | None = None
+    t: float | None = None
+    alpha: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +82,12 @@ class Classes:
     def __len__(self) -> int:
         return len(self.records)
 
+    @classmethod
+    def none(cls, quasi_identifiers: int) -> Classes:
+        """Return no classes."""
+        bounds, nobody = np.empty((quasi_identifiers, 0), np.int32), np.empty(0, np.int64)
+        return cls(bounds, bounds, [[]] * quasi_identifiers, nobody, nobody, np.empty((quasi_identifiers, 0)))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
@@ -73,7 +102,7 @@ class Release:
     order
         int64[m], the released rows shuffled: the order in which they are published.
     payload
-        The codec's objects, one for each admitted row.
+        The codec's rows, one for each admitted record.
     suppressed
         Records by reason; those over an individual's limit have no row.
     rejects
@@ -82,18 +111,20 @@ class Release:
         The stretch of each partition, also of those without a row.
     arrivals
         (seconds on the service's clock, released or suppressed records) in order, for the delay.
-    achieved
-        What every class reached: `k`, and `distinct_l` by attribute where asked.
+    achieved_k, achieved_l, achieved_spread
+        What every class reached: `k`, and by attribute, where asked, `distinct_l` and frequencies.
     gcp
         Mean NCP over records and quasi-identifiers; a suppressed record counts 1; None for no record.
     gate_violations
         Classes that the gate had to suppress.
+    gate_seconds
+        How long the gate took, where the closer was given a watch.
     """
 
     classes: Classes
     class_of_row: NDArray[np.int32]
     order: NDArray[np.int64]
-    payload: Sequence[object]
+    payload: Payload
     suppressed: Mapping[Suppression, int]
     rejects: Rejects
     ranges: tuple[InputRange, ...]
@@ -104,6 +135,8 @@ class Release:
     achieved_l: Mapping[str, int]
     gcp: float | None
     gate_violations: int = 0
+    gate_seconds: float = 0.0
+    achieved_spread: Mapping[str, ReachedSpread] = field(default_factory=dict)
 
     @property
     def released(self) -> int:

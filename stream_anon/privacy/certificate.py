@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -51,12 +51,45 @@ class CertifiedClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ncp: Share
 
 
+class AskedRecursion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Recursive (c, l)-diversity."""
+
+    c: Annotated[float, msgspec.Meta(gt=0)]
+    l: Annotated[int, msgspec.Meta(ge=2)]  # noqa: E741 - the letter of the paper
+
+
+class AskedCloseness(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """t-closeness."""
+
+    t: Annotated[float, msgspec.Meta(gt=0, lt=1)]
+    distance: Literal["equal", "ordered"]
+
+
+class AskedSpread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is asked of the frequencies of one sensitive attribute's values."""
+
+    entropy_l: Annotated[float, msgspec.Meta(gt=1)] | None = None
+    recursive_cl: AskedRecursion | None = None
+    t_closeness: AskedCloseness | None = None
+    alpha: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+
+
+class AchievedSpread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What every class reached of it: the least entropy, the largest of the others."""
+
+    entropy_l: Annotated[float, msgspec.Meta(ge=1)] | None = None
+    recursive_c: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    t: Share | None = None
+    alpha: Share | None = None
+
+
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the policy asks of every class."""
 
     k: Annotated[int, msgspec.Meta(ge=2)]
     max_share: Annotated[float, msgspec.Meta(gt=0, le=1)]
     distinct_l: dict[str, Annotated[int, msgspec.Meta(ge=2)]]
+    sensitive: dict[str, AskedSpread] = {}
 
 
 class Achieved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,6 +97,7 @@ class Achieved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     k: Count | None
     distinct_l: dict[str, Count]
+    sensitive: dict[str, AchievedSpread] = {}
 
 
 class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -233,10 +267,8 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         rejected=len(release.rejects),
         suppressed_by_reason=suppressed,
         rejected_by_reason=rejected,
-        asked=Asked(policy.k, policy.max_share, _levels({n: d.distinct_l for n, d in policy.diversity.items()})),
-        achieved=Achieved(
-            None if release.achieved_k is None else int(release.achieved_k), _levels(release.achieved_l)
-        ),
+        asked=asked_of(policy),
+        achieved=_achieved(release),
         gcp=None if release.gcp is None else float(release.gcp),
         engine=policy.engine.name,
         policy=policy.digest,
@@ -248,8 +280,34 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
     )
 
 
-def _levels(levels: Mapping[str, int]) -> dict[str, int]:
-    return {name: int(level) for name, level in levels.items()}
+def asked_of(policy: Policy) -> Asked:
+    """Return what a policy asks of every class; p_sensitive is distinct_l, which other criteria imply too."""
+    spreads = {
+        name: AskedSpread(
+            each.entropy_l,
+            AskedRecursion(each.recursive_cl.c, each.recursive_cl.l) if each.recursive_cl else None,
+            AskedCloseness(each.t_closeness.t, each.t_closeness.distance.value) if each.t_closeness else None,
+            each.alpha,
+        )
+        for name, each in policy.diversity.items()
+    }
+    return Asked(
+        policy.k,
+        policy.max_share,
+        {name: each.values for name, each in policy.diversity.items() if each.values},
+        {name: spread for name, spread in spreads.items() if spread != AskedSpread()},
+    )
+
+
+def _achieved(release: Release) -> Achieved:
+    return Achieved(
+        None if release.achieved_k is None else int(release.achieved_k),
+        {name: int(level) for name, level in release.achieved_l.items()},
+        {
+            name: AchievedSpread(reached.entropy_l, reached.recursive_c, reached.t, reached.alpha)
+            for name, reached in release.achieved_spread.items()
+        },
+    )
 
 
 def _classes(release: Release, policy: Policy) -> list[CertifiedClass]:

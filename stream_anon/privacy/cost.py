@@ -2,7 +2,8 @@
 
 It measures what is published: the NCP of the node over the interval, or its level over the hierarchy's height,
 times the attribute's weight. Up to 1,026 codes it is one look-up; larger domains walk up their levels. A set
-(`publish: values`) is costed as the interval that spans it.
+(`publish: values`) costs as many shares as it has values; a kernel that knows only the ends of an interval takes
+all values between them.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import kernel
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.compiled import inlined, kernel
+from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import WHOLE_TABLE, CategoricalDomain, PrefixDomain
 from stream_anon.microdata.numbers import NumericDomain
@@ -27,6 +28,7 @@ PREFIX = 4  # level / height, cells of equal width per level
 FIRSTS = 5  # leaves under the node / leaves, nodes given by their first code per level
 HALVING_LEVEL = 6  # level / height of the halving above
 FIRSTS_LEVEL = 7  # level / height, nodes given by their first code per level
+SPAN = 8  # codes between the ends / codes, 0 for one: a set of which only the ends are known
 
 
 class CostModel(NamedTuple):
@@ -48,6 +50,10 @@ class CostModel(NamedTuple):
         float32, row-major (domain + 2) squared per attribute, weighted.
     steps
         int32: widths of the levels, or for FIRSTS domain entries a level.
+    share
+        float64[q], what each value of a published set costs, 0 where nodes or ranges are published.
+    crowd
+        What a record pays for each record of its class, itself included.
     """
 
     kind: NDArray[np.int8]
@@ -59,6 +65,8 @@ class CostModel(NamedTuple):
     weight: NDArray[np.float64]
     table: NDArray[np.float32]
     steps: NDArray[np.int32]
+    share: NDArray[np.float64]
+    crowd: float
 
 
 _Walked: TypeAlias = tuple[int, float, float, NDArray[np.int32]]
@@ -72,7 +80,8 @@ def cost_model(attributes: Sequence[QuasiIdentifier]) -> CostModel:
 def level_model(attributes: Sequence[QuasiIdentifier]) -> CostModel:
     """Return cost tables by level / height, as Aggarwal et al. (2005) and Prec (Sweeney 2002) measure loss.
 
-    Tight numbers count the level of the node above what they publish.
+    Tight numbers count the level of the node above what they publish. A set of values has no level: it counts its
+    share of all values, as in the NCP.
     """
     return _tabled(attributes, [_by_level(attribute) for attribute in attributes])
 
@@ -117,12 +126,25 @@ def _model(
         np.array([attribute.weight for attribute in attributes], np.float64),
         np.concatenate([np.empty(0, np.float32), *tables]),
         np.concatenate(steps),
+        np.array(
+            [
+                attribute.weight / size * _is_set(attribute)
+                for attribute, size in zip(attributes, sizes, strict=True)
+            ]
+        ),
+        0.0,
     )
+
+
+def _is_set(attribute: QuasiIdentifier) -> bool:
+    return attribute.publication is Publication.VALUES
 
 
 def _walked(attribute: QuasiIdentifier) -> _Walked:
     """Return how to find the nodes of an attribute without a table: kind, slope, base, steps."""
     domain = attribute.domain
+    if _is_set(attribute):
+        return SPAN, 1 / domain.size, 1 / domain.size, np.empty(0, np.int32)
     if isinstance(domain, NumericDomain):
         widths = np.array([min(width, domain.size) for width in domain.widths], np.int32)
         kind = LINEAR if domain.tight else WIDTHS if len(widths) else HALVING
@@ -145,7 +167,9 @@ def _by_level(attribute: QuasiIdentifier) -> _Walked:
         if domain.widths:
             return PREFIX, 1 / domain.height, 0.0, widths
         return HALVING_LEVEL, 1 / domain.height, 0.0, np.array([domain.height], np.int32)
-    kind, _, base, steps = _walked(attribute)
+    kind, slope, base, steps = _walked(attribute)
+    if kind == SPAN:
+        return kind, slope, base, steps
     if kind == PREFIX:
         return kind, 1 / domain.height, base, steps
     return FIRSTS_LEVEL, 1 / domain.height, 0.0, steps
@@ -217,9 +241,9 @@ def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
             if model.steps[begin + low] == model.steps[begin + high]:
                 cut = level + 1
                 break
+    elif kind in (FIRSTS, SPAN) and low == high:
+        return 0.0
     elif kind == FIRSTS:
-        if low == high:
-            return 0.0
         first = 0
         last = n - 1
         for level in range(model.levels[j]):
@@ -250,6 +274,16 @@ def interval_cost(model: CostModel, j: int, low: int, high: int) -> float:
     """Return the weighted cost of publishing codes `low` to `high` of attribute `j`; O(1) or O(levels)."""
     cost = table_cost(model, j, low, high)
     return cost if cost >= 0 else walked_cost(model, j, low, high)
+
+
+@inlined
+def set_cost(model: CostModel, j: int, values: int, missing: int, unknown: int) -> float:
+    """Return the weighted cost of a published set of attribute `j`: its values, rows without one, unknown rows."""
+    if unknown > 0:
+        return float(model.weight[j])
+    if missing > 0:
+        return float(model.weight[j]) if values > 0 else 0.0
+    return values * model.share[j] if values > 1 else 0.0
 
 
 @kernel

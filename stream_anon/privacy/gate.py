@@ -11,13 +11,68 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.compiled import bare_kernel
 from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.privacy.criteria import ClassCounts, Criteria
 from stream_anon.privacy.generalization import GeneralizedClasses, alike
+from stream_anon.privacy.spreads import spreads_of
 
 
-def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, wanted: NDArray[np.int64]) -> ClassCounts:
-    """Count records, individuals, the largest individual and diverse values of each group; O(n log n).
+@bare_kernel
+def count_people(
+    order: NDArray[np.int64],
+    group_of_row: NDArray[np.int64],
+    individuals: NDArray[np.int32],
+    seen: NDArray[np.int64],
+    distinct: NDArray[np.int64],
+    largest: NDArray[np.int64],
+) -> None:
+    """Count the individuals of each group, and the records of the one with most.
+
+    Parameters
+    ----------
+    order
+        int64[n], all rows, those of one group together.
+    group_of_row, individuals
+        int64[n], int32[n].
+    seen
+        int64[2, individuals], -1 everywhere: the group in which each was seen last, and how often.
+    distinct, largest
+        int64[groups], written; zeros before.
+    """
+    for place in range(len(order)):
+        group, person = group_of_row[order[place]], individuals[order[place]]
+        if seen[0, person] != group:
+            seen[0, person], seen[1, person] = group, 0
+            distinct[group] += 1
+        seen[1, person] += 1
+        largest[group] = max(largest[group], seen[1, person])
+
+
+def _by_group(group_of_row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows with those of one group together; sixteen bits sort by counting."""
+    few = len(group_of_row) and int(group_of_row.max()) <= np.iinfo(np.int16).max
+    return np.argsort(group_of_row.astype(np.int16) if few else group_of_row, kind="stable")
+
+
+@bare_kernel
+def mark_outside(
+    codes: NDArray[np.int32],
+    class_of_row: NDArray[np.int64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    wrong: NDArray[np.bool_],
+) -> None:
+    """Mark the n rows with a code int32[q, n] outside of their class's bounds int32[q, c]."""
+    for j in range(len(codes)):
+        for i in range(len(class_of_row)):
+            own = class_of_row[i]
+            if codes[j, i] < low[j, own] or codes[j, i] > high[j, own]:
+                wrong[i] = True
+
+
+def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, criteria: Criteria) -> ClassCounts:
+    """Count records, individuals, the largest individual and sensitive values of each group; O(n) but for values.
 
     Parameters
     ----------
@@ -25,20 +80,22 @@ def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, wanted:
         int64[n], 0..groups-1.
     rows
         The same n rows.
-    wanted
-        int64[s], values that are asked for: a group is counted to the end only where it seems to have fewer.
+    criteria
+        What is asked: values held by different individuals are counted to the end only where they seem too few.
     """
     records = np.bincount(group_of_row, minlength=groups).astype(np.int64)
+    individuals, largest = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
     people = int(rows.individuals.max(initial=0)) + 1
-    pairs, repeats = np.unique(group_of_row * people + rows.individuals, return_counts=True)
-    owners = pairs // people
-    individuals = np.bincount(owners, minlength=groups).astype(np.int64)
-    largest = np.zeros(groups, np.int64)
-    np.maximum.at(largest, owners, repeats)
+    seen = np.full((2, people), -1, np.int64)
+    count_people(_by_group(group_of_row), group_of_row, rows.individuals, seen, individuals, largest)
     values = np.zeros((len(rows.sensitive), groups), np.int64)
     for s, column in enumerate(rows.sensitive):
-        values[s] = _diverse(group_of_row, groups, rows.individuals, column, int(wanted[s]))
-    return ClassCounts(records, individuals, largest, values)
+        values[s] = _diverse(group_of_row, groups, rows.individuals, column, int(criteria.distinct_l[s]))
+    spreads = [
+        spreads_of(group_of_row, groups, rows.individuals, column, asked) if asked.asks else None
+        for asked, column in zip(criteria.asked, rows.sensitive, strict=True)
+    ]
+    return ClassCounts(records, individuals, largest, values, spreads)
 
 
 def _diverse(
@@ -69,17 +126,19 @@ def _diverse(
 def largest_matching(pairs: Iterable[tuple[int, int]], enough: int) -> int:
     """Return how many (individual, value) pairs can be chosen so that no two share either, up to `enough`.
 
-    Augmenting paths, breadth first (Hopcroft and Karp, 1973, one path at a time); O(enough x pairs).
+    Augmenting paths, breadth first (Hopcroft and Karp, 1973, one path at a time). Who is on no path from one value
+    is on none from a later one until a path is found, so that all searches between two of them look at each pair
+    once; O(enough x pairs).
     """
     holders: dict[int, list[int]] = {}
     for person, value in sorted(set(pairs)):
         holders.setdefault(value, []).append(person)
     value_of: dict[int, int] = {}
     person_of: dict[int, int] = {}
+    came_by: dict[int, int] = {}
     for start in holders:
         if len(person_of) >= enough:
             break
-        came_by: dict[int, int] = {}
         queue, end = [start], None
         while queue and end is None:
             value = queue.pop(0)
@@ -91,8 +150,10 @@ def largest_matching(pairs: Iterable[tuple[int, int]], enough: int) -> int:
                     end = person
                     break
                 queue.append(value_of[person])
+        if end is not None:
+            seen, came_by = came_by, {}
         while end is not None:  # walk back: everybody on the path takes the value that led to them
-            value = came_by[end]
+            value = seen[end]
             value_of[end], person_of[value], end = value, end, person_of.get(value)
     return len(person_of)
 
@@ -102,8 +163,9 @@ def misplaced_classes(
 ) -> NDArray[np.int64]:
     """Return the classes that hold a row outside of what is published for it; int64[m], sorted."""
     wrong = np.zeros(len(rows), np.bool_)
+    bounds = np.ascontiguousarray(generalized.low), np.ascontiguousarray(generalized.high)
+    mark_outside(np.ascontiguousarray(rows.codes), class_of_row, *bounds, wrong)
     for j, codes in enumerate(rows.codes):
-        wrong |= (codes < generalized.low[j][class_of_row]) | (codes > generalized.high[j][class_of_row])
         members = generalized.members[j]
         if members is not None:
             listed = [(c << 32) | code for c, codes_of in enumerate(members) for code in codes_of]
@@ -129,17 +191,12 @@ def violating_classes(
 
     Notes
     -----
-    Classes with one published tuple are one group: all of them fail or none.
+    Classes with one published tuple are one group: all of them fail or none. Distributions are compared with that
+    of all `rows`: when a class is taken away, the others must be judged again.
     """
     first, group_of_class = alike(generalized.labels)
     groups = len(first)
-    counts = recount(group_of_class[class_of_row], groups, rows, criteria.distinct_l)
+    counts = recount(group_of_class[class_of_row], groups, rows, criteria)
     failing = ~criteria.permit(counts)
     failing[group_of_class[misplaced_classes(rows, class_of_row, generalized)]] = True
-    of_class = ClassCounts(
-        counts.records[group_of_class],
-        counts.individuals[group_of_class],
-        counts.largest[group_of_class],
-        counts.values[:, group_of_class],
-    )
-    return failing[group_of_class], of_class
+    return failing[group_of_class], counts.take(group_of_class)

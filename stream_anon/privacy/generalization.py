@@ -9,11 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.compiled import bare_kernel
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.domains import Published
 from stream_anon.microdata.hierarchy import ROOT_LABEL
 
 _MOST_REMEMBERED = 100_000
+_MOST_NEAR = 256  # codes up to which pairs of them have a table of half a megabyte
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +58,9 @@ class Generalizer:
 
     def _forget(self) -> None:
         self._place: dict[object, int] = {}
+        size, intervals = self._attribute.size, self._attribute.publication is not Publication.VALUES
+        # The place of each pair of bounds, -1 where it is not known yet.
+        self._near = np.full((size, size), -1, np.int64) if intervals and size <= _MOST_NEAR else None
         self._labels: dict[str, int] = {}
         self.values: list[Published] = []
         self._bounds = np.empty((2, 64), np.int32)
@@ -68,12 +73,22 @@ class Generalizer:
             self._forget()
 
     def intervals(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return the place of the node over each pair of bounds; O(c log c), and O(depth) for each new one."""
+        """Return the place of the node over each pair of bounds; O(c), and O(depth) for each new one.
+
+        O(c log c) for attributes of many values.
+        """
+        if self._near is not None:
+            places = self._near[low, high]
+            for lost in np.flatnonzero(places < 0).tolist():
+                pair = int(low[lost]) << 32 | int(high[lost])
+                place = self._place[pair] if pair in self._place else self._interval(pair)
+                places[lost] = self._near[low[lost], high[lost]] = place
+            return places
         packed = (low.astype(np.int64) << 32) | high
         unique, inverse = np.unique(packed, return_inverse=True)
         known = self._place
-        places = [known[pair] if pair in known else self._interval(pair) for pair in unique.tolist()]
-        return np.array(places, np.int64)[inverse]
+        found = [known[pair] if pair in known else self._interval(pair) for pair in unique.tolist()]
+        return np.array(found, np.int64)[inverse]
 
     def sets(self, members: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
         """Return the place of what is published for each set of codes."""
@@ -109,10 +124,23 @@ class Generalizer:
         return place
 
 
+@bare_kernel
+def widen_bounds(
+    codes: NDArray[np.int32], class_of_row: NDArray[np.int32], low: NDArray[np.int32], high: NDArray[np.int32]
+) -> None:
+    """Widen bounds int32[q, c] to hold the codes int32[q, n] of each class's rows."""
+    for j in range(len(codes)):
+        for i in range(len(class_of_row)):
+            own, code = class_of_row[i], codes[j, i]
+            if own >= 0:
+                low[j, own] = min(low[j, own], code)
+                high[j, own] = max(high[j, own], code)
+
+
 def bounds_of_classes(
     codes: NDArray[np.int32], class_of_row: NDArray[np.int32], classes: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the least and greatest code of each attribute in each class; O(q n + n log n).
+    """Return the least and greatest code of each attribute in each class; O(q n).
 
     Parameters
     ----------
@@ -121,14 +149,10 @@ def bounds_of_classes(
     class_of_row
         int32[n], 0..classes-1, negative for rows in no class; every class holds a row.
     """
-    # Sixteen bits sort by counting: three times faster, and enough for most windows.
-    keys = class_of_row.astype(np.int16) if classes <= np.iinfo(np.int16).max else class_of_row
-    order = np.argsort(keys, kind="stable")
-    owners = class_of_row[order]
-    placed = int(np.searchsorted(owners, 0))
-    starts = np.searchsorted(owners[placed:], np.arange(classes))
-    ordered = np.take(codes, order[placed:], axis=1)
-    return np.minimum.reduceat(ordered, starts, axis=1), np.maximum.reduceat(ordered, starts, axis=1)
+    low = np.full((len(codes), classes), np.iinfo(np.int32).max, np.int32)
+    high = np.full((len(codes), classes), -1, np.int32)
+    widen_bounds(np.ascontiguousarray(codes), np.ascontiguousarray(class_of_row), low, high)
+    return low, high
 
 
 def members_of_classes(
@@ -175,7 +199,7 @@ def generalize(
         else:
             places = generalizer.intervals(low[j], high[j])
         low[j], high[j], labels[j], ncp[j] = generalizer.columns(places)
-        values.append([generalizer.values[place] for place in places.tolist()])
+        values.append(list(map(generalizer.values.__getitem__, places.tolist())))
         if sets is not None:
             # All that is published as "*" is one value and covers everything.
             pairs = zip(sets, values[j], strict=True)
@@ -184,8 +208,76 @@ def generalize(
     return GeneralizedClasses(low, high, values, labels, ncp, members)
 
 
+def raised(
+    generalizers: Sequence[Generalizer],
+    attributes: Sequence[QuasiIdentifier],
+    generalized: GeneralizedClasses,
+    levels: NDArray[np.int64],
+) -> GeneralizedClasses:
+    """Return the classes with their nodes raised by levels int64[q, c], at most to the roots.
+
+    A level that has the same values as the one below it is no further level.
+    """
+    low, high = np.empty_like(generalized.low), np.empty_like(generalized.high)
+    labels, ncp = np.empty_like(generalized.labels), np.empty_like(generalized.ncp)
+    values: list[Sequence[Published]] = []
+    for j, (attribute, generalizer) in enumerate(zip(attributes, generalizers, strict=True)):
+        starts = np.stack([generalized.low[j], generalized.high[j], levels[j]], axis=1)
+        unique, inverse = np.unique(starts, axis=0, return_inverse=True)
+        wider = np.array([_climbed(attribute, *start) for start in unique.tolist()], np.int32)[inverse]
+        places = generalizer.intervals(wider[:, 0], wider[:, 1])
+        low[j], high[j], labels[j], ncp[j] = generalizer.columns(places)
+        values.append([generalizer.values[place] for place in places.tolist()])
+    return GeneralizedClasses(low, high, values, labels, ncp, generalized.members)
+
+
+def _climbed(attribute: QuasiIdentifier, low: int, high: int, levels: int) -> tuple[int, int]:
+    for _ in range(levels):
+        low, high = attribute.above(low, high)
+    return low, high
+
+
+@bare_kernel
+def number_tuples(
+    labels: NDArray[np.int64], table: NDArray[np.int64], first: NDArray[np.int64], group: NDArray[np.int64]
+) -> int:
+    """Give c tuples numbers in the order of their first appearance; return how many differ.
+
+    Parameters
+    ----------
+    labels
+        int64[q, c].
+    table
+        int64[a power of two, at least twice c], -1 everywhere.
+    first, group
+        int64[c], written: the column of the first of each, the number of each column's tuple.
+    """
+    mask, used = len(table) - 1, 0
+    for column in range(labels.shape[1]):
+        spread = 0
+        for row in range(len(labels)):
+            spread = (spread ^ labels[row, column]) * 0x2545F4914F6CDD1D
+            spread ^= (spread >> 32) & 0xFFFFFFFF
+        slot, place = spread & mask, -1
+        while place < 0:
+            place = table[slot]
+            if place < 0:
+                place = used
+                table[slot] = used
+                first[used] = column
+                used += 1
+            else:
+                for row in range(len(labels)):
+                    if labels[row, first[place]] != labels[row, column]:
+                        place = -1
+                        break
+            slot = (slot + 1) & mask
+        group[column] = place
+    return used
+
+
 def alike(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Group c clusters by their published tuples, given as labels int64[q, c]; O(q c log c).
+    """Group c clusters by their published tuples, given as labels int64[q, c]; O(q c).
 
     Clusters that generalize alike become one class; k and l survive the union.
 
@@ -196,14 +288,8 @@ def alike(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int6
     group
         int64[c], the place in `first` of each cluster's tuple.
     """
-    group = np.zeros(labels.shape[1], np.int64)
-    first = group[:1]
-    for own in labels:
-        # Two columns become one: numbers stay below c times the attribute's labels.
-        _, first, group = np.unique(
-            group * (int(own.max(initial=0)) + 1) + own, return_index=True, return_inverse=True
-        )
-    rank = np.empty(len(first), np.int64)
-    by_place = np.argsort(first)
-    rank[by_place] = np.arange(len(first))
-    return first[by_place], rank[group]
+    count = labels.shape[1]
+    first, group = np.empty(count, np.int64), np.empty(count, np.int64)
+    table = np.full(1 << (2 * count).bit_length(), -1, np.int64)
+    used = number_tuples(np.ascontiguousarray(labels), table, first, group)
+    return first[:used], group

@@ -24,7 +24,7 @@ import numpy as np
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.seam import Ledger, Membership, Place, Sink
 from stream_anon.engine.window import SealedWindow
-from stream_anon.errors import BrokerError, OwnershipLost
+from stream_anon.errors import BrokerError, Overtaken, OwnershipLost
 from stream_anon.microdata.release import Release
 from stream_anon.runtime.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.runtime.faults import At
@@ -142,16 +142,18 @@ class Checkpoint:
                 # 6. Await every batch: a commit succeeds though a batch was refused.
                 step = 6
                 await self.at("closing.6")
-                await self.sink.settle()
+                sent = await self.sink.settle()
                 # 7. Add the group's offsets to the transaction.
                 step = 7
                 await self.at("closing.7")
                 commit = self.clock.monotonic()
                 await self.sink.add_offsets()
-                # 8. Commit them as the member that took the records: the fence.
+                # 8. Commit them as the member that took the records: the fence within the group. The ledger is that
+                #    between groups: of two windows over the same records, the one whose entries come first wins.
                 step = 8
                 await self.at("closing.8")
                 await self.sink.commit_offsets(publication.ends, closing.membership)
+                await self.ledger.uncontested(publication.starts, sent)
                 # 9. Commit.
                 step = 9
                 await self.at("closing.9")
@@ -161,6 +163,10 @@ class Checkpoint:
                 # Nothing is visible; a new producer aborts what was sent, or it would hold up readers.
                 await self._renew()
                 outcome = Outcome.FENCED
+            except Overtaken as error:
+                self.tell(TransactionBroken(f"closing.{step}", describe(error)))
+                await self._renew()
+                outcome = Outcome.LOST
             except Exception as error:  # noqa: BLE001 - whatever broke: the outcome is unknown
                 refused += step == 6
                 text = describe(error) + (TOO_LARGE if step == 6 and refused > 1 else "")
@@ -181,7 +187,8 @@ class Checkpoint:
             self.writer.previous = publication.digest
         self.tell(TransactionEnded(outcome))
         now = self.clock.monotonic()
-        durations = Durations(released - begun, encoded - released, now - encoded, max(now - commit, 0.0))
+        last = max(now - commit, 0.0)
+        durations = Durations(released - begun, encoded - released, now - encoded, last, release.gate_seconds)
         return Closed(outcome, release, publication, durations)
 
     def _wall_of(self, monotonic: float) -> float:

@@ -15,6 +15,7 @@ from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.runtime.checkpoint import Checkpoint, Closed, Closing
 from stream_anon.runtime.events import Listener, Outcome, WindowAbandoned, WindowPublished
 from stream_anon.runtime.publication import Targets
+from stream_anon.runtime.rechecking import Rechecks
 
 CANCEL_WITHIN = 0.5
 
@@ -40,13 +41,18 @@ class Closings:
     ----------
     stop
         Ends a closing's pauses early.
+    rechecks
+        Audits what was published.
     """
 
-    def __init__(self, checkpoint: Checkpoint, clock: Clock, tell: Listener, stop: asyncio.Event) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, clock: Clock, tell: Listener, stop: asyncio.Event, rechecks: Rechecks
+    ) -> None:
         self._checkpoint = checkpoint
         self._clock = clock
         self._tell = tell
         self._stop = stop
+        self._rechecks = rechecks
         self._waiting: deque[_Leaving] = deque()
         self._running: _Leaving | None = None
         self._task: asyncio.Task[Closed] | None = None
@@ -88,6 +94,7 @@ class Closings:
         assert leaving is not None  # noqa: S101 - set together with the task
         if closed.published:
             self._tell(self._published(closed, leaving.times))
+            self._rechecks.take(closed.publication)
             return None
         reason = "fenced" if closed.outcome is Outcome.FENCED else "lost"
         self._tell(WindowAbandoned(closed.release.records_in, reason))
@@ -102,6 +109,7 @@ class Closings:
     async def cancel(self, reason: str) -> None:
         """Drop all windows, the one that is being closed too; its outcome is for the next owner to read."""
         self.abandon(reason)
+        self._rechecks.stop()
         task, self._task = self._task, None
         if task is None or self._running is None:
             return
@@ -121,7 +129,7 @@ class Closings:
             released=release.released,
             suppressed={reason.value: count for reason, count in release.suppressed.items()},
             rejected=_by_reason(release.rejects),
-            class_sizes=release.classes.records,
+            classes=release.classes,
             achieved_k=release.achieved_k,
             achieved_l=release.achieved_l,
             gcp=release.gcp,

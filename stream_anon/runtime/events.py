@@ -15,6 +15,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.microdata.release import Classes
+
 Place = tuple[str, int]
 """A topic and a partition."""
 
@@ -46,6 +48,8 @@ class WorkerStarted:
     ----------
     max_delay
         Seconds, as the policy says.
+    attributes
+        Names of the quasi-identifiers, in the policy's order.
     """
 
     software: str
@@ -58,6 +62,7 @@ class WorkerStarted:
     k: int
     max_delay: float
     max_records: int
+    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +261,8 @@ class WindowPublished:
         (topic, partition, start, end).
     suppressed, rejected
         Records by reason.
-    class_sizes
-        int64[c], records of each published class.
+    classes
+        The published classes.
     achieved_k
         Least number of individuals in a class; None if there is no class.
     arrivals
@@ -275,7 +280,7 @@ class WindowPublished:
     released: int
     suppressed: Mapping[str, int]
     rejected: Mapping[str, int]
-    class_sizes: NDArray[np.int64]
+    classes: Classes
     achieved_k: int | None
     achieved_l: Mapping[str, int]
     gcp: float | None
@@ -288,6 +293,31 @@ class WindowPublished:
     wall: float
     durations: Durations
     outcome: Outcome
+
+    @property
+    def class_sizes(self) -> NDArray[np.int64]:
+        """Return int64[c], the records of each published class."""
+        return self.classes.records
+
+
+@dataclass(frozen=True, slots=True)
+class WindowAudited:
+    """A published window was audited again, from the very bytes that were sent.
+
+    Parameters
+    ----------
+    result
+        `passed`, `failed`, or `skipped` where auditing it would have taken more than its share of the time.
+    violations
+        What was found, in words that name no value.
+    seconds
+        How long it took; None where it was skipped.
+    """
+
+    batch: str
+    result: str
+    violations: tuple[str, ...] = ()
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +380,7 @@ Event = (
     | RecordsConsumed
     | WindowProgress
     | WindowPublished
+    | WindowAudited
     | WindowAbandoned
     | TransactionBroken
     | TransactionEnded

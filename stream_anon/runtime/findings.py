@@ -130,7 +130,7 @@ def policy_findings(policy: Policy) -> list[Finding]:
         _warning(
             f"attributes.{attribute.name}",
             "sensitive without a criterion: all records of a class may hold the same value, which then is known "
-            f"of everybody in it; privacy.sensitive.{attribute.name}.distinct_l asks for several",
+            f"of everybody in it; privacy.sensitive.{attribute.name} asks for several (distinct_l, or more)",
         )
         for attribute in policy.attributes
         if isinstance(attribute, Sensitive) and attribute.name not in policy.diversity

@@ -17,6 +17,7 @@ from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.clustering.forest.order_file import learned_from
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import LearnedOrder, Policy
+from stream_anon.privacy.objective import objective
 
 FORMAT = 1
 MOST_RECORDS = 100_000
@@ -48,7 +49,8 @@ def learn_from_file(policy: Policy, sample: str) -> tuple[LearnedOrder, int]:
     if count < 2 * policy.k:
         raise InputError(f"{sample}: holds {count} valid records; at least {2 * policy.k} are needed to learn from")
     codes = np.ascontiguousarray(np.concatenate(parts, axis=1)[:, :most])
-    return learned_from(codes, policy.quasi_identifiers, policy.k, policy.engine.seed), codes.shape[1]
+    model = objective(policy.quasi_identifiers, policy.engine.loss, policy.engine.labels)
+    return learned_from(codes, policy.quasi_identifiers, model, policy.k, policy.engine.seed), codes.shape[1]
 
 
 def order_text(order: LearnedOrder) -> str:

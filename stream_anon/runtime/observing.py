@@ -32,6 +32,7 @@ from stream_anon.runtime.events import (
     TransactionBroken,
     TransactionEnded,
     WindowAbandoned,
+    WindowAudited,
     WindowProgress,
     WindowPublished,
     WorkerStarted,
@@ -59,11 +60,10 @@ def tell_all(*listeners: Listener) -> Listener:
 def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that counts."""
 
-    def count(event: Event) -> None:  # noqa: C901, PLR0912
+    def count(event: Event) -> None:  # noqa: C901, PLR0912, PLR0915
         match event:
             case WorkerStarted():
-                metrics.started(event.software, event.policy, event.engine, event.delivery)
-                metrics.limits(event.k, event.max_delay, event.max_records)
+                _count_start(metrics, event)
             case ReadinessChanged():
                 metrics.readiness(event.ready)
             case BrokerAway():
@@ -86,6 +86,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 _show_progress(metrics, event)
             case WindowPublished():
                 _count_window(metrics, event)
+            case WindowAudited():
+                metrics.window_audited(event.result, event.seconds)
             case WindowAbandoned():
                 metrics.window_abandoned(event.reason)
             case OrderAdopted():
@@ -104,6 +106,12 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
     return count
 
 
+def _count_start(metrics: Metrics, event: WorkerStarted) -> None:
+    metrics.started(event.software, event.policy, event.engine, event.delivery)
+    metrics.limits(event.k, event.max_delay, event.max_records)
+    metrics.attributes(event.attributes)
+
+
 def _count_takeover(metrics: Metrics, event: TakeoverDone) -> None:
     metrics.taken_over(event.dropped, event.read_again, len(event.skipped), event.owned, event.seconds)
     metrics.unprotected(len(event.unprotected))
@@ -118,20 +126,27 @@ def _show_progress(metrics: Metrics, event: WindowProgress) -> None:
 def _count_window(metrics: Metrics, event: WindowPublished) -> None:
     metrics.records_settled(event.records_in, event.released, event.suppressed, event.rejected)
     metrics.classes_published(event.class_sizes, event.achieved_k, event.gcp, event.gate_violations)
+    lost = event.classes.ncp @ event.classes.records + sum(event.suppressed.values())
+    metrics.attribute_losses(lost.tolist())
     arrivals = np.array(event.arrivals, np.float64).reshape(-1, 2)
     metrics.delays(event.at - arrivals[:, 0], arrivals[:, 1], event.wall - event.broker_times)
     took = event.durations
-    seconds = {"close": took.release, "encode": took.encode, "publish": took.publish, "commit": took.commit}
-    if took.gate > 0:
-        seconds["gate"] = took.gate
-    metrics.durations(seconds)
+    metrics.durations(
+        {
+            "close": took.release,
+            "gate": took.gate,
+            "encode": took.encode,
+            "publish": took.publish,
+            "commit": took.commit,
+        }
+    )
     metrics.window_published(event.closed_at - event.opened_at, event.wall)
 
 
 def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that writes log lines: one a window, none a record."""
 
-    def write(event: Event) -> None:  # noqa: C901, PLR0912
+    def write(event: Event) -> None:  # noqa: C901, PLR0912, PLR0915
         match event:
             case WorkerStarted():
                 _write_start(log, event)
@@ -157,13 +172,7 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
             case TakeoverDone():
                 _write_takeover(log, event)
             case PartitionStopped():
-                log.error(
-                    Line.PARTITION_STOPPED,
-                    topic=event.place[0],
-                    partition=event.place[1],
-                    reason=event.reason,
-                    explanation=event.explanation,
-                )
+                _write_stopped(log, event)
             case InputSkipped():
                 log.warning(
                     Line.INPUT_LOST,
@@ -174,6 +183,8 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                 )
             case WindowPublished():
                 _write_window(log, event)
+            case WindowAudited():
+                _write_audit(log, event)
             case WindowAbandoned():
                 write_it = log.info if event.reason == "stopping" else log.warning
                 write_it(Line.WINDOW_ABANDONED, records=event.records, reason=event.reason)
@@ -191,6 +202,17 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                 assert_never(event)
 
     return write
+
+
+def _write_stopped(log: Log, event: PartitionStopped) -> None:
+    topic, partition = event.place
+    log.error(
+        Line.PARTITION_STOPPED,
+        topic=topic,
+        partition=partition,
+        reason=event.reason,
+        explanation=event.explanation,
+    )
 
 
 def _write_readiness(log: Log, event: ReadinessChanged) -> None:
@@ -255,6 +277,11 @@ def _write_window(log: Log, event: WindowPublished) -> None:
     )
     if event.gate_violations:
         log.error(Line.GATE_VIOLATION, batch=event.batch, classes=event.gate_violations)
+
+
+def _write_audit(log: Log, event: WindowAudited) -> None:
+    if event.result == "failed":
+        log.error(Line.AUDIT_FAILED, batch=event.batch, violations=list(event.violations[:MOST_PLACES]))
 
 
 def _write_outcome(log: Log, outcome: Outcome) -> None:

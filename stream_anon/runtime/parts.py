@@ -18,6 +18,7 @@ from stream_anon.runtime.checkpoint import Checkpoint
 from stream_anon.runtime.events import Listener
 from stream_anon.runtime.faults import At
 from stream_anon.runtime.patience import Reachability
+from stream_anon.runtime.rechecking import Rechecks
 
 
 class Codec(Protocol):
@@ -70,3 +71,4 @@ class Parts:
     tell: Listener
     at: At
     prepare: Callable[[], Awaitable[str | None]]
+    rechecks: Rechecks

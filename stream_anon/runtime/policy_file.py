@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import string
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -30,12 +31,24 @@ from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain, Domain, PrefixDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
-from stream_anon.microdata.policy import Diversity, EngineChoice, Policy, Shortfall, WindowLimits
+from stream_anon.microdata.policy import (
+    Closeness,
+    Distance,
+    Diversity,
+    EngineChoice,
+    Loss,
+    Policy,
+    Recursion,
+    Shortfall,
+    WindowLimits,
+)
+from stream_anon.runtime.label_sample import sample_labels
 from stream_anon.runtime.learning import read_order
 from stream_anon.runtime.settings import (
     AttributeSettings,
     BalancedSettings,
     DateSettings,
+    DiversitySettings,
     NumericSettings,
     PrefixSettings,
     Settings,
@@ -65,6 +78,7 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     # The order of attributes is that of what is published, so it counts.
     relevant["attributes"] = list(relevant["attributes"].items())
     digest.update(json.dumps(relevant, sort_keys=True).encode())
+    chosen = settings.engine
     try:
         attributes = tuple(_attribute(name, given, place, digest) for name, given in settings.attributes.items())
         policy = Policy(
@@ -72,29 +86,42 @@ def build_policy(settings: Settings, place: Path) -> Policy:
             k=settings.privacy.k,
             individual=settings.privacy.individual,
             max_share=settings.privacy.max_share,
-            diversity={name: Diversity(d.distinct_l) for name, d in settings.privacy.sensitive.items()},
+            diversity={name: _diversity(given) for name, given in settings.privacy.sensitive.items()},
             window=WindowLimits(
                 settings.window.max_records,
                 settings.window.max_delay,
                 Shortfall(settings.window.shortfall),
                 settings.window.max_records_per_individual,
             ),
-            engine=EngineChoice(
-                settings.engine.name,
-                settings.engine.seed,
-                settings.engine.relaxed,
-                settings.engine.least_loss,
-                read_order(place.parent / settings.engine.order) if settings.engine.order is not None else None,
-            ),
-            digest="sha256:" + digest.hexdigest(),
+            engine=EngineChoice(chosen.name, chosen.seed, chosen.relaxed, chosen.least_loss, Loss(chosen.loss)),
+            extra_levels=settings.privacy.extra_levels,
         )
-        if policy.engine.order is not None:
-            order_of(policy.engine.order, policy.quasi_identifiers)  # refused now, not when the first window opens
+        if chosen.target is not None and chosen.sample is not None:
+            labels = sample_labels(policy, chosen.target, place.parent / chosen.sample)
+            for counts in labels.counts:
+                digest.update(counts.tobytes())
+            policy = replace(policy, engine=replace(policy.engine, labels=labels))
+        if chosen.order is not None:  # refused now, not when the first window opens
+            order = read_order(place.parent / chosen.order)
+            order_of(order, policy.quasi_identifiers)
+            policy = replace(policy, engine=replace(policy.engine, order=order))
+        return replace(policy, digest="sha256:" + digest.hexdigest())
     except SettingsError as error:
         if error.place:
             raise
         raise type(error)(error.key, error.message, str(place)) from None
-    return policy
+
+
+def _diversity(given: DiversitySettings) -> Diversity:
+    recursion, closeness = given.recursive_cl, given.t_closeness
+    return Diversity(
+        given.distinct_l,
+        given.entropy_l,
+        Recursion(recursion.c, recursion.l) if recursion else None,
+        Closeness(closeness.t, Distance(closeness.distance)) if closeness else None,
+        given.p_sensitive,
+        given.alpha,
+    )
 
 
 def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) -> Attribute:

@@ -63,8 +63,24 @@ _DESCRIPTIONS = {
         "individual": "Attribute that tells individuals apart, or every-record.",
         "max_share": "Largest part of a class's records that may belong to one individual.",
         "sensitive": "Criteria by name of the sensitive attribute.",
+        "extra_levels": "Raise each published node at random by up to so many levels; needs publish: nodes.",
     },
-    "DiversitySettings": {"distinct_l": "Least number of distinct values in a class."},
+    "DiversitySettings": {
+        "distinct_l": "Least number of distinct values, held by as many different individuals.",
+        "entropy_l": "Least exponential of the entropy of the values.",
+        "recursive_cl": "Recursive (c, l)-diversity.",
+        "t_closeness": "Largest distance of the values from those of the window.",
+        "p_sensitive": "The same as distinct_l.",
+        "alpha": "Largest share of one value.",
+    },
+    "RecursionSettings": {
+        "c": "What the most frequent value's count must stay below, times that of the rest.",
+        "l": "Rank of the value with which the rest begins.",
+    },
+    "ClosenessSettings": {
+        "t": "Largest distance.",
+        "distance": "Any two values are equally far apart, or numbers as far as they stand apart in their order.",
+    },
     "WindowSettings": {
         "max_records": "Records after which a window closes.",
         "max_delay": "Age of its oldest record at which a window closes.",
@@ -76,6 +92,9 @@ _DESCRIPTIONS = {
         "seed": "Governs how classes form, and nothing else.",
         "relaxed": "Of mondrian: equal values may lie on both sides of a cut.",
         "least_loss": "Of mondrian: every cut is the one of least loss instead of a median.",
+        "loss": "What the engine minimises; what is reported stays the unweighted NCP.",
+        "target": "For classification: the sensitive or insensitive attribute that readers want to predict.",
+        "sample": "For classification: a file of records like the input, CSV or JSON Lines, to learn from.",
         "order": "Of forest: a file that `stream-anon learn` wrote, relative to this one; without it the order is "
         "learned from the first window.",
     },

@@ -33,7 +33,7 @@ from pydantic_settings import SettingsError as VariableError
 
 from stream_anon.adapters.files.texts import read_text
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.microdata.policy import MOST_CLASS
+from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
 FAULT_PATTERN = r"^$|^(closing|takeover)\.\d+:(kill|stop|fail)(@\d+)?$"
@@ -134,10 +134,37 @@ class KafkaSettings(Section):
         return self
 
 
-class DiversitySettings(Section):
-    """What a sensitive attribute must show in every class."""
+class RecursionSettings(Section):
+    """Recursive (c, l)-diversity."""
 
-    distinct_l: int = Field(ge=2, le=MOST_CLASS)
+    c: float = Field(gt=0, le=MOST_CLASS)
+    l: int = Field(ge=2, le=MOST_CLASS)  # noqa: E741 - the letter of the paper
+
+
+class ClosenessSettings(Section):
+    """t-closeness."""
+
+    t: float = Field(gt=0, lt=1)
+    distance: Literal["equal", "ordered"] = "equal"
+
+
+class DiversitySettings(Section):
+    """What a sensitive attribute must show in every class; all criteria that are given hold together."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    distinct_l: int | None = Field(default=None, ge=2, le=MOST_CLASS)
+    entropy_l: float | None = Field(default=None, gt=1, le=MOST_CLASS)
+    recursive_cl: RecursionSettings | None = None
+    t_closeness: ClosenessSettings | None = None
+    p_sensitive: int | None = Field(default=None, ge=2, le=MOST_CLASS)
+    alpha: float | None = Field(default=None, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _any(self) -> DiversitySettings:
+        if all(getattr(self, key) is None for key in type(self).model_fields):
+            raise ValueError(f"needs at least one of {', '.join(type(self).model_fields)}")
+        return self
 
 
 class PrivacySettings(Section):
@@ -147,6 +174,7 @@ class PrivacySettings(Section):
     individual: str = Field(min_length=1)
     max_share: float = Field(default=0.5, gt=0, le=1)
     sensitive: dict[str, DiversitySettings] = {}
+    extra_levels: int = Field(default=0, ge=0, le=MOST_EXTRA_LEVELS)
 
 
 class WindowSettings(Section):
@@ -166,6 +194,18 @@ class EngineSettings(Section):
     least_loss: bool = False
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
     order: str | None = None
+    loss: Literal["ncp", "prec", "discernibility", "classification"] = "ncp"
+    target: str | None = None
+    sample: str | None = None
+
+    @model_validator(mode="after")
+    def _has_what_it_learns_from(self) -> EngineSettings:
+        learns = self.loss == "classification"
+        if learns and not (self.target and self.sample):
+            raise ValueError("loss: classification needs target and sample")
+        if not learns and (self.target or self.sample):
+            raise ValueError("target and sample are for loss: classification only")
+        return self
 
 
 class NumericSettings(Section):

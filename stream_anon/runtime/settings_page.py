@@ -38,7 +38,13 @@ _KAFKA = """Needed by `run`, `check`, `forget` and `audit --config`; files need 
 in [exactly-once.md](exactly-once.md). `fault` is allowed with `development: true` only."""
 _SECURITY = """A SASL protocol needs `sasl_mechanism`, `username`, and either `password` or `password_file`. Keep
 the password out of the settings file: in a variable, or in a file of its own."""
-_SENSITIVE = """For an attribute of `role: sensitive`. One without an entry is published without a criterion."""
+_SENSITIVE = """For an attribute of `role: sensitive`. One without an entry is published without a criterion; one
+with an entry has at least one, and all that are given hold together, in every class. What each promises is told
+in [privacy.md](privacy.md)."""
+_RECURSION = """The most frequent value occurs fewer than `c` times as often as all values from the `l`-th most
+frequent on together."""
+_CLOSENESS = """The earth mover's distance from the values of the window's released records is at most `t`.
+`ordered` needs `type: integer` or `type: number`."""
 _WINDOW = """A window closes when it is full, or when its oldest record is as old as a limit that is drawn anew for
 each window, between 0.9 and 1 times `max_delay`. `max_records` must not be below `privacy.k`."""
 _ATTRIBUTES = """What is not declared never leaves. A quasi-identifier has exactly one of `hierarchy`, `values`,
@@ -51,6 +57,8 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("kafka.security", settings.Security, _SECURITY),
     ("privacy", settings.PrivacySettings, "See [privacy.md](privacy.md)."),
     ("privacy.sensitive.NAME", settings.DiversitySettings, _SENSITIVE),
+    ("privacy.sensitive.NAME.recursive_cl", settings.RecursionSettings, _RECURSION),
+    ("privacy.sensitive.NAME.t_closeness", settings.ClosenessSettings, _CLOSENESS),
     ("window", settings.WindowSettings, _WINDOW),
     ("engine", settings.EngineSettings, ""),
     ("attributes.NAME", settings.AttributeSettings, _ATTRIBUTES),

@@ -1,7 +1,7 @@
 """The status page: what flows, how it stands, and what an operator should know, in words.
 
 Of an open window it shows the count and the age, nothing else: its loss or its classes would tell whether a
-planted record found company.
+planted record found company. Of a released one it shows what the readers of the output see.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from stream_anon.runtime.events import (
     ReadinessChanged,
     RecordsConsumed,
     TakeoverDone,
+    WindowAudited,
     WindowProgress,
     WindowPublished,
     WorkerStarted,
     WorkerStopped,
     WorkerStopping,
 )
+from stream_anon.runtime.last_release import last_release
 
 LAST_WINDOWS = 10
 MOST_PLACES = 1000
@@ -52,7 +54,10 @@ class StatusBoard:
         self._owned: set[Place] = set()
         self._stopped: dict[Place, PartitionStopped] = {}
         self._open: WindowProgress | None = None
-        self._windows: deque[WindowPublished] = deque(maxlen=LAST_WINDOWS)
+        self._windows: deque[dict[str, object]] = deque(maxlen=LAST_WINDOWS)
+        self._last: WindowPublished | None = None
+        self._last_release: Mapping[str, object] | None = None
+        self._audits: Counter[str] = Counter(passed=0, failed=0, skipped=0)
         self._totals: Counter[str] = Counter()
         self._suppressed: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
@@ -89,6 +94,8 @@ class StatusBoard:
                 self._open = event
             case WindowPublished():
                 self._take_window(event)
+            case WindowAudited():
+                self._take_audit(event)
             case WorkerStopping():
                 self._ready, self._reason = False, "stopping"
             case WorkerStopped():
@@ -98,12 +105,19 @@ class StatusBoard:
                 pass
 
     def _take_window(self, event: WindowPublished) -> None:
-        self._windows.appendleft(event)
+        self._windows.appendleft(_window(event))
+        self._last, self._last_release = event, None
         self._totals["windows"] += 1
         self._totals["released"] += event.released
         self._totals["gate violations"] += event.gate_violations
         self._suppressed.update(event.suppressed)
         self._rejected.update(event.rejected)
+
+    def _take_audit(self, event: WindowAudited) -> None:
+        self._audits[event.result] += 1
+        for window in self._windows:
+            if window["batch"] == event.batch:
+                window["audit"], window["violations"] = event.result, list(event.violations)
 
     def readiness(self) -> tuple[bool, str]:
         """Return whether the worker owns partitions or stands by for them, and if not, why."""
@@ -132,8 +146,15 @@ class StatusBoard:
                 "not_read_yet": None if self._open is None else self._open.lag,
             },
             "windows": self._totals["windows"],
-            "last_windows": [_window(event) for event in self._windows],
+            "audits": dict(self._audits),
+            "last_windows": [dict(window) for window in self._windows],
+            "last_release": self._released(),
         }
+
+    def _released(self) -> Mapping[str, object] | None:
+        if self._last_release is None and self._last is not None and self._started is not None:
+            self._last_release = last_release(self._last, self._started.attributes, self._started.k)
+        return self._last_release
 
     def _service(self) -> Mapping[str, object] | None:
         event = self._started
@@ -146,6 +167,7 @@ class StatusBoard:
             "k": event.k,
             "max_delay_seconds": event.max_delay,
             "max_records": event.max_records,
+            "quasi_identifiers": list(event.attributes),
             "group": event.group,
             "input": event.topic,
             "output": event.output,
@@ -177,6 +199,10 @@ class StatusBoard:
         if self._totals["gate violations"]:
             found.append(
                 f"the gate had to suppress {self._totals['gate violations']} classes: a bug, please report"
+            )
+        if self._audits["failed"]:
+            found.append(
+                f"{self._audits['failed']} published windows do not fit their certificates: a bug, please report"
             )
         if self._totals["lost"]:
             found.append(f"the broker deleted {self._totals['lost']} records before they were read")
@@ -213,8 +239,8 @@ def _stopped(event: PartitionStopped) -> Mapping[str, object]:
     return {"place": f"{topic}-{partition}", "reason": event.reason, "explanation": event.explanation}
 
 
-def _window(event: WindowPublished) -> Mapping[str, object]:
-    """Return the summary of a certificate."""
+def _window(event: WindowPublished) -> dict[str, object]:
+    """Return the summary of a certificate; how its audit ended is added later."""
     return {
         "batch": event.batch,
         "published": dt.datetime.fromtimestamp(event.wall, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -227,4 +253,6 @@ def _window(event: WindowPublished) -> Mapping[str, object]:
         "achieved_l": dict(event.achieved_l),
         "gcp": None if event.gcp is None else round(event.gcp, 4),
         "open_seconds": round(event.closed_at - event.opened_at, 3),
+        "audit": None,
+        "violations": [],
     }

@@ -23,7 +23,7 @@ from stream_anon.adapters.kafka.topics import Topics, create_ledger
 from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
 from stream_anon.adapters.logs import Event as Line
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition
+from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.clustering.forest.book import Adoption
 from stream_anon.engine.closing import Closer
@@ -40,6 +40,7 @@ from stream_anon.runtime.parts import Choices, Parts
 from stream_anon.runtime.patience import Reachability
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.publication import Writer
+from stream_anon.runtime.rechecking import Rechecks
 from stream_anon.runtime.settings import KafkaSettings, Settings, load_settings
 from stream_anon.runtime.status import StatusBoard
 from stream_anon.runtime.threads import Abandonable
@@ -65,6 +66,7 @@ async def _serve(settings: Settings, policy: Policy) -> None:
     clock = Clock()
     log = open_log(clock.wall, settings.logs.format, settings.logs.level)
     registry = CollectorRegistry()
+    watch_process(registry)
     board = StatusBoard(clock.monotonic)
     tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
     stop = asyncio.Event()
@@ -87,6 +89,7 @@ async def _serve(settings: Settings, policy: Policy) -> None:
             tell(started(settings, policy))
             # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later.
             await asyncio.to_thread(warm_up, policy)
+            await asyncio.to_thread(JsonCodec(policy).warm_up)
             await build_worker(settings, policy, clock, tell, stop).run()
         except Exception:
             log.exception(Line.FAILED)
@@ -144,6 +147,7 @@ def started(settings: Settings, policy: Policy) -> WorkerStarted:
         k=policy.k,
         max_delay=policy.window.max_delay,
         max_records=policy.window.max_records,
+        attributes=tuple(attribute.name for attribute in policy.quasi_identifiers),
     )
 
 
@@ -203,7 +207,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         tell(OrderAdopted(adoption.version, adoption.gain, adoption.drifted))
 
     checkpoint = Checkpoint(
-        closer=Closer(policy),
+        closer=Closer(policy, clock.monotonic),
         writer=Writer(policy, codec, ledger, kafka.delivery),
         sink=sink,
         ledger=ledger,
@@ -231,5 +235,6 @@ def assemble(  # noqa: PLR0913 - a part an argument
         tell=tell,
         at=at,
         prepare=prepare,
+        rechecks=Rechecks(policy, kafka.output, kafka.certificates, clock, tell),
     )
     return Worker(parts, stop)

@@ -55,7 +55,7 @@ class Worker:
         self._stop = stop
         self._reader = Reader(parts)
         self._patience = Patience(stop, parts.reachability)
-        self._closings = Closings(parts.checkpoint, parts.clock, parts.tell, stop)
+        self._closings = Closings(parts.checkpoint, parts.clock, parts.tell, stop, parts.rechecks)
         self._targets: Targets | None = None
         self._membership: Membership | None = None
         self._beginnings = Beginnings(parts.choices.start)

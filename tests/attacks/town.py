@@ -40,12 +40,14 @@ def town_policy(
     k: int = 5,
     *,
     distinct_l: int | None = None,
+    diversity: Diversity | None = None,
     max_records: int = 1000,
     engine: str = "forest",
     tight: bool = False,
     **changes: Any,
 ) -> Policy:
-    """Return a policy of three quasi-identifiers and an illness."""
+    """Return a policy of three quasi-identifiers and an illness; `distinct_l` is short for that diversity."""
+    asked = Diversity(distinct_l) if distinct_l else diversity
     return Policy(
         (
             Identifier("person"),
@@ -56,7 +58,7 @@ def town_policy(
         ),
         k,
         "person",
-        diversity={} if distinct_l is None else {"illness": Diversity(distinct_l)},
+        diversity={} if asked is None else {"illness": asked},
         window=WindowLimits(max_records=max_records, max_delay=10.0),
         engine=EngineChoice(engine),
         **changes,
@@ -121,10 +123,15 @@ def crowds_of(release: Release, records: Sequence[Person]) -> set[tuple[tuple[ob
 
     Which of several equal people is in which class is not for him to know.
     """
+    return set(ordered_crowds(release, records))
+
+
+def ordered_crowds(release: Release, records: Sequence[Person]) -> list[tuple[tuple[object, ...], ...]]:
+    """Return the same class by class."""
     names = ("age", "home", "sex")
-    return {
+    return [
         tuple(sorted(tuple(records[row][name] for name in names) for row in rows)) for rows in classes_of(release)
-    }
+    ]
 
 
 def values_of(release: Release, records: Sequence[Person]) -> list[Counter[str]]:

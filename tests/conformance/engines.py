@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
-from stream_anon.privacy.cost import interval_cost
+from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.domains import WHOLE_TABLE, CategoricalDomain
+from stream_anon.microdata.labels import LabelCounts
+from stream_anon.microdata.policy import Loss
+from stream_anon.privacy.cost import CostModel, interval_cost
+from stream_anon.privacy.objective import objective
 from tests.support.tables import Table, is_legal
 
 
@@ -17,12 +25,53 @@ def _forest(table: Table) -> Partitioner:
     return Forest(table.model, OrderBook(table.attributes, table.model, 0))
 
 
+_OTHERS = (Loss.PREC, Loss.DISCERNIBILITY, Loss.CLASSIFICATION)
+_MODELS: dict[object, CostModel] = {}
+
+
+def _other_losses(table: Table) -> CostModel:
+    """Return the tables of another loss than NCP; k and the attributes decide which, so that all get a turn."""
+    names = [a.name for a in table.attributes]
+    loss = _OTHERS[(table.criteria.k + len("".join(names)) + int(names[0][1:])) % len(_OTHERS)]
+    if loss is Loss.CLASSIFICATION and any(a.domain.size > WHOLE_TABLE for a in table.attributes):
+        loss = Loss.DISCERNIBILITY
+    key = (loss, *(a.name for a in table.attributes))
+    if key not in _MODELS:
+        draws = np.random.default_rng(0)
+        sizes = [a.size for a in table.attributes]
+        codes = np.array([draws.integers(0, size, 200) for size in sizes], np.int32)
+        labels = LabelCounts.of(codes, draws.integers(0, 3, 200), sizes)
+        _MODELS[key] = objective(table.attributes, loss, labels)
+    return _MODELS[key]
+
+
+def _forest_of_another_loss(table: Table) -> Partitioner:
+    model = _other_losses(table)
+    return Forest(model, OrderBook(table.attributes, model, 0))
+
+
+def _forest_of_sets(table: Table) -> Partitioner:
+    attributes = tuple(_as_set(attribute) for attribute in table.attributes)
+    key = tuple(a.name for a in attributes)
+    if key not in _MODELS:
+        _MODELS[key] = objective(attributes, Loss.NCP)
+    return Forest(_MODELS[key], OrderBook(attributes, _MODELS[key], 0))
+
+
+def _as_set(attribute: QuasiIdentifier) -> QuasiIdentifier:
+    categorical = isinstance(attribute.domain, CategoricalDomain)
+    return replace(attribute, publication=Publication.VALUES) if categorical else attribute
+
+
 PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
     "mondrian": lambda table: Mondrian(table.model),
     "mondrian, relaxed": lambda table: Mondrian(table.model, relaxed=True),
     "mondrian, least loss": lambda table: Mondrian(table.model, least_loss=True),
     "mondrian, relaxed, least loss": lambda table: Mondrian(table.model, relaxed=True, least_loss=True),
+    "mondrian, other losses": lambda table: Mondrian(_other_losses(table), least_loss=True),
     "forest": _forest,
+    "forest, other losses": _forest_of_another_loss,
+    "forest, sets": _forest_of_sets,
     "k-forest": lambda table: KForest(table.model, table.criteria.k),
     "k-forest, as published": lambda table: KForest(table.model, table.criteria.k, as_published=True),
     "k-forest, by insertion": lambda table: InsertionForest(table.model, table.criteria.k),
@@ -33,8 +82,8 @@ def mondrian_oracle(table: Table, *, relaxed: bool = False, least_loss: bool = F
     """Mondrian in a few lines: the classes as sets of rows."""
     rows, criteria = table.rows, table.criteria
     placed = _within_share(rows.individuals.tolist(), criteria.max_share)
-    legal = bool(placed) and is_legal(rows, placed, criteria)
-    return _cut(table, placed, relaxed, least_loss) if legal else set()
+    legal = bool(placed) and is_legal(rows, placed, criteria, placed)
+    return _cut(table, placed, placed, relaxed, least_loss) if legal else set()
 
 
 def _within_share(people: Sequence[int], share: float) -> list[int]:
@@ -47,7 +96,9 @@ def _within_share(people: Sequence[int], share: float) -> list[int]:
     return []
 
 
-def _cut(table: Table, members: list[int], relaxed: bool, least_loss: bool) -> set[frozenset[int]]:
+def _cut(
+    table: Table, placed: list[int], members: list[int], relaxed: bool, least_loss: bool
+) -> set[frozenset[int]]:
     """Cut at the median of the attribute that costs most, if both sides are legal, else of the next.
 
     For the least loss at the best of all legal ones.
@@ -59,12 +110,12 @@ def _cut(table: Table, members: list[int], relaxed: bool, least_loss: bool) -> s
         if len(set(columns[j])) == 1:
             continue
         left, right = (_halves if relaxed else _sides)(table, members, j)
-        if is_legal(table.rows, left, table.criteria) and is_legal(table.rows, right, table.criteria):
+        if all(is_legal(table.rows, side, table.criteria, placed) for side in (left, right)):
             legal.append((left, right))
     if not legal:
         return {frozenset(members)}
     best = min(legal, key=lambda cut: sum(_loss(table, side) for side in cut)) if least_loss else legal[0]
-    return _cut(table, best[0], relaxed, least_loss) | _cut(table, best[1], relaxed, least_loss)
+    return set.union(*(_cut(table, placed, side, relaxed, least_loss) for side in best))
 
 
 def _sides(table: Table, members: list[int], j: int) -> tuple[list[int], list[int]]:

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_anon.adapters.json_codec.codec import JsonCodec
+from stream_anon.adapters.json_codec.passing import PassedTexts
 from stream_anon.adapters.json_codec.single import SingleReader
 from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason
@@ -19,7 +20,9 @@ from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit, Reco
 from stream_anon.microdata.policy import Policy
 from tests.support import hostile
 
-POLICIES = [hostile.broad_policy(missing, unknown) for missing in Missing for unknown in Unknown]
+BROAD = [hostile.broad_policy(missing, unknown) for missing in Missing for unknown in Unknown]
+PLAIN = [hostile.plain_policy(missing, unknown) for missing in Missing for unknown in Unknown]
+POLICIES = [*BROAD, *PLAIN]
 CODECS = [JsonCodec(policy, max_record_bytes=8000) for policy in POLICIES]
 NAMES = list(hostile.FITTING)
 
@@ -41,6 +44,11 @@ def assert_same(batch: CodedBatch, expected: CodedBatch) -> None:
         assert column.shape == wanted.shape, name
         assert (column == wanted).all(), name
     assert [repr(p) for p in batch.payload] == [repr(p) for p in expected.payload]
+    # What passes is what the encoder writes for the decoded values, byte for byte.
+    assert isinstance(batch.payload, PassedTexts)
+    anew = PassedTexts.of(expected.payload, batch.payload.ends.shape[1])
+    assert batch.payload.text.tobytes() == anew.text.tobytes()
+    assert (batch.payload.ends == anew.ends).all()
     for name in ("reasons", "attributes", "sources", "offsets"):
         assert getattr(batch.rejects, name).tolist() == getattr(expected.rejects, name).tolist(), name
 
@@ -133,6 +141,104 @@ def test_bytes_make_a_single_look_raise(value: bytes) -> None:
 def test_the_columns_are_never_asked(codec: JsonCodec) -> None:
     good = {name: choices[0] for name, choices in hostile.FITTING.items()}
     assert not codec._columns.decode([nested(good)]).left.any()
+
+
+GOOD = {name: choices[0] for name, choices in hostile.FITTING.items()}
+PLAIN_CODEC = JsonCodec(PLAIN[0], max_record_bytes=8000)
+PLAIN_TEXT = nested(GOOD | {"score": -12.375, "flag": False, "other": {"a": [1, "b", {}], "c": None}})
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        PLAIN_TEXT,
+        b" \t\r\n" + json.dumps(json.loads(PLAIN_TEXT), indent=2).encode() + b"\n",
+        json.dumps(json.loads(PLAIN_TEXT), separators=(",", ":"), ensure_ascii=False).encode(),
+        nested(
+            GOOD | {"note": None, "x": 'a "quoted" one\n', "y": [], "z": -1e300, "a": [[True, [False]], "\u00e9"]}
+        ),
+        b'{"id":"p","patient":null,"visit":{}}',
+    ],
+)
+def test_the_scanner_is_never_asked(record: bytes) -> None:
+    assert PLAIN_CODEC._scanner is not None
+    batch, left = PLAIN_CODEC._scanner.scan([record, record], 3, np.arange(2))
+    assert (len(batch), len(left)) == (2, 0)
+    assert_same(batch, one_by_one(PLAIN[0], [record, record], np.arange(2)))
+
+
+def test_a_policy_that_the_scanner_does_not_read_is_scanned() -> None:
+    assert all(codec._scanner is None for codec in CODECS[: len(BROAD)])
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> bytes:
+    """Return a plain record with some bytes changed, lost, doubled or moved."""
+    text = bytearray(draw(st.sampled_from([PLAIN_TEXT, *NUMBERED])))
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(text)))
+        match draw(st.integers(0, 3)):
+            case 0:
+                text[at : at + 1] = draw(
+                    st.sampled_from([b"\\", b'"', b"0", b"-", b".", b"e", b"{", b"}", b",", b"\x00"])
+                )
+            case 1:
+                text[at : at + draw(st.integers(1, 40))] = b""
+            case 2:
+                text[at:at] = text[at : at + draw(st.integers(1, 40))]
+            case _:
+                text[at:at] = draw(st.binary(min_size=1, max_size=3))
+    return bytes(text)
+
+
+NUMBERED = [nested(GOOD | {"score": score, "count": count}) for score, count in ((0.001, 0), (1e15, 10**17))]
+
+
+@settings(slowly, max_examples=250)
+@given(st.integers(0, len(PLAIN) - 1), st.lists(mutated(), min_size=1, max_size=8))
+def test_changed_bytes_lead_the_scanner_astray(which: int, values: list[bytes]) -> None:
+    policy, codec = PLAIN[which], CODECS[len(BROAD) + which]
+    offsets = np.arange(len(values))
+    assert_same(codec.decode(values, 3, offsets), one_by_one(policy, list(values), offsets))
+
+
+NUMBERS = (
+    "0 -0 -1 01 -01 1. .5 - 1e2 1E+2 1e 12.50 12.5 -12.5 0.001 0.0009 -0.001 -0.0005 -0.0015 0.0 -0.0 1.0 "
+    "999999999999999 9999999999999.99 99999999999999.99 123456789012345678 1234567890123456789 0.123456789012345 "
+    "0.12345678901234 99.5 100 2.5 2.500 2.50000000000001 0.7 0.69999999999999 70.25 8000 -8000 8000.0 16000 "
+    "999999999999901 1000000000000000 1000000000000001 true nul tru falsey"
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["patient.age", "weight", "height", "meters", "far", "score", "count", "patient.home.zip", "id"]
+)
+def test_a_number_is_read_or_written_otherwise(name: str) -> None:
+    marked = nested(GOOD | {name: "@"})
+    values: list[bytes | None] = [marked.replace(b'"@"', number.encode()) for number in NUMBERS.split()]
+    offsets = np.arange(len(values))
+    for codec, policy in zip(CODECS[len(BROAD) :], PLAIN, strict=True):
+        assert_same(codec.decode(values, 3, offsets), one_by_one(policy, values, offsets))
+
+
+@slowly
+@given(
+    st.lists(
+        st.floats(allow_nan=False, allow_infinity=False) | st.decimals(-999, 999, places=3).map(float), max_size=20
+    )
+)
+def test_a_decimal_passes_in_another_form_than_the_encoder_writes(numbers: list[float]) -> None:
+    values: list[bytes | None] = [nested(GOOD | {"score": number}) for number in numbers]
+    offsets = np.arange(len(values))
+    assert_same(PLAIN_CODEC.decode(values, 3, offsets), one_by_one(PLAIN[0], values, offsets))
+
+
+def test_bytes_that_are_no_text_pass_in_company_of_those_that_are() -> None:
+    good = json.dumps(json.loads(PLAIN_TEXT), ensure_ascii=False).encode()
+    values: list[bytes | None] = [good, good.replace(b"fine", b"fi\xffe"), good.replace(b"fine", "fü".encode())]
+    for chosen_values in (values, values[::2]):
+        offsets = np.arange(len(chosen_values))
+        assert_same(PLAIN_CODEC.decode(chosen_values, 3, offsets), one_by_one(PLAIN[0], chosen_values, offsets))
 
 
 @pytest.mark.parametrize("codec", CODECS)

@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.policy import Diversity, Policy, WindowLimits
+from stream_anon.microdata.policy import Policy, WindowLimits
 from stream_anon.microdata.release import Release
-from tests.support.tables import Table, is_legal, tables
+from tests.support.effort import examples
+from tests.support.tables import Table, diversity_of, is_legal, tables
 
 
 def _release(table: Table, sets: bool, seed: int = 0, limit: int = 100) -> tuple[Policy, Release]:
@@ -27,9 +28,12 @@ def _release(table: Table, sets: bool, seed: int = 0, limit: int = 100) -> tuple
         replace(a, publication=Publication.VALUES) if sets and isinstance(a.domain, CategoricalDomain) else a
         for a in table.attributes
     ]
-    least = {f"s{i}": Diversity(int(value)) for i, value in enumerate(table.criteria.distinct_l)}
+    least = {
+        f"s{i}": diversity_of(int(value), asked)
+        for i, (value, asked) in enumerate(zip(table.criteria.distinct_l, table.criteria.asked, strict=True))
+    }
     policy = Policy(
-        (Identifier("person"), *quasi, *(Sensitive(name) for name in least)),
+        (Identifier("person"), *quasi, *(Sensitive(name, ScalarType.NUMBER) for name in least)),
         table.criteria.k,
         "person",
         max_share=table.criteria.max_share,
@@ -65,17 +69,18 @@ def _exact(attribute: QuasiIdentifier, codes: list[int]) -> Any:
 
 
 @pytest.mark.parametrize("sets", [False, True], ids=["nodes", "values"])
-@settings(max_examples=200)
+@examples(200)
 @given(table=tables())
 def test_a_published_tuple_stands_for_too_few(sets: bool, table: Table) -> None:
     assume(len(table.rows))
     policy, release = _release(table, sets)
     groups: dict[str, list[int]] = {}
-    for row in release.order.tolist():
+    placed = release.order.tolist()
+    for row in placed:
         groups.setdefault(_tuple(release, row), []).append(row)
     assert len(groups) == len(release.classes)
     for text, members in groups.items():
-        assert is_legal(table.rows, members, table.criteria)
+        assert is_legal(table.rows, members, table.criteria, placed)
         number = int(release.class_of_row[members[0]])
         assert release.classes.records[number] == len(members)
         assert release.classes.individuals[number] == len(set(table.rows.individuals[members].tolist()))
@@ -83,10 +88,12 @@ def test_a_published_tuple_stands_for_too_few(sets: bool, table: Table) -> None:
         for j, attribute in enumerate(policy.quasi_identifiers):
             codes = table.rows.codes[j, members].tolist()
             assert json.loads(text)[j] == json.loads(json.dumps(_exact(attribute, codes)))
-    assert release.gate_violations == 0
+    # Frequencies over pairs may suffer where two classes of a person's rows are published alike.
+    singles = len(np.unique(table.rows.individuals)) == len(table.rows)
+    assert release.gate_violations == 0 or (table.criteria.spreads and not singles)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(table=tables(), sets=st.booleans())
 def test_records_get_lost_between_in_and_out(table: Table, sets: bool) -> None:
     assume(len(table.rows))

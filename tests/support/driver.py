@@ -81,7 +81,7 @@ class Driver:
             build_policy(settings, ROOT / "policy.yaml"),
             source=self.source,
             sink=self.sink,
-            ledger=MemoryLedger(self.broker),
+            ledger=MemoryLedger(self.broker, name),
             clock=self.clock,
             tell=self.events.append,
             stop=self.stopping,

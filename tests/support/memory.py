@@ -16,15 +16,21 @@ from typing import Any
 import numpy as np
 
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Parcel, Place, Polled
-from stream_anon.errors import BrokerError, OutcomeUnknown, OwnershipLost, TopicError
+from stream_anon.errors import BrokerError, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
 
 INPUT = "people"
 
 
 @dataclass
 class Transaction:
+    group: MemoryBroker
     parcels: list[Parcel] = field(default_factory=list)
     offsets: dict[Place, int] = field(default_factory=dict)
+
+    def is_about(self, places: Collection[Place]) -> bool:
+        """Whether the ledger hears of one of these places."""
+        keys = (key for parcel in self.parcels if parcel.topic == "ledger" for key in parcel.keys or ())
+        return any(tuple(json.loads(key)) in places for key in keys)
 
 
 class MemoryBroker:
@@ -44,6 +50,14 @@ class MemoryBroker:
         self.open: dict[str, Transaction] = {}
         self.owner: dict[str, object] = {}
         self.away = False
+
+    def other_group(self) -> MemoryBroker:
+        """Return the same broker as another group sees it: one log and one ledger, other members and offsets."""
+        other = MemoryBroker(len(self.input))
+        for shared in ("input", "first", "committed", "ledger", "missing", "open", "owner"):
+            setattr(other, shared, getattr(self, shared))
+        other.has_ledger = True
+        return other
 
     def ask(self) -> None:
         if self.away:
@@ -254,6 +268,7 @@ class MemorySink:
         self.break_at: list[str] = []
         self.gate = asyncio.Event()
         self.gate.set()
+        self.gate_at = "settle"  # the verb that waits for it
         self._alive = False
         self._transaction: Transaction | None = None
 
@@ -272,7 +287,7 @@ class MemorySink:
         return 3
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
-        while any(t.offsets.keys() & set(places) for t in self.broker.open.values()):
+        while any(t.group is self.broker and t.offsets.keys() & set(places) for t in self.broker.open.values()):
             self.broker.ask()
             await asyncio.sleep(0.001)
         self.broker.ask()
@@ -284,10 +299,11 @@ class MemorySink:
         self.broker.offsets |= offsets
 
     async def begin(self) -> None:
+        await self._pass("begin")
         self._check("begin")
         assert self._alive, "a producer that was thrown away is used again"
         assert self._transaction is None
-        self._transaction = Transaction()
+        self._transaction = Transaction(self.broker)
 
     async def send(self, parcels: Sequence[Parcel]) -> None:
         self._check("send")
@@ -297,9 +313,10 @@ class MemorySink:
         transaction.parcels += parcels
         self._check("send after")
 
-    async def settle(self) -> None:
-        await self.gate.wait()
+    async def settle(self) -> dict[Place, int]:
+        await self._pass("settle")
         self._check("settle")
+        return {}
 
     async def add_offsets(self) -> None:
         self._check("add_offsets")
@@ -325,6 +342,10 @@ class MemorySink:
         self._alive = False
         self._transaction = None
 
+    async def _pass(self, verb: str) -> None:
+        if verb == self.gate_at:
+            await self.gate.wait()
+
     def _running(self) -> Transaction:
         assert self._transaction is not None
         return self._transaction
@@ -338,11 +359,26 @@ class MemorySink:
 
 
 class MemoryLedger:
-    def __init__(self, broker: MemoryBroker) -> None:
+    """The ledger as the producer `name` sees it."""
+
+    def __init__(self, broker: MemoryBroker, name: str = "") -> None:
         self.broker = broker
+        self.name = name
 
     async def open(self) -> None:
         self.broker.ask()
+
+    async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
+        names = list(self.broker.open)
+        before = [self.broker.open[n] for n in names[: names.index(self.name) if self.name in names else 0]]
+        for _ in range(20):
+            if not any(t in self.broker.open.values() and t.is_about(starts) for t in before):
+                break
+            await asyncio.sleep(0.001)
+        else:
+            raise BrokerError("not decided")
+        if any(self.broker.ledger.get(place, start) > start for place, start in starts.items()):
+            raise Overtaken("another group")
 
     async def caught_up(self) -> Mapping[Place, int]:
         self.broker.ask()

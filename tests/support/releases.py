@@ -24,7 +24,7 @@ from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import Diversity, Policy
-from stream_anon.microdata.release import SUPPRESSED, Classes, InputRange, Release, Suppression
+from stream_anon.microdata.release import SUPPRESSED, Classes, InputRange, ReachedSpread, Release, Suppression
 from stream_anon.privacy.certificate import CertificateFrame
 
 Record = Mapping[str, Any]
@@ -84,6 +84,7 @@ def release_of(
     rejected: Sequence[Reason] = (),
     ranges: Sequence[InputRange] | None = None,
     seed: int = 0,
+    reached: Mapping[str, ReachedSpread] | None = None,
 ) -> Release:
     """Return the release in which every group is generalized on its own; groups published alike are one class."""
     merged: dict[str, tuple[list[_Published], list[Record]]] = {}
@@ -114,9 +115,10 @@ def release_of(
         achieved_l={
             name: min(len({record[name] for record in group}) for _, group in merged.values())
             for name in policy.diversity
-            if merged
+            if merged and policy.diversity[name].values
         },
         gcp=total / judged if judged else None,
+        achieved_spread=reached or {},
     )
 
 

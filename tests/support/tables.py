@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import accumulate
+from math import ceil, inf, log
 
 import numpy as np
 from hypothesis import strategies as st
@@ -18,8 +20,9 @@ from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.policy import Closeness, Distance, Diversity, Recursion
 from stream_anon.privacy.cost import CostModel, cost_model
-from stream_anon.privacy.criteria import Criteria
+from stream_anon.privacy.criteria import Criteria, Spread
 
 _RAGGED = Hierarchy.from_tree({"g": {"h": ["a", "b"], "i": ["c"]}, "j": ["d", "e"], "f": None})
 DOMAINS = (
@@ -85,18 +88,81 @@ def tables(draw: st.DrawFn) -> Table:
         np.array(dense(draw(who)), np.int32),
         np.array(values, np.int32).reshape(diverse, n),
     )
-    return Table(attributes, _MODELS[chosen], rows, Criteria(k, share, np.array(least, np.int64)))
+    asked = tuple(draw(spreads()) for _ in range(diverse)) if draw(st.booleans()) else ()
+    implied = [max(two, *_implied(one)) for two, one in zip(least, asked, strict=True)] if asked else least
+    return Table(attributes, _MODELS[chosen], rows, Criteria(k, share, np.array(implied, np.int64), asked))
 
 
-def is_legal(rows: Columns, members: Sequence[int], criteria: Criteria) -> bool:
-    """Return whether the rows `members` may be one class, counted by hand."""
+def _implied(asked: Spread) -> tuple[int, int]:
+    return ceil(asked.entropy_l), asked.l if asked.c < inf else 0
+
+
+def spreads() -> st.SearchStrategy[Spread]:
+    """Random criteria of frequencies, most of them none."""
+    return st.builds(
+        Spread,
+        entropy_l=st.sampled_from([1.0, 1.0, 1.5, 2.0]),
+        c=st.sampled_from([inf, inf, 1.0, 2.0]),
+        l=st.sampled_from([2, 3]),
+        t=st.sampled_from([1.0, 1.0, 0.2, 0.5]),
+        ordered=st.booleans(),
+        alpha=st.sampled_from([1.0, 1.0, 0.5, 0.8]),
+    )
+
+
+def is_legal(
+    rows: Columns, members: Sequence[int], criteria: Criteria, released: Iterable[int] | None = None
+) -> bool:
+    """Return whether the rows `members` may be one class of those released, all if not said, counted by hand."""
     people = Counter(int(rows.individuals[i]) for i in members)
     if len(people) < criteria.k or max(people.values()) > criteria.max_share * len(members):
         return False
-    counts = [
-        diverse_values([(int(rows.individuals[i]), int(column[i])) for i in members]) for column in rows.sensitive
-    ]
-    return all(count >= least for count, least in zip(counts, criteria.distinct_l.tolist(), strict=True))
+    for least, spread, column in zip(criteria.distinct_l.tolist(), criteria.asked, rows.sensitive, strict=True):
+        if diverse_values([(int(rows.individuals[i]), int(column[i])) for i in members]) < least:
+            return False
+        pairs = [(int(person), int(value)) for person, value in zip(rows.individuals, column, strict=True)]
+        of_class = [pairs[i] for i in members]
+        of_window = pairs if released is None else [pairs[i] for i in released]
+        if not (is_spread(of_class, of_window, spread) and is_spread(set(of_class), set(of_window), spread)):
+            return False
+    return True
+
+
+def is_spread(of_class: Iterable[tuple[int, int]], of_window: Iterable[tuple[int, int]], asked: Spread) -> bool:
+    """Return whether (person, value) pairs are spread as asked, by the papers' formulas."""
+    held, base = ([value for _, value in pairs] for pairs in (of_class, of_window))
+    shown, known = ([value for value in values if value >= 0] for values in (held, base))
+    heights = sorted(Counter(shown).values(), reverse=True)
+    n = len(shown)
+    if asked.entropy_l > 1 and -sum(h / n * log(h / n) for h in heights) < log(asked.entropy_l) - 1e-9:
+        return False
+    if asked.c < inf and not (heights and heights[0] < asked.c * sum(heights[asked.l - 1 :])):
+        return False
+    if asked.alpha < 1 and n and heights[0] / n > asked.alpha + 1e-9:
+        return False
+    if asked.t >= 1:
+        return True
+    distance = 0.0
+    if shown:
+        order = sorted(set(known))
+        gaps = [shown.count(value) / n - known.count(value) / len(known) for value in order]
+        distance = (
+            sum(map(abs, accumulate(gaps))) / max(len(order) - 1, 1) if asked.ordered else sum(map(abs, gaps)) / 2
+        )
+    missing = abs((len(held) - n) / len(held) - (len(base) - len(known)) / len(base))
+    return max(distance, missing) <= asked.t + 1e-9
+
+
+def diversity_of(least: int, asked: Spread) -> Diversity:
+    """Return the setting that asks for so many values and for that spread."""
+    distance = Distance.ORDERED if asked.ordered else Distance.EQUAL
+    return Diversity(
+        least,
+        asked.entropy_l if asked.entropy_l > 1 else None,
+        Recursion(asked.c, asked.l) if asked.c < inf else None,
+        Closeness(asked.t, distance) if asked.t < 1 else None,
+        alpha=asked.alpha if asked.alpha < 1 else None,
+    )
 
 
 def diverse_values(pairs: Sequence[tuple[int, int]]) -> int:

@@ -17,7 +17,7 @@ from stream_anon.runtime.settings import Settings
 from stream_anon.runtime.settings_page import SECTIONS, settings_page
 from tests.support.data import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 TABLE = re.compile(r"^\| `([a-z_]+)` \|", re.MULTILINE)
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)

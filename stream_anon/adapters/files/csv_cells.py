@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
 from stream_anon.microdata.batch import CodedBatch, Rejects
-from stream_anon.microdata.coding import UNREADABLE, code_value, individual_key, passed_value, sensitive_key
+from stream_anon.microdata.coding import UNREADABLE, code_value, individual_key, passed_value, sensitive_keys
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
@@ -67,7 +67,7 @@ class CellColumns:
     def __init__(self, policy: Policy, places: Sequence[int | None]) -> None:
         self._policy = policy
         self._places = places
-        self._diverse = {attribute.name for attribute in policy.diverse}
+        self._diverse = {name: diversity.ordered for name, diversity in policy.diversity.items()}
         self._numbers = 0  # running, where every record is an individual
 
     def batch(
@@ -104,7 +104,7 @@ class CellColumns:
             elif isinstance(attribute, PassThrough):
                 passed.append(_look_up(i, attribute, column, _pass, faults))
                 if attribute.name in self._diverse:
-                    sensitive.append([sensitive_key(value) for value in passed[-1]])
+                    sensitive.append(sensitive_keys(passed[-1], self._diverse[attribute.name]))
             else:
                 individuals = _look_up(i, attribute, column, _individual, faults)
         kept = [row for row in range(n) if row not in faults]

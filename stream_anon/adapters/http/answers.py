@@ -8,9 +8,12 @@ from typing import Protocol
 import msgspec
 from aiohttp import web
 
+from stream_anon.adapters.http.page import KIND as HTML
+from stream_anon.adapters.http.page import page
+
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json; charset=utf-8"
-_HEADERS = {
+HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "Server": "stream-anon",  # the library would name itself, Python and both versions
@@ -34,7 +37,7 @@ Page = Callable[[], web.Response]
 
 def answer(body: bytes, kind: str = TEXT, status: int = 200) -> web.Response:
     """Return a response that no cache keeps."""
-    return web.Response(body=body, status=status, headers={**_HEADERS, "Content-Type": kind})
+    return web.Response(body=body, status=status, headers={**HEADERS, "Content-Type": kind})
 
 
 def public_pages(service: Service, metrics: Callable[[], bytes], metrics_type: str) -> dict[str, Page]:
@@ -54,11 +57,22 @@ def public_pages(service: Service, metrics: Callable[[], bytes], metrics_type: s
 
 def admin_pages(service: Service) -> dict[str, Page]:
     """Return the pages for operators."""
+    body, headers = page()
+
+    def root() -> web.Response:
+        response = answer(body, HTML)
+        response.headers.update(headers)
+        return response
 
     def status() -> web.Response:
-        return answer(msgspec.json.format(msgspec.json.encode(service.status()), indent=2) + b"\n", JSON)
+        return answer(msgspec.json.format(compact_status(service), indent=2) + b"\n", JSON)
 
-    return {"/status": status}
+    return {"/": root, "/status": status}
+
+
+def compact_status(service: Service) -> bytes:
+    """Return the status as JSON in one line."""
+    return msgspec.json.encode(service.status())
 
 
 def respond(request: web.BaseRequest, pages: Mapping[str, Page]) -> web.Response:

@@ -8,13 +8,23 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from stream_anon.adapters.http.answers import Page, Service, admin_pages, answer, public_pages, respond
+from stream_anon.adapters.http.answers import (
+    Page,
+    Service,
+    admin_pages,
+    answer,
+    compact_status,
+    public_pages,
+    respond,
+)
+from stream_anon.adapters.http.live import LiveStatus, Streams
 from stream_anon.errors import SettingsError
 
 MOST_CONNECTIONS = 64  # for each port; a probe, a scrape and a few people
 CONNECTION_SECONDS = 30.0  # how old a connection may grow at least; at most twice that
 SHUTDOWN_SECONDS = 2.0
 _LARGEST_FIELD = 4096
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
 
 
 class _Refusal(asyncio.Protocol):
@@ -45,11 +55,26 @@ class _Conversation(web.RequestHandler):
 
 
 class _Pages(web.Server):
-    """Answer from a table of pages on a bounded number of connections of bounded age."""
+    """Answer from tables of pages and streams on a bounded number of connections of bounded age.
 
-    def __init__(self, pages: Mapping[str, Page], loop: asyncio.AbstractEventLoop) -> None:
+    Parameters
+    ----------
+    names
+        What clients may call this server; any name if empty.
+    """
+
+    def __init__(
+        self,
+        pages: Mapping[str, Page],
+        streams: Streams,
+        names: frozenset[str],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
-            return respond(request, pages)
+            if names and request.host.rpartition(":")[0] not in names and request.host not in names:
+                return answer(b"misdirected request\n", status=421)
+            stream = streams.get(request.path)
+            return respond(request, pages) if stream is None else await stream.respond(request)
 
         super().__init__(handle, loop=loop)
         self._running = loop
@@ -98,9 +123,10 @@ class HttpServers:
         public: tuple[str, int],
         admin: tuple[str, int],
     ) -> None:
-        self._tables = (
-            ("http.port", public, public_pages(service, metrics, metrics_type)),
-            ("http.admin_port", admin, admin_pages(service)),
+        self._live = LiveStatus(lambda: compact_status(service))
+        self._tables: tuple[tuple[str, tuple[str, int], Mapping[str, Page], Streams], ...] = (
+            ("http.port", public, public_pages(service, metrics, metrics_type), {}),
+            ("http.admin_port", admin, admin_pages(service), {"/events": self._live}),
         )
         self._pages: list[_Pages] = []
         self._listening: list[asyncio.Server] = []
@@ -116,17 +142,21 @@ class HttpServers:
         """
         bound = []
         try:
-            for key, (host, port), table in self._tables:
-                bound.append(await self._listen(key, host, port, table))
+            for key, (host, port), table, streams in self._tables:
+                bound.append(await self._listen(key, host, port, table, streams))
         except SettingsError:
             await self.stop()
             raise
         self._sweeper = asyncio.create_task(self._sweep())
         return bound[0], bound[1]
 
-    async def _listen(self, key: str, host: str, port: int, table: Mapping[str, Page]) -> tuple[str, int]:
+    async def _listen(
+        self, key: str, host: str, port: int, table: Mapping[str, Page], streams: Streams
+    ) -> tuple[str, int]:
         loop = asyncio.get_running_loop()
-        pages = _Pages(table, loop)
+        # A web page could have its own name resolve to loopback, and read here what its reader may see.
+        own = LOOPBACK | {host} if streams and host in LOOPBACK else frozenset[str]()
+        pages = _Pages(table, streams, own, loop)
         try:
             server = await loop.create_server(pages, host, port, backlog=MOST_CONNECTIONS)
         except (OSError, OverflowError):
@@ -143,6 +173,7 @@ class HttpServers:
 
     async def stop(self) -> None:
         """Stop listening, let running answers end, close what is left; safe to call twice."""
+        self._live.stop()
         if self._sweeper is not None:
             self._sweeper.cancel()
             await asyncio.gather(self._sweeper, return_exceptions=True)

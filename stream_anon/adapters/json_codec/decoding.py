@@ -15,7 +15,8 @@ from stream_anon.adapters.json_codec.shape import record_shape
 from stream_anon.adapters.json_codec.single import MOST_LEVELS, too_deep
 from stream_anon.adapters.json_codec.tables import CodeColumn, column_coder, table_of
 from stream_anon.microdata.attributes import PassThrough, ScalarType, is_plain
-from stream_anon.microdata.coding import Passed, sensitive_key
+from stream_anon.microdata.coding import Passed, sensitive_keys
+from stream_anon.microdata.keys import text_keys
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 _ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -71,7 +72,7 @@ class ColumnDecoder:
         every = policy.individual == EVERY_RECORD
         self._individual = None if every else picker(place[policy.individual])
         self._passed = [(attribute, picker(place[attribute.name])) for attribute in policy.passed]
-        self._diverse = [policy.passed.index(attribute) for attribute in policy.diverse]
+        self._diverse = [(policy.passed.index(a), policy.diversity[a.name].ordered) for a in policy.diverse]
 
     def decode(self, values: Sequence[bytes | None]) -> Columns:
         """Return the columns of all records that fit beyond doubt."""
@@ -114,7 +115,7 @@ class ColumnDecoder:
         doubt = left[places] | (codes == self._sizes).any(axis=0)
         individuals = self._individuals(rows, doubt)
         fields = [_pass(attribute, pick(rows), doubt) for attribute, pick in self._passed]
-        keys = [_keys(self._passed[i][0], fields[i]) for i in self._diverse]
+        keys = [_keys(fields[i], ordered) for i, ordered in self._diverse]
         sensitive = np.array(keys, np.int64).reshape(len(keys), len(rows))
         passed: list[Passed] = list(zip(*fields, strict=True)) if fields else [()] * len(rows)
         return Columns(codes, sensitive, individuals, passed, places, left), doubt
@@ -153,9 +154,9 @@ class ColumnDecoder:
             ids = list(map(str, ids))
         elif types - {str}:
             ids = [str(i) if type(i) is int else i if type(i) is str else "" for i in ids]
-        keys = np.fromiter(map(hash, ids), np.int64, len(ids))
-        doubt |= keys == hash("")  # no id, or a float: a single look tells
-        return keys
+        if "" in ids:  # no id, or a float: a single look tells
+            doubt |= np.fromiter(map("".__eq__, ids), np.bool_, len(ids))
+        return text_keys(ids)
 
 
 def _pass(attribute: PassThrough, column: list[Any], doubt: NDArray[np.bool_]) -> list[Any]:
@@ -172,10 +173,9 @@ def _pass(attribute: PassThrough, column: list[Any], doubt: NDArray[np.bool_]) -
     return column
 
 
-def _keys(attribute: PassThrough, column: list[Any]) -> list[int]:
-    if attribute.type is ScalarType.STRING:
-        return list(map(hash, column))
-    keys = {value: sensitive_key(value) for value in set(column)}
+def _keys(column: list[Any], ordered: bool) -> list[int]:
+    values = list(set(column))
+    keys = dict(zip(values, sensitive_keys(values, ordered).tolist(), strict=True))
     return list(map(keys.__getitem__, column))
 
 

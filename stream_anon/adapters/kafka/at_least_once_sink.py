@@ -85,10 +85,10 @@ class AtLeastOnceSink:
             await self._within("follow topics", follow_topics(producer, self._topics, topics))
         shipment.send(parcels)
 
-    async def settle(self) -> None:
+    async def settle(self) -> dict[Place, int]:
         """See `seam.Sink`."""
         _, _, shipment = self._ready()
-        await self._within("settle", shipment.settle())
+        return await self._within("settle", shipment.settle())
 
     async def add_offsets(self) -> None:
         """Do nothing: offsets are committed by themselves."""

@@ -7,20 +7,21 @@ ledger cannot, so that a record is not released twice whatever happens to them.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from collections.abc import Collection, Mapping
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
-from aiokafka.errors import KafkaError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.ledger_tail import Tail, key_of, next_of, place_of, stop_politely
 from stream_anon.adapters.kafka.seam import Parcel, Place
-from stream_anon.errors import BrokerError, TopicError
+from stream_anon.errors import BrokerError, Overtaken, TopicError
 
 _OPEN_WITHIN = 60.0
 _CATCH_UP_WITHIN = 30.0
 _POLL_MS = 100
+_PARTITION = 0  # of the ledger: all entries go there, a key must stay where it is
+_UNCONTESTED = 0.10  # of a transaction's timeout
 
 
 class KafkaLedger:
@@ -30,7 +31,7 @@ class KafkaLedger:
         self._connection = connection
         self._topic = topic
         self._consumer: AIOKafkaConsumer | None = None
-        self._probe: AIOKafkaConsumer | None = None  # sees what open transactions wrote
+        self._tail: Tail | None = None
         self._follower: asyncio.Task[None] | None = None
         self._next: dict[Place, int] = {}
         self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
@@ -47,18 +48,18 @@ class KafkaLedger:
             isolation_level="read_committed",
             fetch_max_wait_ms=_POLL_MS,
         )
-        self._probe = AIOKafkaConsumer(
-            **self._connection.options("ledger-end"), enable_auto_commit=False, isolation_level="read_uncommitted"
-        )
+        self._tail = Tail(self._connection)
         try:
             async with asyncio.timeout(_OPEN_WITHIN):
                 await self._consumer.start()
-                await self._probe.start()
+                await self._tail.start()
                 self._consumer.assign(await self._places(self._consumer))
                 self._next.clear()
                 self._strange.clear()
                 self._follower = asyncio.create_task(self._follow(self._consumer))
                 await self.caught_up()
+                # All before these positions is settled.
+                self._tail.follow({p: await self._consumer.position(p) for p in self._consumer.assignment()})
         except BrokerError:
             await self.discard()
             raise
@@ -82,6 +83,8 @@ class KafkaLedger:
             for records in answer.values():
                 for record in records:
                     self._take(record)
+                if self._tail is not None and records:
+                    self._tail.forget_to(records[-1].partition, records[-1].offset)
 
     def _take(self, record: ConsumerRecord) -> None:
         """Take note of an entry; of a key's records the last one counts, be it an entry or not."""
@@ -89,11 +92,11 @@ class KafkaLedger:
             return
         self._strange.pop(record.key, None)
         try:
-            place = _place_of(record.key)
+            place = place_of(record.key)
             if record.value is None:  # a tombstone, written by `stream-anon forget`
                 self._next.pop(place, None)
             else:
-                self._next[place] = _next_of(record.value)
+                self._next[place] = next_of(record.value)
         except (ValueError, TypeError, KeyError, RecursionError):
             if record.value is not None:
                 # Not skipped: an entry may have been meant, and without it records could be released twice.
@@ -105,16 +108,12 @@ class KafkaLedger:
         The entries of a transaction may become readable after its offsets: without waiting, a partition whose
         offsets are missing could be released twice.
         """
-        consumer, probe, follower = self._consumer, self._probe, self._follower
-        if consumer is None or probe is None or follower is None:
+        consumer, tail, follower = self._consumer, self._tail, self._follower
+        if consumer is None or tail is None or follower is None:
             raise BrokerError("the ledger is not connected")
         try:
             async with asyncio.timeout(_CATCH_UP_WITHIN):
-                ends = await probe.end_offsets(consumer.assignment())
-                while not await self._has_reached(consumer, ends):
-                    _raise_if_ended(follower)
-                    await asyncio.sleep(0.01)
-                _raise_if_ended(follower)  # it may have ended before it took what it had fetched
+                await self._settled(consumer, follower, await tail.ends(consumer.assignment()), 0.01)
         except BrokerError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
@@ -126,11 +125,52 @@ class KafkaLedger:
             )
         return dict(self._next)
 
-    async def _has_reached(self, consumer: AIOKafkaConsumer, ends: dict[TopicPartition, int]) -> bool:
+    async def _settled(
+        self,
+        consumer: AIOKafkaConsumer,
+        follower: asyncio.Task[None],
+        ends: Mapping[TopicPartition, int],
+        every: float,
+    ) -> None:
+        """Wait until every record below `ends` is settled, and taken note of if it was committed."""
         for place, end in ends.items():
-            if await consumer.position(place) < end:
-                return False
-        return True
+            while await consumer.position(place) < end:
+                _raise_if_ended(follower)
+                await asyncio.sleep(every)
+        _raise_if_ended(follower)  # it may have ended before it took what it had fetched
+
+    async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
+        """See `seam.Ledger`.
+
+        Of two windows over the same records the entries of one come first. Whoever comes second sees the other's
+        here, before its own commit, and waits for how that one ends; so at most one of them is committed.
+        """
+        consumer, tail, follower = self._consumer, self._tail, self._follower
+        if consumer is None or tail is None or follower is None:
+            raise BrokerError("the ledger is not connected")
+        ours = TopicPartition(self._topic, _PARTITION)
+        try:
+            async with asyncio.timeout(self._connection.transaction_timeout * _UNCONTESTED):
+                end = sent.get((self._topic, _PARTITION))
+                if end is None:
+                    end = (await tail.ends({ours}))[ours]
+                last = await tail.last_before(_PARTITION, end, starts)
+                if last is not None:
+                    await self._settled(consumer, follower, {ours: last + 1}, 0.002)
+                _raise_if_ended(follower)
+        except BrokerError:
+            raise
+        except TimeoutError:
+            raise BrokerError("the ledger: whether others have released the same records is not decided") from None
+        except Exception as error:  # noqa: BLE001 - as above
+            raise broker_error("reading the ledger", error) from None
+        for (topic, partition), start in starts.items():
+            if self._next.get((topic, partition), start) > start:
+                raise Overtaken(
+                    f"records of {topic}-{partition} from offset {start} on have been released by another consumer "
+                    f"group that writes to the same output; its entries are in {self._topic}. One output takes one "
+                    "group: stop one of them"
+                )
 
     def entries(self, offsets: Mapping[Place, int], time: int) -> Parcel | None:
         """See `seam.Ledger`. All entries go to one partition: a key must stay where it is."""
@@ -138,12 +178,12 @@ class KafkaLedger:
         values = [
             json.dumps({"schema": 1, "next": offsets[place]}, separators=(",", ":")).encode() for place in places
         ]
-        return Parcel(self._topic, 0, values, time, keys=[_key_of(place) for place in places])
+        return Parcel(self._topic, _PARTITION, values, time, keys=[key_of(place) for place in places])
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:
         """Return the parcel that makes the ledger forget partitions, for a transaction of its own."""
-        keys = [_key_of(place) for place in sorted(places)]
-        return Parcel(self._topic, 0, [None] * len(keys), time, keys=keys)
+        keys = [key_of(place) for place in sorted(places)]
+        return Parcel(self._topic, _PARTITION, [None] * len(keys), time, keys=keys)
 
     async def discard(self) -> None:
         """See `seam.Ledger`."""
@@ -151,15 +191,10 @@ class KafkaLedger:
         if follower is not None:
             follower.cancel()
             await asyncio.gather(follower, return_exceptions=True)
-        clients = (self._consumer, self._probe)
-        self._consumer = self._probe = None
-        await asyncio.gather(*(_stop(client) for client in clients if client is not None))
-
-
-async def _stop(client: AIOKafkaConsumer) -> None:
-    with contextlib.suppress(TimeoutError, KafkaError, OSError, AssertionError):
-        async with asyncio.timeout(1.0):
-            await client.stop()
+        consumer, tail = self._consumer, self._tail
+        self._consumer = self._tail = None
+        if consumer is not None and tail is not None:  # they come and go together
+            await asyncio.gather(stop_politely(consumer), tail.stop())
 
 
 def _raise_if_ended(follower: asyncio.Task[None]) -> None:
@@ -167,27 +202,6 @@ def _raise_if_ended(follower: asyncio.Task[None]) -> None:
         if not follower.cancelled():
             follower.result()
         raise BrokerError("following the ledger: the follower has ended")
-
-
-def _key_of(place: Place) -> bytes:
-    return json.dumps(list(place), separators=(",", ":")).encode()
-
-
-def _place_of(key: bytes) -> Place:
-    topic, partition = json.loads(key)
-    if not isinstance(topic, str):
-        raise TypeError("not a topic")
-    return topic, _natural(partition)
-
-
-def _next_of(value: bytes) -> int:
-    return _natural(json.loads(value)["next"])
-
-
-def _natural(number: object) -> int:
-    if type(number) is not int or number < 0:
-        raise ValueError("neither an offset nor a partition")
-    return number
 
 
 class NoLedger:
@@ -203,6 +217,9 @@ class NoLedger:
     def entries(self, offsets: Mapping[Place, int], time: int) -> Parcel | None:  # noqa: ARG002
         """Return nothing."""
         return None
+
+    async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
+        """Do nothing: nobody can tell."""
 
     async def discard(self) -> None:
         """Do nothing."""

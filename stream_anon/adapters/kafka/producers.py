@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from aiokafka.producer.message_accumulator import BatchBuilder
+from aiokafka.structs import RecordMetadata
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
-from stream_anon.adapters.kafka.seam import Parcel
+from stream_anon.adapters.kafka.seam import Parcel, Place
 from stream_anon.errors import TopicError
 
 # Below a broker's default of 1 MiB a batch; a single larger record gets a batch of its own.
@@ -68,7 +69,7 @@ class Shipment:
 
     def __init__(self, producer: AIOKafkaProducer) -> None:
         self._producer = producer
-        self._lanes: list[asyncio.Task[None]] = []
+        self._lanes: list[asyncio.Task[tuple[Place, int | None]]] = []
 
     def send(self, parcels: Sequence[Parcel]) -> None:
         """Start a lane for each partition. Returns at once."""
@@ -77,10 +78,14 @@ class Shipment:
             lanes.setdefault((parcel.topic, parcel.partition), []).append(parcel)
         self._lanes += [asyncio.create_task(self._lane(lane)) for lane in lanes.values()]
 
-    async def settle(self) -> None:
-        """Wait until the broker has taken every batch; raises what the first failing one met."""
-        await asyncio.gather(*self._lanes)
+    async def settle(self) -> dict[Place, int]:
+        """Wait until the broker has taken every batch; raises what the first failing one met.
+
+        Returns the offset of the first batch of each partition, where the broker said it.
+        """
+        firsts = await asyncio.gather(*self._lanes)
         self._lanes.clear()  # only now: after a refusal the others still send, and `forget` must end them
+        return {place: offset for place, offset in firsts if offset is not None}
 
     async def forget(self) -> None:
         """Stop sending; never raises."""
@@ -89,9 +94,9 @@ class Shipment:
             lane.cancel()
         await asyncio.gather(*lanes, return_exceptions=True)
 
-    async def _lane(self, parcels: Sequence[Parcel]) -> None:
+    async def _lane(self, parcels: Sequence[Parcel]) -> tuple[Place, int | None]:
         topic, partition = parcels[0].topic, parcels[0].partition
-        futures: list[asyncio.Future[object]] = []
+        futures: list[asyncio.Future[RecordMetadata]] = []
         try:
             batch = self._producer.create_batch()
             appended = 0
@@ -110,7 +115,10 @@ class Shipment:
             if batch.record_count():
                 futures.append(await self._producer.send_batch(batch, topic, partition=partition))
             # Each one is awaited: a commit succeeds though a batch was refused.
-            await asyncio.gather(*futures)
+            taken = await asyncio.gather(*futures)
+            # A batch that was sent twice is acknowledged without its offset.
+            known = bool(taken) and taken[0] is not None and taken[0].offset >= 0
+            return (topic, partition), taken[0].offset if known else None
         finally:
             for future in futures:
                 if future.done() and not future.cancelled():

@@ -202,8 +202,11 @@ class Sink(Protocol):
         """Hand over records; equal parcels give equal batches."""
         ...
 
-    async def settle(self) -> None:
-        """Wait until the broker has taken every batch."""
+    async def settle(self) -> Mapping[Place, int]:
+        """Wait until the broker has taken every batch; return the offset of the first one in each partition.
+
+        A partition is left out where the broker did not say.
+        """
         ...
 
     async def add_offsets(self) -> None:
@@ -236,6 +239,25 @@ class Ledger(Protocol):
 
     def entries(self, offsets: Mapping[Place, int], time: int) -> Parcel | None:
         """Return the parcel that goes into a window's transaction; None where there is no ledger."""
+        ...
+
+    async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
+        """Return once nobody whose entries lie before ours has released what begins at `starts`.
+
+        Parameters
+        ----------
+        starts
+            Where the window begins on each input partition.
+        sent
+            What `Sink.settle` returned.
+
+        Raises
+        ------
+        Overtaken
+            If somebody has.
+        BrokerError
+            If that is not decided in time.
+        """
         ...
 
     async def discard(self) -> None:

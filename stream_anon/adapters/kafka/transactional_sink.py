@@ -27,8 +27,9 @@ _READ_WITHIN = 15.0
 _STABLE_WITHIN = 45.0
 _T = TypeVar("_T")
 
-# Parts of the transaction's timeout that its steps may take; together below 1, so that no step outlives it.
-_SETTLE, _ADD, _FENCE, _COMMIT = 0.35, 0.10, 0.15, 0.20  # begin, send and add offsets: 0.10 each
+# Parts of the transaction's timeout that its steps may take; with the ledger's, together below 1, so that no step
+# outlives it.
+_SETTLE, _ADD, _FENCE, _COMMIT = 0.24, 0.10, 0.15, 0.20  # begin, send and add offsets: 0.10 each
 
 
 class TransactionalSink:
@@ -100,10 +101,10 @@ class TransactionalSink:
             await self._within(_ADD, "follow topics", follow_topics(producer, self._topics, topics))
         shipment.send(parcels)
 
-    async def settle(self) -> None:
+    async def settle(self) -> dict[Place, int]:
         """See `seam.Sink`."""
         _, _, shipment = self._ready()
-        await self._within(_SETTLE, "settle", shipment.settle())
+        return await self._within(_SETTLE, "settle", shipment.settle())
 
     async def add_offsets(self) -> None:
         """See `seam.Sink`."""

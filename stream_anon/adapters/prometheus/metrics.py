@@ -2,46 +2,44 @@
 
 Names start with `stream_anon_`, units are base units, labels come from the closed sets below and never from a
 record. Alerts should rest on counters: a gauge misses the windows between two scrapes.
+
+There are no exemplars: one would join a moment of the input to a place in the output, the link that this service
+is there to cut.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 from numpy.typing import ArrayLike
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from stream_anon.adapters.prometheus.columns import ColumnHistogram
-from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.release import Suppression
+from stream_anon.adapters.prometheus.families import (
+    ABANDONMENTS,
+    ACTIVITIES,
+    CHANGES,
+    CLASS_SIZES,
+    OUTCOMES,
+    RATIOS,
+    REJECTIONS,
+    SECONDS,
+    STOPS,
+    SUPPRESSIONS,
+    VERDICTS,
+    WINDOW_SIZES,
+    WORK_SECONDS,
+    Family,
+)
 
 PREFIX = "stream_anon"
-OTHER = "other"  # a label outside its set: a bug, but no reason to grow without bound
-
-SUPPRESSIONS = tuple(reason.value for reason in Suppression)
-REJECTIONS = tuple(reason.label for reason in Reason)
-OUTCOMES = ("committed", "repeated", "found-committed", "fenced", "lost")
-ABANDONMENTS = ("stopping", "fenced", "lost", "failed")
-STOPS = ("rewound", "lost-input")
-ACTIVITIES = ("starting", "consuming", "taking-over", "publishing")
-CHANGES = ("assigned", "revoked")
-
-_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 25, 30, 35, 45, 60, 90, 120, 300, 600, 1800, 3600)
-_WORK_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-_CLASS_SIZES = (2, 3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500, 1000, 10_000)
-_WINDOW_SIZES = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000)
-_RATIOS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
-class _Family:
-    """A counter with one label of a closed set, of which every value is written from the start."""
-
-    def __init__(self, counter: Counter, labels: Iterable[str]) -> None:
-        self._children = {label: counter.labels(label) for label in (*labels, OTHER)}
-
-    def add(self, label: str, amount: float = 1) -> None:
-        self._children.get(label, self._children[OTHER]).inc(amount)
+def delay_budget(max_delay: float) -> float:
+    """Return the longest wait in seconds that counts as in time: max_delay and what a close may take."""
+    return max_delay + max(1.0, max_delay / 4)
 
 
 class Metrics:
@@ -58,8 +56,8 @@ class Metrics:
     def _counter(self, name: str, documentation: str) -> Counter:
         return Counter(f"{PREFIX}_{name}", documentation, registry=self._registry)
 
-    def _family(self, name: str, documentation: str, label: str, values: Iterable[str]) -> _Family:
-        return _Family(Counter(f"{PREFIX}_{name}", documentation, [label], registry=self._registry), values)
+    def _family(self, name: str, documentation: str, label: str, values: Iterable[str]) -> Family:
+        return Family(Counter(f"{PREFIX}_{name}", documentation, [label], registry=self._registry), values)
 
     def _gauge(self, name: str, documentation: str, labels: tuple[str, ...] = ()) -> Gauge:
         return Gauge(f"{PREFIX}_{name}", documentation, labels, registry=self._registry)
@@ -88,28 +86,40 @@ class Metrics:
             "windows_abandoned", "Windows dropped unpublished, to be read again.", "reason", ABANDONMENTS
         )
         self._window_size = self._histogram(
-            "window_size_records", "Records of each published window, rejected ones included.", _WINDOW_SIZES
+            "window_size_records", "Records of each published window, rejected ones included.", WINDOW_SIZES
         )
         self._class_size = self._histogram(
-            "class_size_records", "Records of each published equivalence class.", _CLASS_SIZES
+            "class_size_records", "Records of each published equivalence class.", CLASS_SIZES
         )
         self._k = self._gauge("achieved_k", "Least number of individuals in a class of the last window.")
         self._below_k = self._counter("windows_below_k", "Published windows whose achieved k is below k: a bug.")
         self._loss = self._gauge("information_loss_ratio", "Information loss (GCP) of the last window.")
         self._losses = self._histogram(
-            "window_information_loss_ratio", "Information loss (GCP) of each published window.", _RATIOS
+            "window_information_loss_ratio", "Information loss (GCP) of each published window.", RATIOS
+        )
+        self._attribute_loss = Counter(
+            f"{PREFIX}_attribute_information_loss",
+            "Sum of an attribute's loss (NCP) over published and suppressed records, which count 1.",
+            ["attribute"],
+            registry=self._registry,
         )
         self._violations = self._counter("gate_violations", "Classes that the gate had to suppress: a bug.")
+        self._audits = self._family(
+            "windows_audited", "Published windows, by what auditing them again found.", "result", VERDICTS
+        )
 
     def _declare_times(self) -> None:
         self._delay = self._histogram(
-            "delay_seconds", "From a record's arrival at the worker to its publication.", _SECONDS
+            "delay_seconds", "From a record's arrival at the worker to its publication.", SECONDS
         )
         self._end_to_end = self._histogram(
-            "end_to_end_delay_seconds", "From a record's broker timestamp to its publication.", _SECONDS
+            "end_to_end_delay_seconds", "From a record's broker timestamp to its publication.", SECONDS
+        )
+        self._late = self._counter(
+            "records_over_delay_budget", "Records that waited longer than policy_delay_budget_seconds."
         )
         self._stages = {
-            stage: self._histogram(f"{stage}_duration_seconds", text, _WORK_SECONDS)
+            stage: self._histogram(f"{stage}_duration_seconds", text, WORK_SECONDS)
             for stage, text in (
                 ("close", "Partitioning, generalizing and checking a window."),
                 ("gate", "The gate's part of closing a window."),
@@ -117,6 +127,7 @@ class Metrics:
                 ("publish", "A window's transaction, repeated attempts included."),
                 ("commit", "Offsets, fence and commit of a transaction."),
                 ("takeover", "From an assignment of partitions until their records are taken."),
+                ("audit", "Auditing a published window again, beside the work."),
             )
         }
         self._last = self._gauge("last_release_timestamp_seconds", "When the last window was published.")
@@ -159,7 +170,9 @@ class Metrics:
         self._max_delay = self._gauge("policy_max_delay_seconds", "Age at which the policy closes a window.")
         self._max_records = self._gauge("policy_max_records", "Records at which the policy closes a window.")
         self._order = self._gauge("order_version", "Orders the engine has adopted since the start, the first is 1.")
+        self._budget = self._gauge("policy_delay_budget_seconds", "Longest wait that counts as in time.")
         self._limits = (0, 0.0)
+        self._attributes: tuple[str, ...] = ()
 
     def started(self, version: str, policy: str, engine: str, delivery: str) -> None:
         """Name what runs."""
@@ -172,6 +185,13 @@ class Metrics:
         self._k_asked.set(k)
         self._max_delay.set(max_delay)
         self._max_records.set(max_records)
+        self._budget.set(delay_budget(max_delay))
+
+    def attributes(self, names: Sequence[str]) -> None:
+        """Name the quasi-identifiers that the policy declares; no other name becomes a label."""
+        self._attributes = tuple(names)
+        for name in names:
+            self._attribute_loss.labels(name)
 
     def order_adopted(self, version: int) -> None:
         """Tell that the engine uses another order."""
@@ -271,8 +291,21 @@ class Metrics:
             self._loss.set(information_loss)
             self._losses.observe(information_loss)
 
+    def attribute_losses(self, sums: Sequence[float]) -> None:
+        """Count a window's loss: the sum of each quasi-identifier's NCP over its records, in declared order."""
+        for name, loss in zip(self._attributes, sums, strict=False):
+            self._attribute_loss.labels(name).inc(loss)
+
+    def window_audited(self, result: str, seconds: float | None) -> None:
+        """Count a published window that was audited again, or was not; then there are no seconds."""
+        self._audits.add(result)
+        if seconds is not None:
+            self._stages["audit"].observe(seconds)
+
     def delays(self, waits: ArrayLike, records: ArrayLike, end_to_end: ArrayLike) -> None:
         """Count delays: seconds waited and how many records waited so, and seconds since the broker's time."""
+        late = np.asarray(waits, np.float64) > delay_budget(self._limits[1])
+        self._late.inc(float(np.asarray(records, np.float64)[late].sum()))
         self._delay.observe(waits, records)
         self._end_to_end.observe(end_to_end)
 

@@ -96,11 +96,14 @@ def cut_line(
                 if longest < 2 * k:
                     hope = np.inf
                     for early in range(max(end - longest, 0), place + 1):
-                        hope = min(hope, best[early] + (end - early) * cost)
+                        rows = end - early
+                        hope = min(hope, best[early] + rows * (cost + model.crowd * rows))
                     if hope >= least:
                         break
-            if people >= k and best[place] + (end - place) * cost < least:
-                least = best[place] + (end - place) * cost
+            rows = end - place
+            loss = best[place] + rows * (cost + model.crowd * rows)
+            if people >= k and loss < least:
+                least = loss
                 back[end] = place
         best[end] = least
     if back[n] < 0 and n > 0:

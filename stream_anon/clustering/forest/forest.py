@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 from stream_anon.clustering.forest.agglomerate import CANDIDATES, grow_forest
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.classes import by_rank
-from stream_anon.clustering.forest.cut import cut_line
+from stream_anon.clustering.forest.cut_sets import cut
 from stream_anon.clustering.forest.groups import groups_of, lines_of
 from stream_anon.clustering.forest.layout import lay_out
 from stream_anon.clustering.forest.order import line_order
 from stream_anon.clustering.forest.peel import peeled
 from stream_anon.clustering.forest.points import points_of
+from stream_anon.clustering.forest.refine_sets import refine_sets
 from stream_anon.clustering.forest.repair import repaired
 from stream_anon.clustering.forest.resplit import resplit_pass
 from stream_anon.clustering.forest.split import split_large
@@ -84,7 +85,7 @@ class Forest(FromScratch):
         line, points, point_of = lay_line(rows.codes, order, self._model)
         longest = 2 * ledger.k - 1 if ledger.each_once else _LONGEST * ledger.k
         following = np.full(n, n) if ledger.each_once else following_of(rows.individuals[line])
-        ends = cut_line(points, point_of, following, self._model, ledger.k, longest, np.empty(n + 1))
+        ends = cut(points, point_of, following, self._model, ledger.k, longest, np.empty(n + 1))
         if not len(ends):
             ends = np.array([n], np.int64)
         return self._refined(rows, order, line, ends, ledger)
@@ -113,9 +114,14 @@ class Forest(FromScratch):
                     groups_of(codes, placed, ends, self._model, ledger), lines, self._model, ledger
                 )
                 ends = split_large(codes, placed, ends, self._model, ledger)
+                # What came of it has other neighbours: they are cut anew along the forest's line.
+                rank[line] = np.arange(len(order))
                 placed, ends = by_rank(placed, ends, rank)
+                resplit_pass(codes, placed, ends, self._model, ledger)
             for _ in range(_SWAPS):
                 swap_pass(codes, placed, ends, self._model, ledger)
+        if self._model.share.any():
+            refine_sets(codes, placed, ends, self._model, ledger, _SWAPS)
         sizes = np.diff(ends, prepend=0)
         answer = np.empty(len(rows), np.int32)
         answer[placed] = np.repeat(np.arange(len(ends)), sizes)

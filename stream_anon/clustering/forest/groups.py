@@ -123,7 +123,7 @@ def _fill(
     groups: Groups, rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, ledger: Ledger
 ) -> None:
     """Put the rows into their classes."""
-    parts = np.empty(1 + len(ledger.distinct_l), np.float64)
+    parts = np.empty(1 + len(ledger.asked), np.float64)
     start = 0
     for c in range(len(ends)):
         for i in range(ends[c] - 1, start - 1, -1):

@@ -13,7 +13,7 @@ from stream_anon.clustering.forest.order import Digits, key_table
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import LearnedOrder
-from stream_anon.privacy.cost import cost_model
+from stream_anon.privacy.cost import CostModel
 
 _THOROUGH = 4  # times as many tries as a first window gets
 
@@ -30,14 +30,14 @@ def attributes_digest(attributes: Sequence[QuasiIdentifier]) -> str:
 
 
 def learned_from(
-    codes: NDArray[np.int32], attributes: Sequence[QuasiIdentifier], k: int, seed: int
+    codes: NDArray[np.int32], attributes: Sequence[QuasiIdentifier], model: CostModel, k: int, seed: int
 ) -> LearnedOrder:
     """Return the order learned from codes int32[q, n]; a second or less."""
     digits = Digits.of(attributes)
     cold = digits.cold_order()
     lesson = Lesson.of(codes, k, key_table(digits, cold))
     draws = np.random.default_rng([seed, 0])
-    order = learn_order(lesson, digits, cost_model(attributes), cold, draws, _THOROUGH * TRIES)
+    order = learn_order(lesson, digits, model, cold, draws, _THOROUGH * TRIES)
     return LearnedOrder(
         attributes_digest(attributes), tuple(attributes[j].name for j in digits.attribute[order].tolist())
     )

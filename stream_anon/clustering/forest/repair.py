@@ -21,6 +21,7 @@ from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 _PATIENT_ROUNDS = 40  # from then on any price is paid
 _DEARER = 1.2  # a step waits for the next round if its price rose by more than this factor
 _DEARER_BY = 0.05  # and this much
+_MOST_STEPS = 100  # for each failing class, so that none can be made to move rows for ever by tiny gains
 
 
 def repaired(
@@ -55,6 +56,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
         versions[f, 0] = desk.version[f]
         versions[f, 1] = desk.version[desk.step[1]]
     rounds = 0
+    steps_left = _MOST_STEPS * count
     while count:
         done = 0
         for i in range(count):
@@ -62,7 +64,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
         sort_places(prices, places[:count])
         for i in range(count):
             f = failing[places[i]]
-            while groups.lack[f] > 0:
+            while groups.lack[f] > 0 and steps_left > 0:
                 # A step between two classes that did not change since costs what it did then.
                 if (
                     steps[f, 0] not in (NOTHING, DISSOLVE)
@@ -88,6 +90,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
                         break
                     _do(f, groups, lines, model, ledger, desk)
                 done += 1
+                steps_left -= 1
         left = 0
         hopeless = 0
         for i in range(count):
@@ -98,7 +101,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
                 hopeless += asked[f] == np.inf
         count = left
         rounds += 1
-        if done == 0 and (rounds > _PATIENT_ROUNDS or hopeless == count):
+        if steps_left <= 0 or (done == 0 and (rounds > _PATIENT_ROUNDS or hopeless == count)):
             break
     return count
 

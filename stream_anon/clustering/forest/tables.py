@@ -28,6 +28,7 @@ def reordered(model: CostModel, attributes: NDArray[np.int64]) -> CostModel:
         slope=model.slope[attributes],
         base=model.base[attributes],
         weight=model.weight[attributes],
+        share=model.share[attributes],
     )
 
 

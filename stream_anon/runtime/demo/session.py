@@ -11,6 +11,7 @@ from enum import StrEnum
 from aiokafka import ConsumerRecord
 
 from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.kafka.topic_reader import TopicReading, read_topic
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.audit.verdict import Verdict
@@ -156,6 +157,7 @@ class _Session:
         try:
             await create_topics(self._connection, self._kafka)
             await asyncio.to_thread(warm_up, self._policy)
+            await asyncio.to_thread(JsonCodec(self._policy).warm_up)
             await self._stream()
             seconds = self._clock.monotonic() - begun
             self._phase = Phase.AUDITING

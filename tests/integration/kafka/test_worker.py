@@ -163,6 +163,19 @@ async def test_another_group_name_releases_everything_again(stage: Stage) -> Non
         check_published(await wait_until_accounted(stage, 900), 900)
 
 
+@every_seed
+async def test_two_groups_on_one_output_release_a_record_in_both(stage: Stage, seed: int) -> None:
+    one, other = stage.config(), stage.config(kafka={"group": f"{stage.name}.other"})
+    with WorkerProcess(one) as first, WorkerProcess(other) as second:
+        await first.wait_for("ready")
+        await second.wait_for("ready")
+        await produce(stage, make_records(3000, seed), rate=600, seed=seed)
+        # Of each partition one group goes on and the other stops, whichever came second.
+        check_published(await wait_until_accounted(stage, 3000), 3000)
+        met = [line for worker in (first, second) for line in worker.said("commit-uncertain")]
+        assert any("another consumer group" in line["error"] for line in met), "the groups never met"
+
+
 async def test_rewound_partition_is_released_again(stage: Stage) -> None:
     await produce(stage, make_records(600, 1))
     with WorkerProcess(stage.config()) as worker:

@@ -82,6 +82,11 @@ def test_ids_of_one_person_have_several_keys() -> None:
 
 def test_sensitive_values_that_differ_count_as_one() -> None:
     assert sensitive_key(1) == sensitive_key(1.0)
+    numbers = [-(10**400), -1e300, -2, -1.5, -1e-300, 0, 1e-300, 0.5, 1, 2, 3.25, 1e300, 10**400]
+    ordered = [sensitive_key(number, True) for number in numbers]
+    assert ordered == sorted(set(ordered))
+    assert sensitive_key(0, True) == sensitive_key(-0.0, True)
+    assert sensitive_key(None, True) == sensitive_key(None)
     keys = [sensitive_key(value) for value in (-1, -2, 0, None, "", 2**61 - 1, 1.5, True)]
     assert len(set(keys)) == len(keys)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,7 +9,15 @@ from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, Sensitive
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.microdata.hierarchy import Hierarchy
-from stream_anon.microdata.policy import EVERY_RECORD, Diversity, Policy, WindowLimits
+from stream_anon.microdata.policy import (
+    EVERY_RECORD,
+    Closeness,
+    Distance,
+    Diversity,
+    Policy,
+    Recursion,
+    WindowLimits,
+)
 
 SEX = QuasiIdentifier("sex", CategoricalDomain(Hierarchy.flat(["f", "m"])))
 NAME, ILL, NOTE = Identifier("name"), Sensitive("ill"), Insensitive("note")
@@ -65,6 +74,40 @@ def test_limits_that_never_close_a_window_are_taken(limits: dict[str, Any], key:
 def test_one_value_counts_as_diverse() -> None:
     with pytest.raises(SettingsError, match="between 2"):
         Diversity(1)
+
+
+@pytest.mark.parametrize(
+    ("make", "key", "allowed"),
+    [
+        (lambda: Diversity(p_sensitive=1), "p_sensitive", "between 2 and"),
+        (lambda: Diversity(entropy_l=1.0), "entropy_l", "above 1"),
+        (lambda: Diversity(entropy_l=float("nan")), "entropy_l", "above 1"),
+        (lambda: Diversity(alpha=1.0), "alpha", "below 1"),
+        (lambda: Recursion(0, 2), "recursive_cl.c", "above 0"),
+        (lambda: Recursion(1, 1), "recursive_cl.l", "between 2"),
+        (lambda: Closeness(0.0), "t_closeness.t", "above 0"),
+        (Diversity, "", "at least one of distinct_l, entropy_l"),
+    ],
+)
+def test_a_criterion_that_asks_for_nothing_is_taken(make: Callable[[], object], key: str, allowed: str) -> None:
+    with pytest.raises(SettingsError, match=allowed) as caught:
+        make()
+    assert caught.value.key == key
+
+
+def test_words_are_compared_by_their_order() -> None:
+    ordered = {"ill": Diversity(t_closeness=Closeness(0.1, Distance.ORDERED))}
+    with pytest.raises(SettingsError, match="type: integer or type: number") as caught:
+        _policy(diversity=ordered)
+    assert caught.value.key == "privacy.sensitive.ill.t_closeness.distance"
+
+
+def test_values_that_another_criterion_implies_are_not_asked_for() -> None:
+    assert Diversity(entropy_l=2.5).values == 3
+    assert Diversity(2, entropy_l=2.0).values == 2
+    assert Diversity(p_sensitive=4).values == 4
+    assert Diversity(2, recursive_cl=Recursion(1, 5)).values == 5
+    assert Diversity(alpha=0.5, t_closeness=Closeness(0.2)).values == 0
 
 
 def test_identifiers_are_published_or_columns_change_their_order() -> None:

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import Missing, Publication, QuasiIdentifier, ScalarType, Unknown
@@ -20,6 +20,7 @@ from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain, Domain, PrefixDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
+from tests.support.effort import examples
 
 RAGGED = Hierarchy.from_rows(
     [
@@ -204,7 +205,7 @@ ANYTHING = st.recursive(
 
 
 @given(st.sampled_from(sorted(DOMAINS)), ANYTHING)
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_some_json_slips_through(name: str, tried: object) -> None:
     for attribute in _attributes(name):
         assert (attribute.read(tried) is not None) == (_exact(tried) in _everything(attribute))
@@ -267,7 +268,6 @@ def test_a_wide_grid_is_laid_out_to_read_one_value() -> None:
     st.booleans(),
     st.data(),
 )
-@settings(deadline=None)
 def test_a_node_of_some_grid_is_not_read_back(
     start: int, cells: int, step: str, decimals: int | None, tight: bool, data: st.DataObject
 ) -> None:

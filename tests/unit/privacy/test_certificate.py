@@ -53,8 +53,8 @@ def test_every_promise_of_the_design_stands_in_it(policy: Policy, release: Relea
     assert (document["in"], document["released"], document["suppressed"], document["rejected"]) == (15, 9, 3, 3)
     assert document["suppressed_by_reason"] == {"unplaced": 2, "over-limit": 1}
     assert document["rejected_by_reason"] == {"out-of-range": 2, "malformed": 1}
-    assert document["asked"] == {"k": 3, "max_share": 0.5, "distinct_l": {"result": 2}}
-    assert document["achieved"] == {"k": 4, "distinct_l": {"result": 3}}
+    assert document["asked"] == {"k": 3, "max_share": 0.5, "distinct_l": {"result": 2}, "sensitive": {}}
+    assert document["achieved"] == {"k": 4, "distinct_l": {"result": 3}, "sensitive": {}}
     assert document["inputs"] == [{"topic": "people", "partition": 0, "start": 0, "end": 15}]
     assert [one["records"] for one in document["classes"]] == [5, 4]
     assert document["classes"][0]["values"]["plan"] == ["a", "b"]

@@ -7,7 +7,7 @@ from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensit
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Diversity, Policy
-from stream_anon.privacy.criteria import ClassCounts, Criteria
+from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread
 
 
 def _permit(criteria: Criteria, records: int, individuals: int, largest: int, *values: int) -> bool:
@@ -40,10 +40,39 @@ def test_one_of_two_criteria_suffices() -> None:
 
 
 def test_a_window_out_of_reach_is_partitioned() -> None:
-    assert K3.in_reach(3, np.empty(0, np.int64))
-    assert not K3.in_reach(2, np.empty(0, np.int64))
-    assert L2.in_reach(3, np.array([2, 3]))
-    assert not L2.in_reach(3, np.array([2, 2]))
+    assert K3.in_reach(3, [])
+    assert not K3.in_reach(2, [])
+    assert L2.in_reach(3, [np.array([2, 1]), np.array([1, 1, 1])])
+    assert not L2.in_reach(3, [np.array([2, 1]), np.array([1, 2, 0])])
+
+
+@pytest.mark.parametrize(
+    ("asked", "occurrences", "reached"),
+    [
+        (Spread(entropy_l=2), [5, 5], True),
+        (Spread(entropy_l=2), [6, 4], False),
+        (Spread(entropy_l=2), [6, 4, 1], True),
+        (Spread(c=2, l=2), [5, 3], True),
+        (Spread(c=2, l=2), [6, 3], False),  # equality is not enough
+        (Spread(c=9, l=3), [5, 5], False),
+        (Spread(alpha=0.5), [5, 5], True),
+        (Spread(alpha=0.5), [6, 5], False),
+        (Spread(t=0.01), [9, 1], True),  # the window is as far from itself as can be asked
+        (Spread(t=0.01, ordered=True), [], True),
+    ],
+)
+def test_a_window_that_cannot_meet_a_criterion_is_no_shortfall(
+    asked: Spread, occurrences: list[int], reached: bool
+) -> None:
+    criteria = Criteria(3, 0.5, np.array([0]), (asked,))
+    assert criteria.in_reach(9, [np.array(occurrences, np.int64)]) is reached
+    assert not criteria.in_reach(2, [np.array(occurrences, np.int64)])
+
+
+def test_a_spread_that_nobody_counted_is_permitted() -> None:
+    counts = ClassCounts(*(np.array([9]) for _ in range(3)), np.array([[3]]), [None])
+    with pytest.raises(ValueError, match="not counted"):
+        Criteria(3, 0.5, np.array([0]), (Spread(t=0.5),)).permit(counts)
 
 
 def test_criteria_stand_beside_the_wrong_attribute() -> None:

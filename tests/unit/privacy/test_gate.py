@@ -10,7 +10,7 @@ from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.automatic import balanced
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.privacy.criteria import Criteria
+from stream_anon.privacy.criteria import Criteria, Spread
 from stream_anon.privacy.gate import largest_matching, recount, violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, generalize
 from tests.support.tables import diverse_values
@@ -104,6 +104,34 @@ def test_a_set_published_as_the_star_lists_every_code_of_a_large_domain() -> Non
     assert not failing.any()
 
 
+def test_a_class_is_judged_by_rows_that_were_taken_away() -> None:
+    """Three classes of values 00 11, 01 01, 22 22 33 33: far from a window with the last, near to one without."""
+    rows = _columns([0] * 4 + [2] * 4 + [4] * 8, range(16), [0, 0, 1, 1, 0, 1, 0, 1, 2, 2, 2, 2, 3, 3, 3, 3])
+    classes = [0] * 4 + [1] * 4 + [2] * 8
+    asked = Criteria(3, 0.5, np.array([0]), (Spread(t=0.4),))
+    assert _judge(NODES, rows, classes, asked) == [True, True, True]
+    assert _judge(NODES, rows.take(slice(0, 8)), classes[:8], asked) == [False, False]
+
+
+def test_one_person_who_comes_often_makes_a_spread() -> None:
+    """Over records the values are even, over people they are not; and the other way round."""
+    asked = Criteria(3, 0.5, np.array([0]), (Spread(alpha=0.5),))
+    often = _columns([0] * 8, [0, 1, 2, 3, 4, 4, 4, 4], [0, 0, 0, 0, 1, 1, 1, 1])
+    assert _judge(NODES, often, [0] * 8, asked) == [True]
+    many = _columns([0] * 8, [0, 0, 0, 1, 2, 3, 4, 5], [0, 0, 0, 0, 0, 1, 1, 1])
+    assert _judge(NODES, many, [0] * 8, asked) == [True]
+    assert _judge(NODES, _columns([0] * 8, range(8), [0, 0, 0, 0, 1, 1, 1, 1]), [0] * 8, asked) == [False]
+
+
+def test_a_class_without_a_value_tells_nothing() -> None:
+    """All others have one: who is in the class without is known to have none."""
+    rows = _columns([0] * 4 + [4] * 4, range(8), [-1] * 4 + [0, 1, 0, 1])
+    asked = Criteria(3, 0.5, np.array([0]), (Spread(t=0.4),))
+    assert _judge(NODES, rows, [0] * 4 + [1] * 4, asked) == [True, True]
+    mixed = _columns([0] * 4 + [4] * 4, range(8), [-1, -1, 0, 1] * 2)
+    assert _judge(NODES, mixed, [0] * 4 + [1] * 4, asked) == [False, False]
+
+
 def test_nothing_to_publish_breaks_the_gate() -> None:
     nothing = GeneralizedClasses(
         np.empty((1, 0), np.int32),
@@ -120,7 +148,9 @@ def test_nothing_to_publish_breaks_the_gate() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 2)), min_size=1, max_size=40))
 def test_a_recount_differs_from_one_by_hand(rows: list[tuple[int, int, int]]) -> None:
     group, people, values = zip(*rows, strict=True)
-    counts = recount(np.array(group, np.int64), 4, _columns([0] * len(rows), people, values), np.array([3]))
+    counts = recount(
+        np.array(group, np.int64), 4, _columns([0] * len(rows), people, values), Criteria(2, 0.5, np.array([3]))
+    )
     for g in range(4):
         own = [(person, value) for number, person, value in rows if number == g]
         who = [person for person, _ in own]
@@ -150,9 +180,9 @@ def test_a_long_path_overflows_the_stack() -> None:
 def test_one_person_with_many_values_makes_a_class_diverse() -> None:
     rows = _columns([0] * 4, [0, 0, 1, 2], [0, 1, 2, 2])
     asked = Criteria(2, 0.5, np.array([3]))
-    assert recount(np.zeros(4, np.int64), 1, rows, asked.distinct_l).values[0, 0] == 2
+    assert recount(np.zeros(4, np.int64), 1, rows, asked).values[0, 0] == 2
 
 
 def test_a_missing_value_makes_a_class_diverse() -> None:
     rows = _columns([0] * 4, [0, 1, 2, 3], [0, -1, 0, -1])
-    assert recount(np.zeros(4, np.int64), 1, rows, np.array([2])).values[0, 0] == 1
+    assert recount(np.zeros(4, np.int64), 1, rows, Criteria(2, 0.5, np.array([2]))).values[0, 0] == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 from decimal import Decimal
 
 import numpy as np
@@ -8,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Unknown
-from stream_anon.microdata.domains import CategoricalDomain
+from stream_anon.microdata.dates import DateDomain
+from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.privacy import generalization
-from stream_anon.privacy.generalization import Generalizer, alike, generalize
+from stream_anon.privacy.generalization import Generalizer, alike, generalize, raised
 
 TREE = CategoricalDomain(Hierarchy.from_tree({"g": ["a", "b"], "h": ["c", "d"], "e": None}))
 ATTRIBUTES = (
@@ -54,6 +56,50 @@ def test_a_published_tuple_is_not_that_of_its_class(data: st.DataObject) -> None
             texts = [repr(value) for value in found.values[j]]
             same = [[a == b for b in texts] for a in texts]
             assert same == [[a == b for b in found.labels[j]] for a in found.labels[j]]
+
+
+RAISED = (
+    QuasiIdentifier("tree", TREE, unknown=Unknown.ROOT),
+    QuasiIdentifier(
+        "named", CategoricalDomain(Hierarchy.from_rows([["a", "g", "all"], ["b", "g", "all"], ["c", "h", "all"]]))
+    ),
+    QuasiIdentifier("halves", NumericDomain(Decimal(0), Decimal(12), Decimal(1), 0)),
+    QuasiIdentifier("widths", NumericDomain(Decimal(0), Decimal(99), Decimal(1), 0, (Decimal(5), Decimal(20)))),
+    QuasiIdentifier("prefix", PrefixDomain(4, "012", 3)),
+    QuasiIdentifier("day", DateDomain("%Y-%m-%d", dt.date(2023, 11, 17), dt.date(2025, 2, 1))),
+)
+
+
+@given(st.data())
+def test_a_raised_node_is_none_or_a_level_is_left_out(data: st.DataObject) -> None:
+    """By brute force: the node above is the least of all nodes that are wider and hold it."""
+    attribute = data.draw(st.sampled_from(RAISED))
+    low, high = attribute.node(*sorted(data.draw(st.tuples(*[st.integers(0, attribute.size - 1)] * 2))))
+    bounds = attribute.above(low, high)
+    assert attribute.node(*bounds) == bounds
+    assert attribute.read(attribute.publish(*bounds)) is not None
+    reach = range(max(0, low - 1), min(attribute.domain.size, high + 2)) if high < attribute.missing_code else ()
+    nodes = {
+        attribute.node(a, b) for a in reach for b in (high, high + 1) if a <= low and b < attribute.missing_code
+    }
+    wider = [(b - a, (a, b)) for a, b in nodes if a <= low and b >= high and (a, b) != (low, high)]
+    if wider:
+        assert bounds == min(wider)[1]
+    else:
+        assert bounds == attribute.above(*bounds)
+
+
+def test_levels_are_drawn_that_nobody_sees() -> None:
+    attributes = RAISED[:3]
+    codes = np.array([[0, 1, 2], [0, 0, 2], [3, 3, 12]], np.int32)
+    generalizers = [Generalizer(attribute) for attribute in attributes]
+    found = generalize(generalizers, attributes, codes, np.array([0, 0, 1], np.int32), 2)
+    assert found.values == [["g", "c"], ["a", "c"], [3, 12]]
+    wider = raised(generalizers, attributes, found, np.array([[0, 1], [1, 2], [1, 9]]))
+    assert wider.values == [["g", "h"], ["g", "*"], [{"min": 3, "max": 5}, "*"]]
+    assert wider.ncp[0].tolist() == [0.4, 0.4]
+    assert wider.low[0].tolist() == [0, 2]
+    assert wider.high[0].tolist() == [1, 3]
 
 
 def test_nodes_are_forgotten_within_a_window_or_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

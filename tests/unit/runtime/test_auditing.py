@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -98,6 +99,16 @@ class Files:
             self.parts += certified.certificate
         self.write()
 
+    def copied(self, folder: Path) -> Files:
+        """Return the same files in another folder, to be changed there."""
+        other = copy.copy(self)
+        for name in ("policy_path", "output", "certificates"):
+            setattr(other, name, folder / getattr(self, name).name)
+        other.policy_path.write_bytes(self.policy_path.read_bytes())
+        other.lines, other.parts = list(self.lines), list(self.parts)
+        other.write()
+        return other
+
     def write(self) -> None:
         self.output.write_bytes(b"".join(line + b"\n" for line in self.lines))
         self.certificates.write_bytes(b"".join(part + b"\n" for part in self.parts))
@@ -124,9 +135,14 @@ def _cell(record: Any, name: str) -> str:
     return record if isinstance(record, str) else "" if record is None else json.dumps(record)
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("made"), SETTINGS, _visits(700))
+
+
 @pytest.fixture
-def files(tmp_path: Path) -> Files:
-    return Files(tmp_path, SETTINGS, _visits(700))
+def files(made: Files, tmp_path: Path) -> Files:
+    return made.copied(tmp_path)
 
 
 def test_what_the_engine_releases_is_accused(files: Files) -> None:
@@ -138,6 +154,23 @@ def test_what_the_engine_releases_is_accused(files: Files) -> None:
     assert b'"plan":["' in published  # sets, intervals and the root are among what was read
     assert b'"min":' in published
     assert b'"*"' in published
+
+
+def test_nodes_raised_at_random_are_accused_or_not_raised(tmp_path: Path) -> None:
+    plain: dict[str, Any] = copy.deepcopy(SETTINGS)
+    del plain["attributes"]["plan"]["publish"], plain["attributes"]["weight"]["numeric"]["publish"]
+    raised = {**plain, "privacy": {**plain["privacy"], "extra_levels": 2}}
+    losses = []
+    for name, settings in (("plain", plain), ("raised", raised)):
+        folder = tmp_path / name
+        folder.mkdir()
+        files = Files(folder, settings, _visits(400))
+        verdict = audit_files(files.policy_path, files.output, files.certificates)
+        assert verdict.violations == ()
+        certificates = [json.loads(part) for part in files.parts]
+        assert min(one["records"] for c in certificates for one in c["classes"]) >= 4
+        losses.append(sum(certificate["gcp"] for certificate in certificates))
+    assert losses[1] > losses[0] + 0.1
 
 
 @pytest.mark.parametrize("delimiter", [",", ";"])

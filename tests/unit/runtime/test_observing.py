@@ -8,12 +8,13 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.logs import open_log
-from stream_anon.adapters.prometheus import metrics as metrics_module
+from stream_anon.adapters.prometheus import families
 from stream_anon.adapters.prometheus.exposition import exposition
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.runtime import events as e
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
 from stream_anon.runtime.status import LAST_WINDOWS, StatusBoard
+from tests.support.classes import made_up_classes
 
 STARTED = e.WorkerStarted(
     "stream_anon 0.1.0",
@@ -26,6 +27,7 @@ STARTED = e.WorkerStarted(
     10,
     30.0,
     100,
+    ("city",),
 )
 PUBLISHED = e.WindowPublished(
     batch="00ff",
@@ -34,7 +36,7 @@ PUBLISHED = e.WindowPublished(
     released=80,
     suppressed={"unplaced": 10, "gate": 0},
     rejected={"missing": 10},
-    class_sizes=np.array([30, 50]),
+    classes=made_up_classes([30, 50]),
     achieved_k=11,
     achieved_l={"diagnosis": 2},
     gcp=0.25,
@@ -63,6 +65,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.RecordsConsumed(100),
     e.WindowProgress(90, 1000.0, 1002.0, False, True, 12),
     PUBLISHED,
+    e.WindowAudited("00ff", "failed", ("a class has fewer than k records",), 0.01),
     e.WindowAbandoned(12, "stopping"),
     e.TransactionBroken("commit", "ConnectionError"),
     e.TransactionEnded(e.Outcome.FENCED),
@@ -110,9 +113,9 @@ def test_a_kind_of_event_changes_nothing_anywhere(observed: Observed) -> None:
 
 
 def test_a_label_of_the_events_is_unknown_to_the_metrics(observed: Observed) -> None:
-    assert {outcome.value for outcome in e.Outcome} == set(metrics_module.OUTCOMES)
-    assert {away.value for away in e.Away} == set(metrics_module.ACTIVITIES)
-    for reason in metrics_module.STOPS:
+    assert {outcome.value for outcome in e.Outcome} == set(families.OUTCOMES)
+    assert {away.value for away in e.Away} == set(families.ACTIVITIES)
+    for reason in families.STOPS:
         observed.tell(e.PartitionStopped(("people", 3), reason, ""))
         assert observed.value("partitions_stopped_total", reason=reason) == 1
     for event in EVERY_KIND:
@@ -122,7 +125,7 @@ def test_a_label_of_the_events_is_unknown_to_the_metrics(observed: Observed) -> 
         sample.value == 0
         for family in observed.registry.collect()
         for sample in family.samples
-        if metrics_module.OTHER in sample.labels.values() and not sample.name.endswith("_created")
+        if families.OTHER in sample.labels.values() and not sample.name.endswith("_created")
     )
 
 
@@ -136,7 +139,8 @@ def test_the_delay_counts_from_elsewhere_than_arrival(observed: Observed) -> Non
     assert observed.value("close_duration_seconds_sum") == 0.02
     assert observed.value("publish_duration_seconds_sum") == 0.04
     assert observed.value("commit_duration_seconds_sum") == 0.03
-    assert observed.value("gate_duration_seconds_count") == 0
+    assert observed.value("gate_duration_seconds_count") == 1
+    assert observed.value("attribute_information_loss_total", attribute="city") == 50  # 80 at a half, 10 suppressed
     assert observed.value("windows_overdue_total") == 0
     assert observed.value("records_suppressed_total", reason="unplaced") == 10
 
@@ -147,7 +151,7 @@ def test_a_window_of_dead_letters_only_fails(observed: Observed) -> None:
         PUBLISHED,
         released=0,
         suppressed={},
-        class_sizes=empty.astype(np.int64),
+        classes=made_up_classes([]),
         achieved_k=None,
         gcp=None,
         arrivals=(),

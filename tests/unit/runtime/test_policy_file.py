@@ -20,7 +20,7 @@ from stream_anon.microdata.attributes import (
 from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.numbers import NumericDomain
-from stream_anon.microdata.policy import Diversity, Policy, Shortfall
+from stream_anon.microdata.policy import Diversity, Loss, Policy, Shortfall
 from stream_anon.runtime.policy_file import load_policy
 
 EVERYTHING = """\
@@ -307,3 +307,63 @@ def test_policies_that_differ_have_one_digest(tmp_path: Path) -> None:
     assert len({digest, *(policy.digest for policy in others)}) == 5
     with_http = _load(tmp_path, EVERYTHING + "http: {port: 0}\n")
     assert with_http.digest == digest  # where metrics are served is no matter of privacy
+
+
+def test_classification_learns_from_something_else_than_the_sample(tmp_path: Path) -> None:
+    text = """\
+privacy: {k: 2, individual: every-record}
+engine: {loss: classification, target: ill, sample: past.csv}
+attributes:
+  age: {role: quasi-identifier, numeric: {min: 0, max: 3}}
+  sex: {role: quasi-identifier, values: [f, m]}
+  ill: {role: sensitive}
+"""
+    sample = tmp_path / "past.csv"
+    sample.write_text("ill,sex,age\nflu,f,0\nflu,f,1\ncold,m,1\ncold,x,1\n")
+    policy = _load(tmp_path, text)
+    assert policy.engine.loss is Loss.CLASSIFICATION
+    assert policy.engine.labels is not None
+    age, sex = policy.engine.labels.counts
+    # The record of an unknown sex does not fit and teaches nothing.
+    assert age.tolist() == [[1, 0], [1, 1], [0, 0], [0, 0], [0, 0], [0, 0]]
+    assert sex.tolist() == [[2, 0], [0, 1], [0, 0], [0, 0]]
+    sample.write_text("ill,sex,age\ncold,f,0\nflu,f,1\ncold,m,1\n")
+    assert _load(tmp_path, text).digest != policy.digest
+
+    for wrong, key in (
+        (("target: ill", "target: age"), "engine.target"),
+        (("past.csv", "nowhere.csv"), "engine.sample"),
+        (("target: ill, ", ""), "engine"),
+        (("classification", "prec"), "engine"),
+        (("max: 3}", "max: 3000}"), "engine.loss"),
+    ):
+        with pytest.raises(SettingsError) as error:
+            _load(tmp_path, text.replace(*wrong))
+        assert error.value.key == key
+        assert "flu" not in str(error.value)
+
+
+def test_levels_are_added_to_what_has_none(tmp_path: Path) -> None:
+    text = "privacy: {k: 2, individual: every-record, extra_levels: 2}\nattributes:\n"
+    nodes = "  age: {role: quasi-identifier, numeric: {min: 0, max: 99}}\n"
+    assert _load(tmp_path, text + nodes).extra_levels == 2
+    for other in (
+        "  b: {role: quasi-identifier, numeric: {min: 0, max: 99, publish: tight}}\n",
+        "  b: {role: quasi-identifier, values: [x, y], publish: values}\n",
+    ):
+        with pytest.raises(SettingsError, match="b publishes") as error:
+            _load(tmp_path, text + nodes + other)
+        assert error.value.key == "privacy.extra_levels"
+
+
+def test_an_engine_minimises_what_it_cannot(tmp_path: Path) -> None:
+    text = """\
+privacy: {k: 2, individual: every-record}
+engine: {name: NAME, loss: discernibility}
+attributes: {sex: {role: quasi-identifier, values: [f, m]}}
+"""
+    assert _load(tmp_path, text.replace("NAME", "forest")).engine.loss is Loss.DISCERNIBILITY
+    assert _load(tmp_path, text.replace("NAME", "mondrian, least_loss: true")).engine.least_loss
+    for name in ("mondrian", "k-forest"):
+        with pytest.raises(SettingsError, match="discernibility is for"):
+            _load(tmp_path, text.replace("NAME", name))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -25,6 +25,7 @@ from stream_anon.runtime.proposal.roles import Kind, kind_of
 from stream_anon.runtime.proposal.support import FEWEST, People
 from stream_anon.runtime.propose import propose
 from tests.support.data import shared_data
+from tests.support.effort import examples
 
 Record = dict[str, Any]
 
@@ -204,7 +205,7 @@ def tables(draw: st.DrawFn) -> list[Record]:
     return [{name: draw(column) for name, column in columns.items()} for _ in range(count)]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables())
 def test_any_table_makes_a_file_that_loads_and_holds_no_rare_value(
     tmp_path_factory: pytest.TempPathFactory, records: list[Record]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.adapters.files import csv_files
@@ -34,6 +34,7 @@ from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Diversity, Policy
 from stream_anon.microdata.release import Classes, Release
+from tests.support.effort import examples
 
 AGES = NumericDomain(Decimal(0), Decimal(120), Decimal(1), 0)
 YEAR = DateDomain("%Y-%m-%d", dt.date(2024, 1, 1), dt.date(2024, 12, 31))
@@ -198,7 +199,7 @@ def test_every_record_is_not_an_individual_of_its_own(monkeypatch: pytest.Monkey
 cells = st.sampled_from(["", " ", "1", "2.0", "30", "red", "true", "FALSE", "012", "2024-05-05", "-1", "ä", "1e3"])
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(st.lists(cells, min_size=10, max_size=10), min_size=1, max_size=8))
 def test_columns_of_cells_say_something_else_than_a_single_look(rows: list[list[str]]) -> None:
     batch = read(table(*rows))

@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import json
 import socket
 from collections.abc import AsyncIterator, Mapping
@@ -8,6 +9,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from stream_anon.adapters.http import live
 from stream_anon.adapters.http import server as server_module
 from stream_anon.adapters.http.server import MOST_CONNECTIONS, HttpServers
 from stream_anon.errors import SettingsError
@@ -212,3 +214,126 @@ async def test_stopping_waits_for_idle_clients_or_leaves_the_port_open(service: 
     writer.close()
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection(LOOPBACK, port)
+
+
+# The status page and its events -----------------------------------------------------------------------------
+
+
+async def events(port: int, count: int) -> list[dict[str, Any]]:
+    """Return the first events of the stream."""
+    found: list[dict[str, Any]] = []
+    async with (
+        asyncio.timeout(10),
+        aiohttp.ClientSession() as session,
+        session.get(f"http://{LOOPBACK}:{port}/events") as response,
+    ):
+        assert response.headers["Content-Type"].startswith("text/event-stream")
+        assert response.headers["Cache-Control"] == "no-store"
+        with contextlib.suppress(aiohttp.ClientPayloadError):  # broken off by the service
+            async for line in response.content:
+                if line.startswith(b"data: "):
+                    found.append(json.loads(line[6:]))
+                if len(found) == count:
+                    break
+    return found
+
+
+async def test_the_page_may_load_or_run_what_is_not_its_own(
+    ports: tuple[int, int], client: aiohttp.ClientSession
+) -> None:
+    status, headers, body = await ask(client, ports[1], "/")
+    assert status == 200
+    assert headers["Content-Type"].startswith("text/html")
+    policy = headers["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src 'none';")
+    assert policy.count("'sha256-") == 2
+    assert headers["X-Frame-Options"] == "DENY"
+    page = body.decode().replace("http://www.w3.org/2000/svg", "")
+    assert "http" not in page, "it asks for something from elsewhere"
+    ways = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "style=")
+    assert [way for way in ways if way in page] == []
+    assert (await ask(client, ports[0], "/"))[0] == 404
+
+
+async def test_events_stand_still_or_show_on_the_public_port(
+    ports: tuple[int, int], client: aiohttp.ClientSession, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "EVERY", 0.05)
+    reading = asyncio.create_task(events(ports[1], 3))
+    await asyncio.sleep(0.08)
+    service.fine = False
+    found = await reading
+    assert (found[0]["ready"], found[-1]["ready"]) == (True, False)
+    assert (await ask(client, ports[0], "/events"))[0] == 404
+    assert (await ask(client, ports[1], "/events", "POST"))[0] == 405
+
+
+async def test_readers_without_end_are_served(ports: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "EVERY", 0.05)
+
+    async def read() -> bytes:
+        reader, writer = await asyncio.open_connection(LOOPBACK, ports[1])
+        open_ones.append(writer)
+        writer.write(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return await asyncio.wait_for(reader.readline(), 5)
+
+    open_ones: list[asyncio.StreamWriter] = []
+    assert {await read() for _ in range(live.MOST_READERS)} == {b"HTTP/1.1 200 OK\r\n"}
+    assert b" 503 " in await read()
+    for writer in open_ones:
+        writer.close()
+        await writer.wait_closed()
+    await asyncio.sleep(0.3)
+    assert b" 200 " in await read()
+    open_ones[-1].close()
+    await open_ones[-1].wait_closed()
+
+
+async def test_an_old_reader_is_kept_or_a_young_one_is_swept_away(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "CONNECTION_SECONDS", 0.05)
+    monkeypatch.setattr(live, "EVERY", 0.05)
+    monkeypatch.setattr(live, "READING_SECONDS", 0.6)
+    servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), (LOOPBACK, 0))
+    _, (_, port) = await servers.start()
+    try:
+        assert len(await events(port, 1000)) > 3
+        assert len(await events(port, 6)) == 6, "swept away while it reads"
+    finally:
+        await servers.stop()
+
+
+async def test_a_stop_waits_for_readers(service: Service) -> None:
+    servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), (LOOPBACK, 0))
+    _, (_, port) = await servers.start()
+    reading = asyncio.create_task(events(port, 1000))
+    await asyncio.sleep(0.2)
+    begun = asyncio.get_running_loop().time()
+    await servers.stop()
+    assert asyncio.get_running_loop().time() - begun < 1.0
+    assert await reading
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        (b"127.0.0.1:80", b"200"),
+        (b"localhost", b"200"),
+        (b"localhost:9465", b"200"),
+        (b"[::1]:9465", b"200"),
+        (b"jane-doe.example:9465", b"421"),
+        (b"localhost.example", b"421"),
+        (b"", b"421"),
+    ],
+)
+async def test_a_foreign_name_for_loopback_reads_the_status(
+    host: bytes, status: bytes, ports: tuple[int, int]
+) -> None:
+    rest = b" HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"
+    for page in (b"/", b"/status"):
+        answer = await raw(ports[1], b"GET " + page + rest)
+        assert answer.startswith(b"HTTP/1.1 " + status)
+        assert b"jane" not in answer
+    assert (await raw(ports[0], b"GET /livez" + rest)).startswith(b"HTTP/1.1 200")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from aiokafka import TopicPartition
 
 from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.ledger import KafkaLedger
-from stream_anon.errors import BrokerError, TopicError
+from stream_anon.adapters.kafka.ledger_tail import Tail
+from stream_anon.errors import BrokerError, Overtaken, TopicError
 
 TOPIC = "out.ledger"
 KEY = b'["people",1]'
@@ -35,6 +39,12 @@ class Log:
     async def end_offsets(self, places: object) -> dict[object, int]:
         return {0: len(self.records)}
 
+    async def ends(self, places: object) -> dict[object, int]:
+        return {0: len(self.records)}
+
+    def forget_to(self, partition: int, offset: int) -> None:
+        assert (partition, offset) == (0, len(self.records) - 1)
+
     async def position(self, place: object) -> int:
         return self.read
 
@@ -48,7 +58,7 @@ class Log:
 def follow(log: Log) -> KafkaLedger:
     ledger = KafkaLedger(Connection("127.0.0.1:9", "g"), TOPIC)
     consumer: Any = log
-    ledger._consumer = ledger._probe = consumer
+    ledger._consumer = ledger._tail = consumer
     ledger._follower = asyncio.create_task(ledger._follow(consumer))
     return ledger
 
@@ -96,3 +106,124 @@ async def test_follower_that_ended_does_not_say_why() -> None:
             await ledger.caught_up()
     finally:
         await ledger.discard()
+
+
+class Partition:
+    """The ledger's one partition as two consumers see it: `settled` records to the one, all to the other."""
+
+    def __init__(self) -> None:
+        self.records: list[tuple[bytes, int | None]] = []  # key and next offset, None for one that was aborted
+        self.settled = 0
+
+    def add(self, partition: int, following: int) -> int:
+        self.records.append((b'["people",%d]' % partition, following))
+        return len(self.records) - 1
+
+
+class Reader(Log):
+    """Reads a partition: committed records up to `settled`, or everything."""
+
+    def __init__(self, partition: Partition, *, committed: bool) -> None:
+        super().__init__([])
+        self.partition = partition
+        self.committed = committed
+
+    async def getmany(self, timeout_ms: int) -> dict[object, list[Any]]:
+        await asyncio.sleep(0.001)
+        end = self.partition.settled if self.committed else len(self.partition.records)
+        first, self.read = self.read, max(end, self.read)
+        fresh = list(enumerate(self.partition.records))[first:end]
+        wanted = [(i, k, v) for i, (k, v) in fresh if not (self.committed and v is None)]
+        values = [(i, k, b'{"next":%d}' % (v or 0)) for i, k, v in wanted]
+        return {0: [SimpleNamespace(topic=TOPIC, partition=0, offset=i, key=k, value=v) for i, k, v in values]}
+
+    def assignment(self) -> set[Any]:
+        return {TopicPartition(TOPIC, 0)}
+
+    async def end_offsets(self, places: object) -> dict[Any, int]:
+        return {TopicPartition(TOPIC, 0): len(self.partition.records)}
+
+    def assign(self, places: object) -> None:
+        pass
+
+    def seek(self, place: object, offset: int) -> None:
+        self.read = offset
+
+
+@asynccontextmanager
+async def contest(partition: Partition) -> AsyncIterator[KafkaLedger]:
+    ledger = KafkaLedger(Connection("127.0.0.1:9", "g", transaction_timeout=3.0), TOPIC)
+    consumer: Any = Reader(partition, committed=True)
+    tail = Tail(ledger._connection)
+    tail._consumer = Reader(partition, committed=False)  # type: ignore[assignment]
+    ledger._consumer, ledger._tail = consumer, tail
+    ledger._follower = asyncio.create_task(ledger._follow(consumer))
+    tail.follow({TopicPartition(TOPIC, 0): 0})
+    try:
+        yield ledger
+    finally:
+        await ledger.discard()
+
+
+STARTS = {("people", 1): 100}
+
+
+async def test_window_whose_entries_come_second_is_committed_beside_the_first() -> None:
+    partition = Partition()
+    async with contest(partition) as ledger:
+        partition.add(1, 150)  # another group's, its transaction is open
+        ours = partition.add(1, 140)
+        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
+        await asyncio.sleep(0.05)
+        assert not waiting.done(), "not decided yet"
+        partition.settled = 1  # it was committed
+        with pytest.raises(Overtaken, match="people-1 from offset 100"):
+            await waiting
+
+
+async def test_window_whose_rival_was_aborted_never_gets_out() -> None:
+    partition = Partition()
+    async with contest(partition) as ledger:
+        partition.add(1, 150)
+        ours = partition.add(1, 140)
+        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
+        await asyncio.sleep(0.02)
+        partition.records[0] = (partition.records[0][0], None)
+        partition.settled = 1
+        await waiting
+
+
+async def test_window_that_came_first_waits_for_one_that_came_second() -> None:
+    partition = Partition()
+    async with contest(partition) as ledger:
+        ours = partition.add(1, 140)
+        partition.add(1, 150)
+        await ledger.uncontested(STARTS, {(TOPIC, 0): ours})
+
+
+async def test_entries_of_other_partitions_hold_a_window_up() -> None:
+    partition = Partition()
+    async with contest(partition) as ledger:
+        partition.add(0, 150)
+        ours = partition.add(1, 140)
+        await ledger.uncontested(STARTS, {(TOPIC, 0): ours})
+
+
+async def test_rival_that_never_ends_stalls_a_window_in_silence() -> None:
+    partition = Partition()
+    async with contest(partition) as ledger:
+        partition.add(1, 150)
+        partition.add(1, 140)
+        with pytest.raises(BrokerError, match="is not decided"):
+            await ledger.uncontested(STARTS, {})  # where the broker did not say, the present end
+
+
+async def test_window_below_what_was_released_long_ago_is_committed() -> None:
+    partition = Partition()
+    partition.add(1, 150)
+    partition.settled = 1
+    async with contest(partition) as ledger:
+        await asyncio.sleep(0.02)
+        ours = partition.add(1, 140)
+        with pytest.raises(Overtaken):
+            await ledger.uncontested(STARTS, {(TOPIC, 0): ours})

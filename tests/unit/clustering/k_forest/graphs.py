@@ -32,6 +32,8 @@ def graph_model(weights: NDArray[np.float64]) -> CostModel:
         one,
         table.ravel(),
         np.empty(0, np.int32),
+        0 * one,
+        0.0,
     )
 
 

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from stream_anon.clustering.k_forest.checks import check_trees
 from stream_anon.clustering.k_forest.decompose import cut_once, decompose
 from stream_anon.clustering.k_forest.trees import NOTHING, Trees, most_rows, threshold
+from tests.support.effort import examples
 from tests.unit.clustering.k_forest.graphs import graph_model, grown_trees, tree_of
 
 
@@ -50,7 +51,7 @@ def _has_legal_cut(trees: Trees, k: int) -> bool:
     return False
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(grown=grown_trees())
 def test_a_part_has_fewer_than_k_rows_or_a_legal_cut_is_missed(grown: tuple[Trees, int]) -> None:
     trees, k = grown
@@ -67,7 +68,7 @@ def test_a_part_has_fewer_than_k_rows_or_a_legal_cut_is_missed(grown: tuple[Tree
     check_trees(trees, np.zeros((rows, 1), np.int32), graph_model(np.zeros((1, 1))), k, rows)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(grown=grown_trees())
 def test_a_tree_too_large_stays_or_a_part_is_too_small(grown: tuple[Trees, int]) -> None:
     trees, k = grown

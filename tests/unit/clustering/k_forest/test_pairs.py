@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -14,6 +14,7 @@ from stream_anon.clustering.k_forest.matching import greatest_matching
 from stream_anon.clustering.k_forest.neighbours import cost_graph
 from stream_anon.clustering.k_forest.pairs import cover
 from stream_anon.clustering.k_forest.trees import no_trees, trees_of_rows
+from tests.support.effort import examples
 from tests.support.tables import Table, classes_of, tables
 
 
@@ -43,7 +44,7 @@ def _gains(draw: st.DrawFn, most: int = 8) -> NDArray[np.int64]:
     return half + half.T
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(gains=_gains())
 def test_a_matching_weighs_less_than_another(gains: NDArray[np.int64]) -> None:
     best = max(sum(int(gains[pair]) for pair in matching) for matching in _matchings(range(len(gains))))
@@ -111,7 +112,7 @@ def _optimum(table: Table, rows: Sequence[int]) -> float:
     return float(least)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(table=tables().filter(lambda table: 2 <= len(table.rows) <= 8))
 def test_the_cover_is_not_the_lightest_or_loses_more_than_twice_the_optimum(table: Table) -> None:
     codes = np.ascontiguousarray(table.rows.codes.T)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.k_forest.checks import class_cost
 from stream_anon.clustering.k_forest.joining import join_cheapest
+from stream_anon.clustering.k_forest.mending import LARGEST_K
 from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
 from stream_anon.clustering.k_forest.trees import most_rows
 from stream_anon.clustering.legality import ledger_of
@@ -93,10 +94,11 @@ def test_pieces_of_arrival_change_the_classes(make: Make, table: Table, data: st
 
 @given(table=tables())
 def test_trees_that_were_cut_late_join_again(table: Table) -> None:
-    """Without the published threshold classes are parts of those with it."""
+    """Without the published threshold classes are parts of those with it, where k is not special."""
     codes, k = np.ascontiguousarray(table.rows.codes.T), table.criteria.k
     if len(codes) >= k:
-        for pair in (("exact", "as published"), ("by insertion", "by insertion, as published")):
+        pairs = [("by insertion", "by insertion, as published"), ("exact", "as published")]
+        for pair in pairs[: 1 if k <= LARGEST_K else 2]:
             small, large = (_classes(ENGINES[name], codes, table.model, k) for name in pair)
             assert all(any(part <= whole for whole in classes_of(large)) for part in classes_of(small))
 

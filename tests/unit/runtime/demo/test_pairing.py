@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.adapters.json_codec.codec import JsonCodec
@@ -15,6 +15,7 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.demo.pairing import pairs
+from tests.support.effort import examples
 from tests.support.releases import ward_policy
 
 
@@ -46,7 +47,7 @@ def _released(policy: Policy, events: list[bytes]) -> tuple[list[bytes], list[st
     return codec.encode(release), [json.loads(events[row])["person"] for row in release.order.tolist()]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.integers(0, 99), min_size=3, max_size=40), st.sampled_from(["a", "ab", "abcdefg"]))
 def test_an_event_is_shown_beside_somebody_elses_record(ages: list[int], results: str) -> None:
     policy = ward_policy(diversity={})

@@ -16,6 +16,7 @@ from stream_anon.runtime.events import (
     WindowProgress,
     WindowPublished,
 )
+from tests.support.classes import made_up_classes
 
 
 def _window(**changes: Any) -> WindowPublished:
@@ -26,7 +27,7 @@ def _window(**changes: Any) -> WindowPublished:
         "released": 6,
         "suppressed": {"unplaced": 2},
         "rejected": {"malformed": 2},
-        "class_sizes": np.array([3, 3]),
+        "classes": made_up_classes([3, 3]),
         "achieved_k": 3,
         "achieved_l": {},
         "gcp": 0.5,
@@ -60,10 +61,10 @@ def test_counts_of_several_windows_do_not_add_up() -> None:
 
 def test_a_window_without_a_class_counts_as_k_zero() -> None:
     tally = Tally()
-    tally.listen(_window(achieved_k=None, released=0, suppressed={"shortfall": 8}, class_sizes=np.array([])))
+    tally.listen(_window(achieved_k=None, released=0, suppressed={"shortfall": 8}, classes=made_up_classes([])))
     assert tally.achieved_k is None
     tally.listen(_window())
-    tally.listen(_window(achieved_k=None, released=0, suppressed={"shortfall": 8}, class_sizes=np.array([])))
+    tally.listen(_window(achieved_k=None, released=0, suppressed={"shortfall": 8}, classes=made_up_classes([])))
     assert tally.achieved_k == 3
 
 

@@ -1,0 +1,1 @@
+"""Published methods to compare with: in benchmarks only, never an engine."""

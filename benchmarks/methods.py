@@ -1,0 +1,82 @@
+"""The methods that are compared: this project's engines, and baselines that are no engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.baselines.anonypyx import anonypyx_classes
+from benchmarks.baselines.sort_and_cut import sort_and_cut
+from benchmarks.tables import Table
+from stream_anon.clustering.forest.book import OrderBook
+from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.k_forest.partitioner import KForest
+from stream_anon.clustering.mondrian import Mondrian
+from stream_anon.clustering.protocol import Partitioner
+from stream_anon.microdata.columns import Columns
+from stream_anon.privacy.cost import CostModel
+from stream_anon.privacy.criteria import Criteria
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is the same for all methods in one cell of the table; `book` has learned from the first window."""
+
+    table: Table
+    model: CostModel
+    book: OrderBook
+    criteria: Criteria
+
+
+Classes = Callable[[Setting, Columns], NDArray[np.int32]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method.
+
+    Parameters
+    ----------
+    classes
+        The class of each row of one window.
+    growth
+        How its time grows with the window, as a power: to leave out what would take too long.
+    as_sets
+        It publishes sets of categories and tight ranges, and is scored by them.
+    engine
+        It knows all criteria.
+    """
+
+    classes: Classes
+    growth: float = 1.1
+    as_sets: bool = False
+    engine: bool = False
+
+
+def engine(make: Callable[[Setting], Partitioner], growth: float = 1.1) -> Method:
+    """Return a method from a partitioner."""
+
+    def classes(setting: Setting, rows: Columns) -> NDArray[np.int32]:
+        partitioner = make(setting)
+        partitioner.add(rows)
+        return partitioner.close(rows, setting.criteria)
+
+    return Method(classes, growth, engine=True)
+
+
+PLAIN = "sort + cut"
+CASTLE = "CASTLE"
+ANONYPYX = "anonypyx Mondrian"
+METHODS: Mapping[str, Method] = {
+    PLAIN: Method(lambda s, rows: sort_and_cut(rows, s.book, s.model, s.criteria.k)),
+    "forest": engine(lambda s: Forest(s.model, s.book)),
+    "forest, both lines": engine(lambda s: Forest(s.model, s.book, 2)),
+    "k-forest": engine(lambda s: KForest(s.model, s.criteria.k), 2.0),
+    "mondrian": engine(lambda s: Mondrian(s.model)),
+    "mondrian, relaxed": engine(lambda s: Mondrian(s.model, relaxed=True)),
+    "mondrian, least loss": engine(lambda s: Mondrian(s.model, least_loss=True)),
+    ANONYPYX: Method(lambda s, rows: anonypyx_classes(s.table.attributes, rows.codes, s.criteria.k), as_sets=True),
+}

@@ -1,0 +1,502 @@
+"""Write the Grafana dashboard as JSON from the table of panels below.
+
+    python deploy/grafana/build_dashboard.py [FILE]
+
+FILE is `deploy/grafana/dashboards/stream-anon.json` unless given; a test compares the committed one with this.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from grafana_foundation_sdk.builders import common, dashboard, heatmap, prometheus, stat, timeseries
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models import common as options
+from grafana_foundation_sdk.models import dashboard as models
+
+TARGET = Path(__file__).parent / "dashboards" / "stream-anon.json"
+SELECTOR = 'job=~"$job", instance=~"$instance"'
+DOCS = "https://github.com/stream-anon/stream-anon/blob/main/docs/operations.md"
+
+
+def series(name: str, more: str = "") -> str:
+    """Return the selector of one of our metrics."""
+    return f"stream_anon_{name}{{{SELECTOR}{', ' + more if more else ''}}}"
+
+
+def per_second(name: str, more: str = "", by: str = "") -> str:
+    """Return a counter's rate, added up over the workers."""
+    return f"sum{f' by ({by})' if by else ''} (rate({series(name, more)}[$__rate_interval]))"
+
+
+def quantile(share: float, name: str) -> str:
+    """Return a quantile of a histogram over all workers."""
+    return f"histogram_quantile({share:g}, {per_second(name + '_bucket', by='le')})"
+
+
+def mean(name: str) -> str:
+    """Return the mean of a histogram over all workers."""
+    return f"{per_second(name + '_sum')} / {per_second(name + '_count')}"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: its queries with their legends.
+
+    Parameters
+    ----------
+    kind
+        `lines`, `stack`, `number` or `heat`.
+    red
+        From where on a value is red.
+    """
+
+    title: str
+    description: str
+    unit: str
+    queries: tuple[tuple[str, str], ...]
+    kind: str = "lines"
+    red: float | None = None
+    width: int = 8
+    height: int = 7
+
+
+FAILED_AUDITS = series("windows_audited_total", 'result="failed"')
+SETTLED = f"({per_second('records_released_total')} + {per_second('records_suppressed_total')})"
+LATE = f"{per_second('records_over_delay_budget_total')} / {per_second('delay_seconds_count')}"
+
+ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
+    (
+        "Privacy",
+        (
+            Panel(
+                "Achieved k",
+                "Least number of people in a class of the last window of any worker; never below what is asked.",
+                "short",
+                (
+                    (f"min({series('achieved_k')})", "achieved"),
+                    (f"max({series('policy_k')})", "asked"),
+                ),
+                width=6,
+            ),
+            Panel(
+                "Gate violations",
+                "Classes that the gate had to keep back, windows below k, and windows that failed their audit: "
+                "each is a bug. Over the time shown.",
+                "short",
+                (
+                    (f"sum(increase({series('gate_violations_total')}[$__range]))", "gate"),
+                    (f"sum(increase({series('windows_below_k_total')}[$__range]))", "below k"),
+                    (
+                        f"sum(increase({FAILED_AUDITS}[$__range]))",
+                        "audit failed",
+                    ),
+                ),
+                kind="number",
+                red=0.5,
+                width=6,
+            ),
+            Panel(
+                "Suppressed by reason",
+                "Share of the records that are kept back, by reason.",
+                "percentunit",
+                ((f"{per_second('records_suppressed_total', by='reason')} / scalar({SETTLED})", "{{reason}}"),),
+                kind="stack",
+                width=6,
+            ),
+            Panel(
+                "Windows audited",
+                "Published windows that were audited again in the service; skipped ones would have cost too much.",
+                "cps",
+                ((per_second("windows_audited_total", by="result"), "{{result}}"),),
+                kind="stack",
+                width=6,
+            ),
+            Panel(
+                "Class sizes",
+                "How many classes were published of which size.",
+                "short",
+                ((f"sum by (le) (increase({series('class_size_records_bucket')}[$__rate_interval]))", "{{le}}"),),
+                kind="heat",
+                width=12,
+            ),
+            Panel(
+                "Class size",
+                "Median and 95th percentile of the records in a class.",
+                "short",
+                (
+                    (quantile(0.5, "class_size_records"), "p50"),
+                    (quantile(0.95, "class_size_records"), "p95"),
+                    (mean("class_size_records"), "mean"),
+                ),
+                width=12,
+            ),
+        ),
+    ),
+    (
+        "Utility",
+        (
+            Panel(
+                "Information loss",
+                "Mean loss (GCP) of the windows: 0 is the record as it came, 1 is nothing left.",
+                "percentunit",
+                (
+                    (mean("window_information_loss_ratio"), "mean"),
+                    (quantile(0.95, "window_information_loss_ratio"), "p95"),
+                ),
+            ),
+            Panel(
+                "Information loss by attribute",
+                "Mean loss (NCP) of each quasi-identifier; a suppressed record counts 1.",
+                "percentunit",
+                (
+                    (
+                        f"{per_second('attribute_information_loss_total', by='attribute')} / scalar({SETTLED})",
+                        "{{attribute}}",
+                    ),
+                ),
+            ),
+            Panel(
+                "Records per window",
+                "Larger windows lose less.",
+                "short",
+                (
+                    (mean("window_size_records"), "mean"),
+                    (quantile(0.95, "window_size_records"), "p95"),
+                    (f"max({series('policy_max_records')})", "max_records"),
+                ),
+            ),
+        ),
+    ),
+    (
+        "Delay",
+        (
+            Panel(
+                "Delay",
+                "From a record's arrival at the worker to its publication.",
+                "s",
+                (
+                    (quantile(0.5, "delay_seconds"), "p50"),
+                    (quantile(0.95, "delay_seconds"), "p95"),
+                    (quantile(0.99, "delay_seconds"), "p99"),
+                    (f"max({series('policy_delay_budget_seconds')})", "budget"),
+                ),
+            ),
+            Panel(
+                "End-to-end delay",
+                "From the broker's timestamp of a record to its publication: waiting in the topic included.",
+                "s",
+                (
+                    (quantile(0.5, "end_to_end_delay_seconds"), "p50"),
+                    (quantile(0.95, "end_to_end_delay_seconds"), "p95"),
+                    (quantile(0.99, "end_to_end_delay_seconds"), "p99"),
+                ),
+            ),
+            Panel(
+                "Burn of the delay budget",
+                "Late records against the 1 % that is allowed: at 1 the allowance of a month lasts a month.",
+                "short",
+                ((f"({LATE}) / 0.01", "burn rate"),),
+                red=14.4,
+            ),
+            Panel(
+                "Window age",
+                "How long the oldest record of each open window waits.",
+                "s",
+                (
+                    (series("window_oldest_age_seconds"), "{{instance}}"),
+                    (f"max({series('policy_max_delay_seconds')})", "max_delay"),
+                ),
+            ),
+            Panel(
+                "Stages of a closing",
+                "Mean time by stage: close holds the gate, publish holds the commit.",
+                "s",
+                tuple(
+                    (mean(f"{stage}_duration_seconds"), stage)
+                    for stage in ("close", "gate", "encode", "publish", "commit", "audit")
+                ),
+            ),
+            Panel(
+                "Closing and pausing",
+                "Share of the workers that close a window, or wait for one before they read on.",
+                "percentunit",
+                (
+                    (f"avg({series('window_closing')})", "closing"),
+                    (f"avg({series('consumer_paused')})", "reading waits"),
+                ),
+            ),
+        ),
+    ),
+    (
+        "Flow",
+        (
+            Panel(
+                "In and out",
+                "Records read, published, kept back and turned away.",
+                "cps",
+                (
+                    (per_second("records_consumed_total"), "in"),
+                    (per_second("records_released_total"), "released"),
+                    (per_second("records_suppressed_total"), "suppressed"),
+                    (per_second("dead_letters_total"), "dead letters"),
+                ),
+            ),
+            Panel(
+                "Dead letters by reason",
+                "Records that do not fit the policy.",
+                "cps",
+                ((per_second("dead_letters_total", by="reason"), "{{reason}}"),),
+                kind="stack",
+            ),
+            Panel(
+                "Lag",
+                "Records that no worker has read yet.",
+                "short",
+                ((f"sum({series('consumer_lag_records')} >= 0)", "not read yet"),),
+            ),
+            Panel(
+                "Open windows",
+                "Records admitted to the open windows; count and age are all that is known of them.",
+                "short",
+                ((series("window_records"), "{{instance}}"),),
+            ),
+            Panel(
+                "Windows",
+                "Windows published, abandoned (they are read again) and closed later than max_delay.",
+                "cps",
+                (
+                    (per_second("windows_published_total"), "published"),
+                    (per_second("windows_abandoned_total"), "abandoned"),
+                    (per_second("windows_overdue_total"), "overdue"),
+                ),
+            ),
+            Panel(
+                "Since the last release",
+                "Time since any worker published a window.",
+                "s",
+                ((f"time() - max({series('last_release_timestamp_seconds')})", "since"),),
+                kind="number",
+            ),
+        ),
+    ),
+    (
+        "Kafka",
+        (
+            Panel(
+                "Transactions",
+                "By outcome; fenced and lost ones published nothing and are read again.",
+                "cps",
+                ((per_second("transactions_total", by="outcome"), "{{outcome}}"),),
+                kind="stack",
+            ),
+            Panel(
+                "Partitions owned",
+                "By worker; a worker with none stands by.",
+                "short",
+                ((series("partitions_owned"), "{{instance}}"),),
+                kind="stack",
+            ),
+            Panel(
+                "Partitions not read",
+                "Stopped partitions that wait for an operator.",
+                "short",
+                ((f"sum({series('partitions_not_read')})", "stopped"),),
+                kind="number",
+                red=1,
+            ),
+            Panel(
+                "Rebalances",
+                "Changes of the partitions owned.",
+                "cps",
+                ((per_second("rebalances_total", by="change"), "{{change}}"),),
+            ),
+            Panel(
+                "Read again",
+                "Records that left an open window because their partition moved, and records read again after.",
+                "cps",
+                (
+                    (per_second("takeover_dropped_records_total"), "dropped"),
+                    (per_second("takeover_reread_records_total"), "read again"),
+                ),
+            ),
+            Panel(
+                "Outages",
+                "Times the broker was away, by what the worker was doing.",
+                "cps",
+                ((per_second("broker_outages_total", by="activity"), "{{activity}}"),),
+            ),
+        ),
+    ),
+    (
+        "Process",
+        (
+            Panel(
+                "Processor",
+                "Cores used by each worker.",
+                "short",
+                ((f"rate(process_cpu_seconds_total{{{SELECTOR}}}[$__rate_interval])", "{{instance}}"),),
+            ),
+            Panel(
+                "Memory",
+                "Resident memory of each worker.",
+                "bytes",
+                ((f"process_resident_memory_bytes{{{SELECTOR}}}", "{{instance}}"),),
+            ),
+            Panel(
+                "Ready",
+                "Workers that can work, and how many there are.",
+                "short",
+                (
+                    (f"sum({series('ready')})", "ready"),
+                    (f"count({series('ready')})", "all"),
+                ),
+            ),
+            Panel(
+                "Software",
+                "Workers by version.",
+                "short",
+                ((f"count by (version) ({series('build_info')})", "{{version}}"),),
+                kind="number",
+                width=12,
+                height=5,
+            ),
+            Panel(
+                "Policy",
+                "Workers by policy, engine and delivery; two policies at once mean a roll-out.",
+                "short",
+                (
+                    (
+                        f"count by (policy, engine, delivery) ({series('policy_info')})",
+                        "{{engine}} {{delivery}} {{policy}}",
+                    ),
+                ),
+                kind="number",
+                width=12,
+                height=5,
+            ),
+        ),
+    ),
+)
+
+
+def build() -> str:
+    """Return the dashboard as JSON."""
+    page = (
+        dashboard.Dashboard("stream-anon")
+        .uid("stream-anon")
+        .description("k-anonymous streams: privacy, utility, delay, flow, Kafka and process of the workers.")
+        .tags(["stream-anon", "kafka", "privacy"])
+        .readonly()
+        .refresh("10s")
+        .time("now-1h", "now")
+        .timezone("browser")
+        .tooltip(models.DashboardCursorSync.CROSSHAIR)
+        .link(
+            dashboard.DashboardLink("Operations").type(models.DashboardLinkType.LINK).url(DOCS).target_blank(True)
+        )
+        .with_variable(dashboard.DatasourceVariable("datasource").label("Data source").type("prometheus"))
+        .with_variable(_variable("job", "Job", "label_values(stream_anon_build_info, job)"))
+        .with_variable(
+            _variable("instance", "Instance", 'label_values(stream_anon_build_info{job=~"$job"}, instance)')
+        )
+    )
+    numbers = count(1)
+    for title, panels in ROWS:
+        page = page.with_row(dashboard.Row(title).id(next(numbers)))
+        for panel in panels:
+            page = page.with_panel(_panel(panel).id(next(numbers)))
+    return JSONEncoder(sort_keys=True, indent=2).encode(page.build()) + "\n"
+
+
+def _variable(name: str, label: str, query: str) -> dashboard.QueryVariable:
+    everything = models.VariableOption(selected=True, text="All", value="$__all")
+    return (
+        dashboard.QueryVariable(name)
+        .label(label)
+        .query(query)
+        .datasource(_datasource())
+        .multi(True)
+        .include_all(True)
+        .all_value(".+")
+        .current(everything)
+        .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(models.VariableSort.ALPHABETICAL_ASC)
+    )
+
+
+def _datasource() -> common.DataSourceRef | models.DataSourceRef:
+    return models.DataSourceRef(type_val="prometheus", uid="$datasource")
+
+
+def _panel(panel: Panel) -> timeseries.Panel | stat.Panel | heatmap.Panel:
+    built: timeseries.Panel | stat.Panel | heatmap.Panel
+    if panel.kind == "number":
+        built = _number()
+    elif panel.kind == "heat":
+        built = heatmap.Panel().calculate(False)
+    else:
+        built = _lines(stacked=panel.kind == "stack")
+    built = (
+        built.title(panel.title)
+        .description(panel.description)
+        .unit(panel.unit)
+        .datasource(_datasource())
+        .span(panel.width)
+        .height(panel.height)
+        .min(0)
+    )
+    if panel.red is not None:
+        built = built.thresholds(_thresholds(panel.red))
+        if isinstance(built, timeseries.Panel):
+            built = built.thresholds_style(
+                common.GraphThresholdsStyleConfig().mode(options.GraphThresholdsStyleMode.DASHED)
+            )
+    for number, (expression, legend) in enumerate(panel.queries):
+        query = prometheus.Dataquery().expr(expression).legend_format(legend).ref_id(chr(ord("A") + number))
+        query = query.instant() if panel.kind == "number" else query.range()
+        built = built.with_target(query.format("heatmap") if panel.kind == "heat" else query)
+    return built
+
+
+def _lines(*, stacked: bool) -> timeseries.Panel:
+    panel = (
+        timeseries.Panel()
+        .line_width(1)
+        .fill_opacity(30 if stacked else 8)
+        .show_points(options.VisibilityMode.NEVER)
+        .tooltip(common.VizTooltipOptions().mode(options.TooltipDisplayMode.MULTI))
+        .legend(
+            common.VizLegendOptions()
+            .display_mode(options.LegendDisplayMode.LIST)
+            .placement(options.LegendPlacement.BOTTOM)
+            .show_legend(True)
+        )
+    )
+    if stacked:
+        panel = panel.stacking(common.StackingConfig().mode(options.StackingMode.NORMAL))
+    return panel
+
+
+def _number() -> stat.Panel:
+    return (
+        stat.Panel()
+        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
+        .graph_mode(options.BigValueGraphMode.NONE)
+        .text_mode(options.BigValueTextMode.VALUE_AND_NAME)
+    )
+
+
+def _thresholds(red: float) -> dashboard.ThresholdsConfig:
+    return (
+        dashboard.ThresholdsConfig()
+        .mode(models.ThresholdsMode.ABSOLUTE)
+        .steps([models.Threshold(value=None, color="green"), models.Threshold(value=red, color="red")])
+    )
+
+
+if __name__ == "__main__":
+    (Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET).write_text(build())

@@ -1,0 +1,185 @@
+{{/* Names and labels. */}}
+{{- define "stream-anon.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "stream-anon.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else if contains (include "stream-anon.name" .) .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "stream-anon.name" .) | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "stream-anon.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "stream-anon.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "stream-anon.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "stream-anon.selectorLabels" . }}
+app.kubernetes.io/component: anonymizer
+app.kubernetes.io/part-of: stream-anon
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "stream-anon.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "stream-anon.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "stream-anon.image" -}}
+{{- if .Values.image.digest }}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- else }}
+{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
+{{- end }}
+{{- end }}
+
+{{- define "stream-anon.configMapName" -}}
+{{- default (include "stream-anon.fullname" .) .Values.existingConfigMap }}
+{{- end }}
+
+{{/* A file's path as a key of a ConfigMap, which may hold no slash. */}}
+{{- define "stream-anon.fileKey" -}}
+{{- . | replace "/" "__" }}
+{{- end }}
+
+{{/* The settings file with the values that win over it, as JSON. */}}
+{{- define "stream-anon.effective" -}}
+{{- $file := dict }}
+{{- if .Values.policy }}
+{{- $file = fromYaml .Values.policy }}
+{{- if hasKey $file "Error" }}
+{{- fail "policy: is not valid YAML" }}
+{{- end }}
+{{- end }}
+{{- mergeOverwrite (deepCopy $file) (deepCopy .Values.settings) | toJson }}
+{{- end }}
+
+{{/* Most replicas of a scaler, given as (dict "root" . "key" "keda"). */}}
+{{- define "stream-anon.maxReplicas" -}}
+{{- $most := index .root.Values .key "maxReplicas" | int }}
+{{- if eq $most 0 }}{{ .root.Values.inputPartitions | int }}{{ else }}{{ $most }}{{ end }}
+{{- end }}
+
+{{/* A value as the text of a variable. Large numbers would else be written with an exponent. */}}
+{{- define "stream-anon.text" -}}
+{{- if kindIs "float64" . }}
+{{- if eq . (floor .) }}{{ . | int64 }}{{ else }}{{ . }}{{ end }}
+{{- else if or (kindIs "map" .) (kindIs "slice" .) }}
+{{- toJson . }}
+{{- else }}
+{{- toString . }}
+{{- end }}
+{{- end }}
+
+{{/* What the chart decides, and the values that win over the settings file. */}}
+{{- define "stream-anon.env" -}}
+{{- $chosen := dict
+  "HTTP__HOST" "0.0.0.0"
+  "HTTP__PORT" (include "stream-anon.text" .Values.http.port)
+  "HTTP__ADMIN_HOST" "127.0.0.1"
+  "HTTP__ADMIN_PORT" (include "stream-anon.text" .Values.http.adminPort)
+  "LOGS__FORMAT" "json"
+  "LOGS__LEVEL" .Values.logs.level }}
+{{- range $section, $keys := .Values.settings }}
+{{- range $key, $value := $keys }}
+{{- $_ := set $chosen (printf "%s__%s" (upper $section) (upper $key)) (include "stream-anon.text" $value) }}
+{{- end }}
+{{- end }}
+{{- $security := .Values.kafkaSecurity }}
+{{- if $security.protocol }}
+{{- $_ := set $chosen "KAFKA__SECURITY__PROTOCOL" $security.protocol }}
+{{- if hasPrefix "SASL" $security.protocol }}
+{{- $_ := set $chosen "KAFKA__SECURITY__SASL_MECHANISM" $security.sasl.mechanism }}
+{{- $_ := set $chosen "KAFKA__SECURITY__PASSWORD_FILE" "/etc/stream-anon-sasl/password" }}
+{{- end }}
+{{- if and (hasSuffix "SSL" $security.protocol) $security.tls.existingSecret }}
+{{- $_ := set $chosen "KAFKA__SECURITY__CA_FILE" "/etc/stream-anon-tls/ca.crt" }}
+{{- if $security.tls.clientCertificate }}
+{{- $_ := set $chosen "KAFKA__SECURITY__CERTIFICATE_FILE" "/etc/stream-anon-tls/tls.crt" }}
+{{- $_ := set $chosen "KAFKA__SECURITY__KEY_FILE" "/etc/stream-anon-tls/tls.key" }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := $chosen }}
+- name: STREAM_ANON__{{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- if hasPrefix "SASL" $security.protocol }}
+- name: STREAM_ANON__KAFKA__SECURITY__USERNAME
+  valueFrom:
+    secretKeyRef:
+      name: {{ $security.sasl.existingSecret }}
+      key: {{ $security.sasl.usernameKey }}
+{{- end }}
+{{- end }}
+
+{{/* What no schema can say. Rendered by the Deployment, so that nothing is installed that cannot work. */}}
+{{- define "stream-anon.validate" -}}
+{{- $v := .Values }}
+{{- if and (not $v.policy) (not $v.existingConfigMap) }}
+{{- fail "policy: give the settings file (--set-file policy=policy.yaml) or existingConfigMap" }}
+{{- end }}
+{{- if and $v.existingConfigMap (or $v.policy $v.files) }}
+{{- fail "existingConfigMap: not together with policy and files" }}
+{{- end }}
+{{- $effective := include "stream-anon.effective" . | fromJson }}
+{{- if $v.policy }}
+{{- range list "kafka" "privacy" "attributes" }}
+{{- if not (hasKey $effective .) }}
+{{- fail (printf "policy: has no section %s" .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and (hasPrefix "SASL" $v.kafkaSecurity.protocol) (not $v.kafkaSecurity.sasl.existingSecret) }}
+{{- fail "kafkaSecurity.sasl.existingSecret: a SASL protocol needs it" }}
+{{- end }}
+{{- if and $v.kafkaSecurity.tls.clientCertificate (not $v.kafkaSecurity.tls.existingSecret) }}
+{{- fail "kafkaSecurity.tls.existingSecret: the client's certificate must be in it" }}
+{{- end }}
+{{- if eq (int $v.http.port) (int $v.http.adminPort) }}
+{{- fail "http.adminPort: must differ from http.port" }}
+{{- end }}
+{{- if and $v.keda.enabled $v.autoscaling.enabled }}
+{{- fail "keda and autoscaling: only one may scale" }}
+{{- end }}
+{{- if and $v.serviceMonitor.enabled $v.podMonitor.enabled }}
+{{- fail "serviceMonitor and podMonitor: together they would scrape every pod twice" }}
+{{- end }}
+{{- $partitions := int $v.inputPartitions }}
+{{- range list "keda" "autoscaling" }}
+{{- $scaler := index $v . }}
+{{- if $scaler.enabled }}
+{{- if eq $partitions 0 }}
+{{- fail (printf "inputPartitions: %s needs it" .) }}
+{{- end }}
+{{- $most := include "stream-anon.maxReplicas" (dict "root" $ "key" .) | int }}
+{{- if gt $most $partitions }}
+{{- fail (printf "%s.maxReplicas: %d is above inputPartitions, %d" . $most $partitions) }}
+{{- end }}
+{{- if gt (int $scaler.minReplicas) $most }}
+{{- fail (printf "%s.minReplicas: is above maxReplicas, %d" . $most) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if $v.keda.enabled }}
+{{- $kafka := default dict $effective.kafka }}
+{{- range list "bootstrap_servers" "group" "input" }}
+{{- if not (index $kafka .) }}
+{{- fail (printf "settings.kafka.%s: keda needs it, beside existingConfigMap too" .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,100 @@
+"""Fields that pass, kept as the JSON that will be written for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self, overload
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.microdata.coding import Passed
+from stream_anon.microdata.payload import PackedPayload, Rows
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+class PassedTexts(PackedPayload):
+    """The values that pass of n records with p fields each, and nothing else of these records.
+
+    A row read by its number is the decoded values.
+
+    Parameters
+    ----------
+    text
+        uint8[ends[-1, -1]]: the JSON of all values, one behind the other.
+    ends
+        int64[n, p].
+    """
+
+    __slots__ = ("ends", "text")
+
+    def __init__(self, text: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
+        self.text = text
+        self.ends = ends
+
+    @classmethod
+    def of(cls, rows: Sequence[Passed], fields: int) -> Self:
+        """Encode decoded rows."""
+        texts = [_encode(value) for row in rows for value in row]
+        ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+        return cls(np.frombuffer(b"".join(texts), np.uint8), ends.reshape(len(rows), fields))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __iter__(self) -> Iterator[Passed]:
+        text, start = self.text.tobytes(), 0
+        for ends in self.ends.tolist():
+            values = []
+            for end in ends:
+                values.append(_decode(text[start:end]))
+                start = end
+            yield tuple(values)
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Return where each row begins; int64[n]."""
+        if not self.ends.size:
+            return np.zeros(len(self), np.int64)
+        return np.concatenate([np.zeros(1, np.int64), self.ends[:-1, -1]])
+
+    @property
+    def widths(self) -> NDArray[np.int64]:
+        """Return the bytes of each row; int64[n]."""
+        return self.ends[:, -1] - self.starts if self.ends.size else np.zeros(len(self), np.int64)
+
+    @overload
+    def __getitem__(self, row: int) -> Passed: ...
+    @overload
+    def __getitem__(self, row: slice) -> Self: ...
+    def __getitem__(self, row: int | slice) -> Any:
+        if isinstance(row, slice):
+            return self.take(row)
+        if not -len(self) <= row < len(self):
+            raise IndexError(row)
+        return next(iter(self.take(slice(row % len(self), row % len(self) + 1))))
+
+    def take(self, rows: Rows) -> Self:
+        """Return the chosen rows, copied: rows that nobody wants any more must not stay in memory."""
+        if isinstance(rows, slice):
+            first, stop, step = rows.indices(len(self))
+            if step == 1 and first < stop and self.ends.size:
+                begin = int(self.ends[first - 1, -1]) if first else 0
+                text = self.text[begin : int(self.ends[stop - 1, -1])].copy()
+                return type(self)(text, self.ends[first:stop] - begin)
+            rows = np.arange(len(self))[rows]
+        starts, widths = self.starts, self.widths
+        firsts = np.cumsum(widths[rows]) - widths[rows]
+        shift = starts[rows] - firsts
+        places = np.arange(int(widths[rows].sum())) + np.repeat(shift, widths[rows])
+        return type(self)(self.text[places], self.ends[rows] - shift[:, None])
+
+    def followed_by(self, others: Sequence[Self]) -> Self:
+        """Return the rows of this one and then of all others."""
+        parts = [self, *others]
+        sizes = np.cumsum([0, *(len(part.text) for part in parts)])
+        ends = [part.ends + size for part, size in zip(parts, sizes.tolist(), strict=False)]
+        return type(self)(np.concatenate([part.text for part in parts]), np.concatenate(ends))

@@ -1,0 +1,70 @@
+"""Put released records together from what their classes share and what passes of each, without the lock."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.compiled import bare_inlined, bare_kernel
+
+
+@bare_inlined
+def _copied(source: NDArray[np.int64], start: int, stop: int, target: NDArray[np.int64], place: int) -> int:
+    """Copy bytes, eight at once and perhaps some too many; return where the next ones belong."""
+    after = place + stop - start
+    while start < stop:
+        target[place] = source[start]
+        start += 8
+        place += 8
+    return after
+
+
+@bare_kernel
+def write_records(
+    order: NDArray[np.int64],
+    class_of_row: NDArray[np.int32],
+    shared: NDArray[np.int64],
+    shared_ends: NDArray[np.int64],
+    passed: NDArray[np.int64],
+    passed_ends: NDArray[np.int64],
+    places: NDArray[np.int64],
+    records: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> None:
+    """Write the m released records, one behind the other.
+
+    Parameters
+    ----------
+    order
+        int64[m], rows.
+    class_of_row
+        int32[n].
+    shared, passed, records
+        The words of texts (`keys.padded_words`); `records` is written and has eight bytes of room at its end.
+    shared_ends
+        int64[c, p + 1]: where the texts of each class end that stand before, between and after what passes.
+    passed_ends
+        int64[n, p].
+    places
+        int64[p], which of the values that pass comes first, second and so on.
+    ends
+        int64[m], written.
+    """
+    between, fields = len(places), passed_ends.shape[1]
+    filled = 0
+    for i in range(len(order)):
+        row = order[i]
+        own = class_of_row[row]
+        start = shared_ends[own - 1, between] if own > 0 else 0
+        for turn in range(between + 1):
+            filled = _copied(shared, start, shared_ends[own, turn], records, filled)
+            start = shared_ends[own, turn]
+            if turn < between:
+                field = places[turn]
+                first = 0
+                if field > 0:
+                    first = passed_ends[row, field - 1]
+                elif row > 0:
+                    first = passed_ends[row - 1, fields - 1]
+                filled = _copied(passed, first, passed_ends[row, field], records, filled)
+        ends[i] = filled

@@ -1,0 +1,137 @@
+"""The end of the ledger, with what open transactions have written there, and the shape of its entries."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import deque
+from collections.abc import Collection, Mapping
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError
+
+from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.seam import Place
+from stream_anon.errors import BrokerError
+
+_POLL_MS = 100
+
+
+class Tail:
+    """Reads the ledger ahead of what is settled: which entries stand where, be they committed, aborted or open.
+
+    Entries that are settled may be forgotten with `forget_to`, so that only the last few are held.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._consumer: AIOKafkaConsumer | None = None
+        self._follower: asyncio.Task[None] | None = None
+        self._entries: deque[tuple[int, int, Place | None]] = deque()  # partition, offset, whose entry
+        self._read: dict[int, int] = {}
+        self._moved = asyncio.Event()
+
+    async def start(self) -> None:
+        """Connect."""
+        self._consumer = AIOKafkaConsumer(
+            **self._connection.options("ledger-end"),
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            isolation_level="read_uncommitted",
+            fetch_max_wait_ms=_POLL_MS,
+        )
+        await self._consumer.start()
+
+    async def ends(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Return where the ledger ends now, open transactions included."""
+        found: Mapping[TopicPartition, int] = await self._connected().end_offsets(places)
+        return found
+
+    def _connected(self) -> AIOKafkaConsumer:
+        if self._consumer is None:
+            raise BrokerError("the ledger is not connected")
+        return self._consumer
+
+    def follow(self, starts: Mapping[TopicPartition, int]) -> None:
+        """Begin to read, each partition from its start."""
+        consumer = self._connected()
+        consumer.assign(list(starts))
+        for place, start in starts.items():
+            consumer.seek(place, start)
+        self._read = {place.partition: start for place, start in starts.items()}
+        self._follower = asyncio.create_task(self._follow(consumer))
+
+    async def _follow(self, consumer: AIOKafkaConsumer) -> None:
+        while True:
+            try:
+                answer = await consumer.getmany(timeout_ms=_POLL_MS)
+            except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
+                raise broker_error("following the ledger's end", error) from None
+            finally:
+                self._moved.set()
+            for records in answer.values():
+                for record in records:
+                    with contextlib.suppress(ValueError, TypeError, RecursionError):
+                        self._entries.append((record.partition, record.offset, place_of(record.key or b"")))
+            # Positions pass over the markers of transactions, which no answer holds.
+            for place in consumer.assignment():
+                self._read[place.partition] = await consumer.position(place)
+            self._moved.set()
+
+    async def last_before(self, partition: int, end: int, places: Collection[Place]) -> int | None:
+        """Return the offset of the last entry below `end` that is about one of `places`; None if there is none."""
+        while self._read.get(partition, 0) < end:
+            if self._follower is None or self._follower.done():
+                raise BrokerError("following the ledger's end: the follower has ended")
+            self._moved.clear()
+            await self._moved.wait()
+        found = (o for p, o, place in reversed(self._entries) if p == partition and o < end and place in places)
+        return next(found, None)
+
+    def forget_to(self, partition: int, offset: int) -> None:
+        """Let go of entries up to one that is settled: below it, all are."""
+        kept = [entry for entry in self._entries if entry[0] != partition or entry[1] > offset]
+        if len(kept) < len(self._entries):
+            self._entries = deque(kept)
+
+    async def stop(self) -> None:
+        """Disconnect; never raises."""
+        follower, self._follower = self._follower, None
+        if follower is not None:
+            follower.cancel()
+            await asyncio.gather(follower, return_exceptions=True)
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            await stop_politely(consumer)
+
+
+async def stop_politely(client: AIOKafkaConsumer) -> None:
+    """Stop a consumer, within a second; never raises."""
+    with contextlib.suppress(TimeoutError, KafkaError, OSError, AssertionError):
+        async with asyncio.timeout(1.0):
+            await client.stop()
+
+
+def key_of(place: Place) -> bytes:
+    """Return the key of a partition's entries."""
+    return json.dumps(list(place), separators=(",", ":")).encode()
+
+
+def place_of(key: bytes) -> Place:
+    """Return whose entry a key is of. Raises ValueError, TypeError or RecursionError for what is no key."""
+    topic, partition = json.loads(key)
+    if not isinstance(topic, str):
+        raise TypeError("not a topic")
+    return topic, _natural(partition)
+
+
+def next_of(value: bytes) -> int:
+    """Return the next offset that an entry tells. Raises ValueError, KeyError or TypeError for what is none."""
+    return _natural(json.loads(value)["next"])
+
+
+def _natural(number: object) -> int:
+    if type(number) is not int or number < 0:
+        raise ValueError("neither an offset nor a partition")
+    return number

@@ -1,0 +1,38 @@
+"""Closed sets of labels, the bounds of histograms, and counters whose labels come from such a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prometheus_client import Counter
+
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.release import Suppression
+
+OTHER = "other"  # a label outside its set: a bug, but no reason to grow without bound
+
+SUPPRESSIONS = tuple(reason.value for reason in Suppression)
+REJECTIONS = tuple(reason.label for reason in Reason)
+OUTCOMES = ("committed", "repeated", "found-committed", "fenced", "lost")
+ABANDONMENTS = ("stopping", "fenced", "lost", "failed")
+STOPS = ("rewound", "lost-input")
+ACTIVITIES = ("starting", "consuming", "taking-over", "publishing")
+CHANGES = ("assigned", "revoked")
+VERDICTS = ("passed", "failed", "skipped")
+
+SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 25, 30, 35, 45, 60, 90, 120, 300, 600, 1800, 3600)
+WORK_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+CLASS_SIZES = (2, 3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500, 1000, 10_000)
+WINDOW_SIZES = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000)
+RATIOS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+class Family:
+    """A counter with one label of a closed set, of which every value is written from the start."""
+
+    def __init__(self, counter: Counter, labels: Iterable[str]) -> None:
+        self._children = {label: counter.labels(label) for label in (*labels, OTHER)}
+
+    def add(self, label: str, amount: float = 1) -> None:
+        """Count; a label outside the set counts as `OTHER`."""
+        self._children.get(label, self._children[OTHER]).inc(amount)

@@ -1,0 +1,224 @@
+"""The chart, rendered by the real helm for every committed value set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stream_anon.runtime.policy_file import load_policy
+from stream_anon.runtime.settings import load_settings
+from tests.support.helm import CHART, VALUE_SETS, attempt, environment, helm, of_kind, render, value_set
+
+pytestmark = pytest.mark.slow  # helm is started some fifty times
+every_value_set = pytest.mark.parametrize("values", VALUE_SETS, ids=lambda path: path.stem)
+OURS = ("cloudcoil.models.prometheus_operator.v1", "cloudcoil.models.keda.v1alpha1")
+
+
+def _pod(objects: list[dict[str, Any]]) -> dict[str, Any]:
+    spec: dict[str, Any] = of_kind(objects, "Deployment")["spec"]["template"]["spec"]
+    return spec
+
+
+def test_fewer_value_sets_than_promised() -> None:
+    assert len(VALUE_SETS) >= 10
+
+
+@every_value_set
+def test_helm_finds_fault_with_the_chart(values: Path) -> None:
+    done = helm("lint", "--strict", "--values", str(values), str(CHART))
+    assert done.returncode == 0, done.stdout
+
+
+@every_value_set
+def test_an_object_does_not_fit_the_schema_of_kubernetes(values: Path) -> None:
+    validator = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
+    checked = 0
+    for document in render(values):
+        if ".coreos.com/" in document["apiVersion"] or document["apiVersion"].startswith("keda.sh/"):
+            continue
+        for version in ("1.27", "1.33"):
+            validator.validate(document, version, strict=True)
+        checked += 1
+    assert checked >= 4
+
+
+@every_value_set
+def test_a_custom_resource_does_not_fit_its_schema(values: Path) -> None:
+    kinds = {"monitoring.coreos.com/v1": OURS[0], "keda.sh/v1alpha1": OURS[1]}
+    for document in render(values):
+        if document["apiVersion"] in kinds:
+            name = kinds[document["apiVersion"]]
+            models = pytest.importorskip(name, reason=f"{name} is not installed")
+            model = getattr(models, document["kind"]).model_validate(document)
+            # What the model does not know it drops.
+            assert model.model_dump(by_alias=True, exclude_unset=True, mode="json") == document
+
+
+@every_value_set
+def test_a_pod_may_do_more_than_it_must(values: Path) -> None:
+    objects = render(values)
+    for pod in (_pod(objects), *(o["spec"] for o in objects if o["kind"] == "Pod")):
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["runAsUser"] == 65532
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        context = pod["containers"][0]["securityContext"]
+        assert context["readOnlyRootFilesystem"] is True
+        assert context["allowPrivilegeEscalation"] is False
+        assert context["capabilities"] == {"drop": ["ALL"]}
+        assert pod["containers"][0]["resources"]["limits"]["memory"]
+    if accounts := [o for o in objects if o["kind"] == "ServiceAccount"]:
+        assert accounts[0]["automountServiceAccountToken"] is False
+    assert not [o["kind"] for o in objects if "Role" in o["kind"]]
+
+
+@every_value_set
+def test_a_name_leads_nowhere(values: Path) -> None:
+    """Volumes, config maps, selectors and scale targets name what is rendered, or what the values say exists."""
+    objects = render(values)
+    pod, deployment = _pod(objects), of_kind(objects, "Deployment")
+    volumes = {volume["name"] for volume in pod["volumes"]}
+    assert {mount["name"] for mount in pod["containers"][0]["volumeMounts"]} == volumes
+    given = yaml.safe_load(values.read_text())
+    config = next(volume["configMap"] for volume in pod["volumes"] if volume["name"] == "config")
+    maps = {o["metadata"]["name"]: o for o in objects if o["kind"] == "ConfigMap"}
+    if "existingConfigMap" in given:
+        assert config["name"] == given["existingConfigMap"]
+    else:
+        assert {item["key"] for item in config["items"]} == set(maps[config["name"]]["data"])
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    for document in objects:
+        spec = document.get("spec", {})
+        selector = spec.get("selector", spec.get("podSelector", {}))
+        assert selector.get("matchLabels", selector).items() <= labels.items(), document["kind"]
+        target = spec.get("scaleTargetRef")
+        assert target is None or target["name"] == deployment["metadata"]["name"]
+    service = of_kind(objects, "Service")
+    ports = {port["name"]: port["containerPort"] for port in pod["containers"][0]["ports"]}
+    assert service["spec"]["ports"][0]["targetPort"] in ports
+    assert str(ports["http"]) == environment(deployment)["STREAM_ANON__HTTP__PORT"]
+
+
+@every_value_set
+def test_the_service_refuses_what_the_chart_gives_it(
+    values: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The settings file of the ConfigMap and the variables make settings that the service accepts."""
+    objects = render(values)
+    given = yaml.safe_load(values.read_text())
+    if "existingConfigMap" in given:
+        pytest.skip("its settings file is not in the chart")
+    pod = _pod(objects)
+    config = next(volume["configMap"] for volume in pod["volumes"] if volume["name"] == "config")
+    names = {o["metadata"]["name"]: o["data"] for o in objects if o["kind"] == "ConfigMap"}
+    data = names[config["name"]]
+    for item in config["items"]:
+        (tmp_path / item["path"]).parent.mkdir(exist_ok=True)
+        (tmp_path / item["path"]).write_text(data[item["key"]])
+    for name, value in environment(of_kind(objects, "Deployment")).items():
+        monkeypatch.setenv(name, "from-a-secret" if value is None else value)
+    settings = load_settings(tmp_path / "policy.yaml")
+    assert settings.http.host == "0.0.0.0"  # noqa: S104 - probes cannot reach loopback
+    assert settings.http.admin_host == "127.0.0.1"
+    assert load_policy(tmp_path / "policy.yaml").k == given.get("settings", {}).get("privacy", {}).get("k", 10)
+    for section, keys in given.get("settings", {}).items():
+        for key in keys.keys() - {"sensitive", "max_delay", "session_timeout"}:
+            assert getattr(getattr(settings, section), key) == keys[key]
+
+
+def test_a_large_number_reaches_the_service_with_an_exponent() -> None:
+    variables = environment(of_kind(render(value_set("files")), "Deployment"))
+    assert variables["STREAM_ANON__WINDOW__MAX_RECORDS"] == "2000000"
+
+
+def test_another_policy_does_not_restart_the_pods(tmp_path: Path) -> None:
+    changed = tmp_path / "values.yaml"
+    changed.write_text(value_set("minimal").read_text().replace("k: 10", "k: 11"))
+
+    def checksum(values: Path) -> str:
+        template = of_kind(render(values), "Deployment")["spec"]["template"]
+        return str(template["metadata"]["annotations"]["checksum/config"])
+
+    assert checksum(value_set("minimal")) != checksum(changed)
+
+
+def test_a_secret_is_a_variable_or_a_value() -> None:
+    """The password is a file in a volume of the Secret; the chart's values know only names."""
+    deployment = of_kind(render(value_set("production")), "Deployment")
+    variables = environment(deployment)
+    assert "STREAM_ANON__KAFKA__SECURITY__PASSWORD" not in variables
+    assert variables["STREAM_ANON__KAFKA__SECURITY__PASSWORD_FILE"] == "/etc/stream-anon-sasl/password"  # noqa: S105
+    volumes = deployment["spec"]["template"]["spec"]["volumes"]
+    secrets = {volume["name"]: volume["secret"]["secretName"] for volume in volumes if "secret" in volume}
+    assert secrets == {"sasl": "kafka-user", "tls": "kafka-ca"}
+
+
+def test_the_scaler_asks_for_more_workers_than_partitions() -> None:
+    for name, most in (("keda", 6), ("keda-plain", 4), ("existing-configmap", 3)):
+        assert of_kind(render(value_set(name)), "ScaledObject")["spec"]["maxReplicaCount"] == most
+    assert of_kind(render(value_set("autoscaling")), "HorizontalPodAutoscaler")["spec"]["maxReplicas"] == 4
+    for name in ("keda", "autoscaling"):
+        assert "replicas" not in of_kind(render(value_set(name)), "Deployment")["spec"]
+
+
+def test_the_open_window_counts_as_lag_that_needs_a_worker() -> None:
+    trigger = of_kind(render(value_set("keda-plain")), "ScaledObject")["spec"]["triggers"][0]
+    assert trigger["metadata"]["lagThreshold"] == "10000"  # twice the 5000 records of a window
+    assert all(isinstance(value, str) for value in trigger["metadata"].values())
+
+
+def test_the_network_policy_shuts_the_brokers_out() -> None:
+    plain = of_kind(render(value_set("minimal")), "NetworkPolicy")["spec"]
+    assert {port["port"] for rule in plain["egress"] for port in rule["ports"]} == {53, 9092}
+    closed = of_kind(render(value_set("locked-down")), "NetworkPolicy")["spec"]
+    assert closed["ingress"][0]["from"]
+    assert {port["port"] for rule in closed["egress"] for port in rule["ports"]} == {53, 9092, 9093, 443}
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "message"),
+    [
+        ("minimal", ["policy="], "policy: give the settings file"),
+        ("minimal", ["policy=a: [b"], "policy: is not valid YAML"),
+        ("minimal", ["policy=kafka: {}"], "policy: has no section privacy"),
+        ("minimal", ["polcy=x"], "polcy"),
+        ("minimal", ["settings.window.max_recods=5"], "max_recods"),
+        ("minimal", ["settings.window.max_records=1"], "max_records"),
+        ("minimal", ["settings.kafka.security.protocol=SSL"], "security"),
+        ("minimal", ["image.tag=latest"], "tag"),
+        ("minimal", ["terminationGracePeriodSeconds=10"], "terminationGracePeriodSeconds"),
+        ("minimal", ["http.adminPort=9464"], "http.adminPort: must differ"),
+        ("minimal", ["kafkaSecurity.protocol=SASL_SSL"], "kafkaSecurity.sasl.existingSecret"),
+        ("minimal", ["keda.enabled=true"], "inputPartitions: keda needs it"),
+        ("minimal", ["files.policy\\.yaml=x"], "policy.yaml"),
+        ("keda-plain", ["keda.maxReplicas=5"], "keda.maxReplicas: 5 is above inputPartitions, 4"),
+        ("keda-plain", ["keda.minReplicas=5"], "keda.minReplicas: is above maxReplicas, 4"),
+        ("keda-plain", ["autoscaling.enabled=true"], "keda and autoscaling: only one"),
+        ("autoscaling", ["autoscaling.maxReplicas=9"], "autoscaling.maxReplicas: 9 is above"),
+        ("existing-configmap", ["settings.kafka.group="], "group"),
+        ("existing-configmap", ["policy=x: 1"], "existingConfigMap: not together"),
+        ("operator", ["podMonitor.enabled=true"], "scrape every pod twice"),
+    ],
+)
+def test_values_that_cannot_work_are_installed(name: str, more: list[str], message: str) -> None:
+    done = attempt(value_set(name), *(part for value in more for part in ("--set", value)))
+    assert done.returncode != 0
+    assert message in done.stderr
+
+
+def test_the_values_are_open_somewhere() -> None:
+    """Every mapping of our own in the schema is closed; only what Kubernetes itself defines is left open."""
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    assert schema["additionalProperties"] is False
+    assert values.keys() <= schema["properties"].keys() == values.keys() | {"global"}
+    for key, value in values.items():
+        node = schema["properties"][key]
+        if isinstance(value, dict) and node.get("properties"):
+            assert node["additionalProperties"] is False, key
+            if not key.endswith(("resources", "strategy")):
+                assert value.keys() <= node["properties"].keys(), key

@@ -1,0 +1,95 @@
+"""Every panel of the dashboard asks a real Prometheus that scraped the real service under load."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.data import ROOT
+from tests.support.prometheus_server import PrometheusServer
+from tests.support.promtool import run_promtool, tool
+from tests.support.service import K, Stage, WorkerProcess, make_records, produce
+
+pytestmark = pytest.mark.kafka
+
+PAGE = json.loads((ROOT / "deploy" / "grafana" / "dashboards" / "stream-anon.json").read_text())
+LOAD_SECONDS = 14
+RATE = 400  # records a second: two windows
+# What Grafana fills in, for a scrape every second.
+FILLED = {"$__rate_interval": "8s", "$__range": "60s", "$job": ".+", "$instance": ".+"}
+
+
+def _queries() -> list[tuple[str, str]]:
+    return [
+        (f"{panel['title']}: {target['legendFormat']}", target["expr"])
+        for panel in PAGE["panels"]
+        if panel["type"] != "row"
+        for target in panel["targets"]
+    ]
+
+
+def _filled(expression: str) -> str:
+    for name, value in FILLED.items():
+        expression = expression.replace(name, value)
+    return expression
+
+
+async def test_a_panel_shows_nothing_a_rule_breaks_or_promtool_objects(
+    kafka: ApacheKafka, unique: str, tmp_path: Path
+) -> None:
+    tool("prometheus")
+    (tmp_path / "stage").mkdir()
+    (tmp_path / "prometheus").mkdir()
+    stage = Stage(kafka, unique, tmp_path / "stage")
+    await stage.create_topics()
+    records = make_records(RATE * LOAD_SECONDS, 1)
+    for place in range(0, len(records), 50):
+        records[place] = b"{"  # every fiftieth is a dead letter
+    with WorkerProcess(stage.config()) as worker:
+        await worker.wait_for("ready")
+        target = worker.said("serving")[0]["public"]
+        with PrometheusServer(tmp_path / "prometheus", target) as prometheus:
+            await produce(stage, records, rate=RATE)
+            asked = {name: prometheus.query(_filled(expression)) for name, expression in _queries()}
+            groups = prometheus.ask("rules")["groups"]
+        await asyncio.to_thread(run_promtool, "check", "metrics", given=worker.get("/metrics")[1].encode())
+        _check_status(json.loads(worker.get("/status", "admin")[1]))
+        assert worker.get("/", "admin")[0] == 200
+        assert worker.said("window-published"), "no load"
+    silent = [name for name, found in asked.items() if not found]
+    assert silent == []
+    nothing = [name for name, found in asked.items() if all(math.isnan(float(one["value"][1])) for one in found)]
+    assert nothing == []
+    assert float(asked["In and out: in"][0]["value"][1]) > RATE / 3
+    assert float(asked["Windows audited: {{result}}"][0]["value"][1]) >= 0
+    assert {one["metric"]["attribute"] for one in asked["Information loss by attribute: {{attribute}}"]} == {
+        "age",
+        "city",
+    }
+    rules = [rule for group in groups for rule in group["rules"]]
+    assert len(rules) == 14
+    assert [rule["name"] for rule in rules if rule["health"] != "ok"] == []
+    assert [
+        rule["name"] for rule in rules if rule["state"] == "firing" and rule["labels"]["severity"] == "page"
+    ] == []
+
+
+def _check_status(status: dict[str, Any]) -> None:
+    """Check that the page tells of the real service what it shall."""
+    assert status["ready"]
+    assert status["warnings"] == []
+    assert status["audits"]["failed"] == 0
+    assert status["audits"]["passed"] > 0
+    assert "passed" in {window["audit"] for window in status["last_windows"]}
+    release = status["last_release"]
+    assert release["attributes"] == ["age", "city"]
+    assert release["classes"]
+    assert min(one["records"] for one in release["classes"]) >= K
+    assert all(len(one["values"]) == 2 for one in release["classes"])
+    assert sum(one["records"] for one in release["losses"]) == status["last_windows"][0]["released"]

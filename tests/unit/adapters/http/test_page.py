@@ -1,0 +1,263 @@
+"""The status page in a real browser: live, quiet, safe from what labels hold, for keyboards, phones and nights."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import pytest_asyncio
+
+from stream_anon.adapters.http.server import HttpServers
+from stream_anon.runtime import events as e
+from stream_anon.runtime.status import StatusBoard
+from tests.support.classes import made_up_classes
+from tests.support.data import ROOT
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+PICTURES = ROOT / "build" / "status-page"
+HOSTILE = "<img src=x onerror=alert(1)>"
+STARTED = e.WorkerStarted(
+    "stream_anon 0.1.0",
+    "sha256:ab",
+    "anonymizer",
+    "people",
+    "people.anonymous",
+    "exactly-once",
+    "forest",
+    10,
+    30.0,
+    1000,
+    ("age", "city", "education"),
+)
+
+
+def window(batch: str, released: int = 620) -> e.WindowPublished:
+    """Return a window of 40 classes with labels of three kinds, one of them hostile."""
+    ages = [[{"min": low, "max": low + 9} for low in (20, 30, 40, 60)][i % 4] for i in range(40)]
+    cities = [["Aachen", ["Bonn", None], HOSTILE, "*", None][i % 5] for i in range(40)]
+    levels = [["school", HOSTILE][i // 20] for i in range(40)]
+    return e.WindowPublished(
+        batch=batch,
+        ranges=(("people", 0, 5, 655),),
+        records_in=650,
+        released=released,
+        suppressed={"unplaced": 20},
+        rejected={"missing": 10},
+        classes=made_up_classes([10 + i % 13 for i in range(40)], (ages, cities, levels)),
+        achieved_k=10,
+        achieved_l={},
+        gcp=0.21,
+        gate_violations=0,
+        arrivals=((1000.0, 640),),
+        broker_times=np.empty(0),
+        opened_at=1000.0,
+        closed_at=1029.0,
+        at=1030.0,
+        wall=1_700_000_030.0,
+        durations=e.Durations(0.02, 0.01, 0.04, 0.03),
+        outcome=e.Outcome.COMMITTED,
+    )
+
+
+def missing(name: str) -> None:
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{name} is not installed")
+    pytest.skip(f"{name} is not installed")
+
+
+class Seen:
+    """A page, and what the browser had to say about it."""
+
+    def __init__(self, page: Any, board: StatusBoard, servers: HttpServers) -> None:
+        self.page, self.board, self.servers = page, board, servers
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda _: self.complaints.append("a dialog opened"))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    async def text(self, selector: str) -> str:
+        found: str = await self.page.inner_text(selector)
+        return found
+
+    async def until(self, condition: str) -> None:
+        async with asyncio.timeout(10):  # the page's policy forbids Playwright's own way, which evaluates a text
+            while not await self.page.evaluate(condition):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Any]:
+    """Return the distribution's Chromium, one for all tests."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        missing("chromium")
+    try:
+        from playwright.async_api import async_playwright
+    except ImportError:
+        missing("playwright")
+    async with async_playwright() as playwright:
+        started = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        await started.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def seen(browser: Any) -> AsyncIterator[Seen]:
+    board = StatusBoard(lambda: 1012.5)
+    servers = HttpServers(board, lambda: b"", "text/plain", ("127.0.0.1", 0), ("127.0.0.1", 0))
+    _, (host, port) = await servers.start()
+    for event in (
+        STARTED,
+        e.ReadinessChanged(True),
+        e.TakeoverDone((("people", 0, 5), ("people", 1, 9)), 3, 0, 0, 0, (), (), 2, 1, 0.1),
+        e.RecordsConsumed(650),
+        window("00ff"),
+        e.WindowAudited("00ff", "passed", (), 0.01),
+        e.WindowProgress(420, 1000.0, 1012.0, True, False, 12),
+    ):
+        board(event)
+    page = await browser.new_page()
+    try:
+        found = Seen(page, board, servers)
+        await page.goto(f"http://{host}:{port}/")
+        await found.until("document.querySelectorAll('.leaf').length > 0")
+        yield found
+    finally:
+        await page.close()
+        await servers.stop()
+
+
+async def picture(seen: Seen, name: str) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    await seen.page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
+
+
+async def test_the_page_is_dead_wrong_noisy_or_asks_elsewhere(seen: Seen) -> None:
+    assert await seen.text("#ready") == "ready"
+    assert "420 of 1,000" in await seen.text("#open-records")
+    assert await seen.page.locator(".leaf").count() == 40
+    assert "✓ passed" in await seen.text("#certificates")
+    assert await seen.page.locator("#warnings").is_hidden()
+
+    seen.board(e.RecordsConsumed(900))
+    seen.board(window("11ee"))
+    seen.board(e.WindowAudited("11ee", "failed", ("a class has fewer than k records",), 0.01))
+    await seen.until("document.querySelectorAll('#certificates .failed').length === 1")
+    assert "1 published windows do not fit" in await seen.text("#warnings")
+    await seen.until("document.querySelector('#rate-in').textContent !== '0'")
+    assert "1,240" in await seen.text("#totals")
+
+    await picture(seen, "light")
+    assert seen.complaints == []
+    assert {url.split("/")[2].split(":")[0] for url in seen.requests if not url.startswith("data:")} == {
+        "127.0.0.1"
+    }
+    assert {url.rpartition("/")[2] for url in seen.requests if not url.startswith("data:")} == {"", "events"}
+
+
+async def test_a_label_becomes_markup(seen: Seen) -> None:
+    for selector in (".leaf", "#classes td", "#trees text"):
+        shown = await seen.page.locator(selector).all_text_contents()
+        assert any("<img src=x" in text for text in shown), selector
+    assert await seen.page.locator("img").count() == 0
+    assert seen.complaints == []
+
+
+async def test_a_script_from_elsewhere_runs(seen: Seen) -> None:
+    await seen.page.evaluate(
+        "const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s)"
+    )
+    assert await seen.page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in text for text in seen.complaints)
+
+
+async def test_a_keyboard_does_not_reach_the_leaves(seen: Seen) -> None:
+    reached = []
+    for _ in range(6):
+        await seen.page.keyboard.press("Tab")
+        reached.append(
+            await seen.page.evaluate(
+                "document.activeElement.getAttribute('class') || document.activeElement.tagName"
+            )
+        )
+    assert reached[:2] == ["skip", "leaf"]
+    assert {"SUMMARY", "scroll", "A"} <= set(reached)
+
+    await seen.page.focus(".leaf")
+    first = await seen.text("#leaf")
+    await seen.page.keyboard.press("ArrowRight")
+    assert "records: age 40–49" in first  # noqa: RUF001
+    assert await seen.text("#leaf") != first
+    await seen.page.keyboard.press("Home")
+    assert await seen.text("#leaf") == first
+    assert await seen.page.locator(".leaf[tabindex='0']").count() == 1
+
+
+async def test_a_phone_at_night_must_scroll_sideways_or_cannot_be_read(seen: Seen) -> None:
+    await seen.page.set_viewport_size({"width": 360, "height": 740})
+    contrasts = {}
+    for scheme in ("light", "dark"):
+        await seen.page.emulate_media(color_scheme=scheme)
+        assert await seen.page.evaluate("document.scrollingElement.scrollWidth") <= 360
+        contrasts[scheme] = await seen.page.evaluate(CONTRAST)
+    await picture(seen, "phone-dark")
+    assert contrasts["light"]["ground"] != contrasts["dark"]["ground"]
+    assert min(contrasts["light"]["ratios"] + contrasts["dark"]["ratios"]) >= 4.5
+
+
+async def test_what_has_no_words_is_hidden_from_who_cannot_see(seen: Seen) -> None:
+    unnamed = await seen.page.evaluate(
+        """[...document.querySelectorAll('svg, section, [role=meter], [role=region], [tabindex]')]
+          .filter(x => !x.getAttribute('aria-label') && !x.getAttribute('aria-labelledby')
+                       && !x.closest('[aria-hidden=true]')).map(x => x.outerHTML.slice(0, 80))"""
+    )
+    assert unnamed == []
+    assert await seen.page.evaluate("document.documentElement.lang") == "en"
+
+
+async def test_a_service_that_is_gone_seems_to_be_well(seen: Seen) -> None:
+    await seen.servers.stop()
+    await seen.until("document.querySelector('#ready').textContent.includes('no connection')")
+
+
+async def test_an_open_window_shows_more_than_count_and_age(seen: Seen) -> None:
+    """What the browser got of it, and what it shows."""
+    status = seen.board.status()
+    assert set(status["open_window"]) == {"records", "age_seconds", "another_is_closing", "reading_is_paused"}  # type: ignore[call-overload]
+    seen.board(replace(window("22dd"), classes=made_up_classes([], ([], [], []))))
+    await seen.until("document.querySelector('#forest-note').textContent.includes('released no class')")
+    assert await seen.page.locator(".leaf").count() == 0
+
+
+# Contrast of every text colour with what lies below it, after WCAG 2.
+CONTRAST = """(() => {
+  const light = (text) => {
+    const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map((n) => {
+      const x = n / 255;
+      return x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const below = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      if (!/, 0\\)$/.test(colour)) return colour;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  const texts = [...document.querySelectorAll('h1, h2, p, a, dd, dt, td, th, .pill, .faint, .number, summary, li')];
+  const ratios = texts.filter((x) => x.textContent.trim() && x.checkVisibility()).map((x) => {
+    const [a, b] = [light(getComputedStyle(x).color), light(below(x))];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  });
+  return { ground: getComputedStyle(document.body).backgroundColor, ratios };
+})()"""

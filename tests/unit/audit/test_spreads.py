@@ -1,0 +1,103 @@
+"""Entropy, recursion, closeness and largest share, counted again from nothing but records."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from stream_anon.audit.audit import audit_in_order
+from stream_anon.audit.records import decode_record
+from stream_anon.audit.spreads import Shown, faults
+from stream_anon.audit.verdict import Kind, Verdict
+from stream_anon.microdata.policy import Closeness, Distance, Diversity, Recursion
+from stream_anon.microdata.release import ReachedSpread
+from stream_anon.privacy.certificate import certificate_parts
+from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
+from tests.unit.audit.story import encode, kinds
+
+ASKED = Diversity(2, entropy_l=2.5, recursive_cl=Recursion(1, 2), t_closeness=Closeness(0.2), alpha=0.4)
+POLICY = ward_policy(diversity={"result": ASKED})
+# Two classes, each with two of three values.
+GROUPS = [ward_people(6), ward_people(6, first=6, age=60, illness="stroke")]
+TRUE = ReachedSpread(3.0, 0.5, 0.0, 1 / 3)
+
+
+def _verdict(results: dict[int, str | None], reached: ReachedSpread = TRUE) -> Verdict:
+    """Audit both classes after some records' results were changed."""
+    release = release_of(POLICY, GROUPS, reached={"result": reached})
+    parts = certificate_parts(release, POLICY, frame_of(release, 1, None))
+    records = sorted(released_records(release, POLICY), key=json.dumps)
+    for number, result in results.items():
+        records[number]["result"] = result
+    return audit_in_order(POLICY, parts, [decode_record(encode(record)) for record in records])
+
+
+def test_what_is_spread_as_asked_is_accused() -> None:
+    assert _verdict({}).clean
+
+
+@pytest.mark.parametrize(
+    ("results", "kind"),
+    [
+        ({0: "bad", 1: "bad", 2: "bad", 3: "bad", 4: "bad"}, Kind.UNEVEN_VALUES),
+        ({0: "new", 1: "new", 2: "new", 3: "other", 4: "other"}, Kind.DISTANT_VALUES),
+        ({0: None, 1: None, 2: None, 3: None}, Kind.DISTANT_VALUES),
+    ],
+)
+def test_a_class_that_is_not_spread_as_asked_passes(results: dict[int, str | None], kind: Kind) -> None:
+    assert {kind, Kind.WRONG_ACHIEVED_SPREAD} <= kinds(_verdict(results))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"entropy_l": 3.1},
+        {"entropy_l": 2.4},
+        {"recursive_c": 0.4},
+        {"t": 0.21},
+        {"alpha": 0.3},
+        {"alpha": None},
+    ],
+)
+def test_a_certificate_praises_itself(changes: dict[str, Any]) -> None:
+    figures = {"entropy_l": 3.0, "recursive_c": 0.5, "t": 0.0, "alpha": 1 / 3} | changes
+    assert kinds(_verdict({}, ReachedSpread(**figures))) == {Kind.WRONG_ACHIEVED_SPREAD}
+
+
+def _shown(text: str) -> Shown:
+    shown = Shown()
+    for value in text:
+        shown.add(None if value == "-" else int(value))
+    return shown
+
+
+def test_the_example_of_the_paper_is_counted_otherwise() -> None:
+    """Li et al. (2007): incomes 3k to 11k; {3k, 4k, 5k} is 0.375 away, {6k, 8k, 11k} 0.167."""
+    whole = Shown()
+    for income in range(3, 12):
+        whole.add(income)
+    for incomes, distance in (((3, 4, 5), 0.375), ((6, 8, 11), 1 / 6)):
+        shown = Shown()
+        for income in incomes:
+            shown.add(income)
+        assert shown.distance(whole, ordered=True) == pytest.approx(distance)
+        assert shown.distance(whole, ordered=False) == pytest.approx(2 / 3)
+
+
+def test_missing_values_make_a_class_close_or_diverse() -> None:
+    whole = _shown("0011----")
+    assert _shown("01--").distance(whole, ordered=False) == pytest.approx(0)
+    assert _shown("----").distance(whole, ordered=True) == pytest.approx(0.5)
+    assert _shown("0---").distance(whole, ordered=False) == pytest.approx(0.5)
+    assert faults(_shown("0---"), whole, Diversity(alpha=0.5)) == [Kind.UNEVEN_VALUES]
+    assert faults(_shown("01--"), whole, Diversity(entropy_l=2)) == []
+
+
+def test_a_closeness_in_order_is_taken_for_one_without() -> None:
+    whole = _shown("01234567" * 2)
+    asked = Diversity(t_closeness=Closeness(0.3, Distance.ORDERED))
+    assert faults(_shown("0246"), whole, asked) == []
+    assert faults(_shown("0123"), whole, asked) == []
+    assert faults(_shown("0011"), whole, asked) == [Kind.DISTANT_VALUES]

@@ -1,0 +1,168 @@
+"""The dashboard: what is committed is what the script writes, and it keeps the rules of Grafana's linter."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client import CollectorRegistry
+
+from stream_anon.adapters.prometheus.exposition import exposition, watch_process
+from stream_anon.adapters.prometheus.metrics import Metrics
+from tests.support.data import ROOT
+
+FOLDER = ROOT / "deploy" / "grafana"
+PAGE = json.loads((FOLDER / "dashboards" / "stream-anon.json").read_text())
+PANELS = [panel for panel in PAGE["panels"] if panel["type"] != "row"]
+VARIABLES = {variable["name"]: variable for variable in PAGE["templating"]["list"]}
+# Units that Grafana knows and that are used here; any other name would be shown as text.
+UNITS = {"short", "percentunit", "s", "cps", "bytes"}
+every_panel = pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel["title"])
+
+
+def _queries() -> Iterator[tuple[str, str]]:
+    for panel in PANELS:
+        for target in panel["targets"]:
+            yield panel["title"], target["expr"]
+
+
+def _exposed() -> tuple[set[str], str]:
+    registry = CollectorRegistry()
+    metrics = Metrics(registry)
+    metrics.started("1", "p", "forest", "exactly-once")
+    metrics.attributes(["age"])
+    watch_process(registry)
+    text = exposition(registry).decode()
+    return {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}, text
+
+
+def test_the_committed_dashboard_is_not_what_the_script_writes() -> None:
+    if importlib.util.find_spec("grafana_foundation_sdk") is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("grafana-foundation-sdk is not installed")
+        pytest.skip("grafana-foundation-sdk is not installed")
+    spec = importlib.util.spec_from_file_location("build_dashboard", FOLDER / "build_dashboard.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    sys.modules["build_dashboard"] = script
+    try:
+        spec.loader.exec_module(script)
+        assert json.loads(script.build()) == PAGE, "run deploy/grafana/build_dashboard.py"
+    finally:
+        del sys.modules["build_dashboard"]
+
+
+def test_a_row_of_the_issue_is_missing() -> None:
+    rows = [panel["title"] for panel in PAGE["panels"] if panel["type"] == "row"]
+    assert rows == ["Privacy", "Utility", "Delay", "Flow", "Kafka", "Process"]
+
+
+def test_panels_overlap_share_a_number_or_leave_the_grid() -> None:
+    numbers = [panel["id"] for panel in PAGE["panels"]]
+    assert len(set(numbers)) == len(numbers)
+    assert 0 not in numbers
+    taken: set[tuple[int, int]] = set()
+    for panel in PAGE["panels"]:
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
+        assert not cells & taken, panel["title"]
+        taken |= cells
+    assert all(one["gridPos"]["y"] <= two["gridPos"]["y"] for one, two in pairwise(PAGE["panels"]))
+
+
+def test_somebody_can_edit_what_the_next_start_overwrites() -> None:
+    assert PAGE["editable"] is False
+    assert PAGE["uid"] == "stream-anon"
+
+
+def test_a_variable_the_linter_asks_for_is_missing() -> None:
+    source = VARIABLES["datasource"]
+    assert (source["type"], source["query"], source["label"]) == ("datasource", "prometheus", "Data source")
+    for name, label in (("job", "Job"), ("instance", "Instance")):
+        variable = VARIABLES[name]
+        assert (variable["type"], variable["label"]) == ("query", label)
+        assert variable["datasource"]["uid"] == "$datasource"
+        assert variable["multi"] is True
+        assert variable["includeAll"] is True
+        assert variable["allValue"] == ".+"
+        assert variable["refresh"] == 2, "it must follow the time range"
+    assert 'job=~"$job"' in str(VARIABLES["instance"]["query"])
+
+
+@every_panel
+def test_a_panel_lacks_title_description_unit_source_or_query(panel: Mapping[str, Any]) -> None:
+    assert panel["title"]
+    assert panel["description"].endswith(".")
+    assert panel["datasource"] == {"type": "prometheus", "uid": "$datasource"}
+    assert panel["fieldConfig"]["defaults"]["unit"] in UNITS
+    targets = panel["targets"]
+    assert targets
+    assert len({target["refId"] for target in targets}) == len(targets)
+    assert all(target["legendFormat"] for target in targets)
+    assert all(target.get("instant") if panel["type"] == "stat" else target.get("range") for target in targets)
+
+
+def test_two_panels_have_one_title() -> None:
+    titles = [panel["title"] for panel in PANELS]
+    assert len(set(titles)) == len(titles)
+
+
+def test_a_query_forgets_the_variables_or_a_counter_is_shown_raw() -> None:
+    for title, expression in _queries():
+        selectors = re.findall(r"[a-z_]+\{([^}]*)\}", expression)
+        assert selectors, title
+        assert all('job=~"$job"' in one and 'instance=~"$instance"' in one for one in selectors), title
+        for ranged in re.findall(r"\[([^\]]*)\]", expression):
+            assert ranged in ("$__rate_interval", "$__range"), title
+        for name in re.findall(r"(\w+(?:_total|_bucket|_sum|_count))\{", expression):
+            counted = re.search(rf"(?:rate|increase)\({name}\{{[^}}]*\}}\[", expression)
+            assert counted, f"{title}: {name} is a counter"
+
+
+def test_a_query_asks_for_what_is_not_exposed_or_no_panel_shows_a_metric() -> None:
+    names, text = _exposed()
+    asked = set()
+    for title, expression in _queries():
+        for name, labels in re.findall(r"((?:stream_anon|process)_\w+)\{([^}]*)\}", expression):
+            family = name if name in names else re.sub(r"_(bucket|sum|count)$", "", name)
+            assert family in names, (title, name)
+            asked.add(family)
+            for label in re.findall(r"(\w+)=", labels):
+                assert label in ("job", "instance") or f"{name}{{{label}=" in text, (title, label)
+    left = {name for name in names if name.startswith("stream_anon_")} - asked
+    assert left == NOT_SHOWN, "show it, or say here why not"
+
+
+# Alerts, the log and the status page tell of these; a panel would be flat for a year.
+NOT_SHOWN = {
+    "stream_anon_broker_away_seconds_total",
+    "stream_anon_broker_reachable",
+    "stream_anon_information_loss_ratio",  # the last window's: the histogram holds all of them
+    "stream_anon_input_lost_records_total",
+    "stream_anon_partitions_skipped_total",
+    "stream_anon_partitions_stopped_total",
+    "stream_anon_partitions_without_entry_total",
+    "stream_anon_takeover_duration_seconds",
+    "stream_anon_transactions_broken_total",
+}
+
+
+def test_an_exemplar_is_asked_for() -> None:
+    assert not any(target.get("exemplar") for panel in PANELS for target in panel["targets"])
+
+
+def test_a_provisioned_name_points_nowhere() -> None:
+    sources = yaml.safe_load((FOLDER / "provisioning" / "datasources" / "prometheus.yml").read_text())
+    assert [source["type"] for source in sources["datasources"]] == ["prometheus"]
+    providers = yaml.safe_load((FOLDER / "provisioning" / "dashboards" / "stream-anon.yml").read_text())
+    assert providers["providers"][0]["type"] == "file"
