@@ -64,6 +64,7 @@ class Event(StrEnum):
     PARTITION_STOPPED = "partition-stopped", "A partition is not read until an operator decides."
     INPUT_LOST = "input-lost", "The broker deleted records that were not read yet; the settings say to go on."
     WINDOW_PUBLISHED = "window-published", "A window was published and its offsets committed."
+    ORDER_ADOPTED = "order-adopted", "The engine found a better order of the attributes; later windows use it."
     WINDOW_ABANDONED = "window-abandoned", "A window was dropped unpublished; its records will be read again."
     GATE_VIOLATION = "gate-violation", "The gate suppressed classes that fell short: a bug, please report it."
     AUDIT_FAILED = "audit-failed", "A published window does not fit its own certificate."

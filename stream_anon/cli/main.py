@@ -135,6 +135,18 @@ def propose_policy(
     raise typer.Exit(propose(sample, output, k))
 
 
+@app.command("learn")
+def learn_from_sample(
+    sample: Annotated[str, typer.Argument(help="CSV or JSON Lines file; - for standard input.")],
+    settings: Annotated[Path, typer.Option("--settings", metavar="FILE", help="Settings file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the order.")],
+) -> None:
+    """Learn the forest's order from a sample, for engine.order; it holds no value of anybody."""
+    from stream_anon.cli.learn import learn
+
+    raise typer.Exit(learn(sample, settings, output))
+
+
 @app.command("schema")
 def released_schema(policy: Annotated[Path, typer.Argument(help="Settings file.")]) -> None:
     """Print the JSON Schema of the records that a policy releases."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stream_anon.clustering.forest.book import OrderBook
+from stream_anon.clustering.forest.book import Adoption, Background, OrderBook
 from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.forest.order_file import order_of
 from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
@@ -13,10 +14,27 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.objective import objective
 
 
-def partitioners(policy: Policy) -> Callable[[], Partitioner]:
+def partitioners(
+    policy: Policy,
+    *,
+    background: Background | None = None,
+    adopted: Callable[[Adoption], None] | None = None,
+) -> Callable[[], Partitioner]:
     """Return what makes an empty partitioner of the policy's engine for each window.
 
     Cost tables are built once; what an engine learns from one window serves those after it.
+
+    Parameters
+    ----------
+    background
+        Runs what the forest studies between windows, in any thread; see `OrderBook`.
+    adopted
+        Hears of each order it adopts, as a window opens.
+
+    Raises
+    ------
+    SettingsError
+        If the policy's order was learned for other attributes.
     """
     choice = policy.engine
     model = objective(policy.quasi_identifiers, choice.loss, choice.labels)
@@ -24,5 +42,6 @@ def partitioners(policy: Policy) -> Callable[[], Partitioner]:
         return lambda: Mondrian(model, relaxed=choice.relaxed, least_loss=choice.least_loss)
     if choice.name == "k-forest":
         return lambda: KForest(model, policy.k)
-    book = OrderBook(policy.quasi_identifiers, model, choice.seed)
+    order = order_of(choice.order, policy.quasi_identifiers) if choice.order is not None else None
+    book = OrderBook(policy.quasi_identifiers, model, choice.seed, order, background=background, adopted=adopted)
     return lambda: Forest(model, book, k=policy.k)

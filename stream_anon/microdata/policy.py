@@ -168,6 +168,22 @@ class WindowLimits:
 
 
 @dataclass(frozen=True)
+class LearnedOrder:
+    """An order of the digits of all quasi-identifiers, and for which ones it was learned.
+
+    Parameters
+    ----------
+    attributes
+        Hash of the names and digits of the quasi-identifiers.
+    owners
+        For each place in the order the name of the attribute whose next digit stands there.
+    """
+
+    attributes: str
+    owners: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class EngineChoice:
     """Which partitioner forms the classes, and the seed that governs classes and nothing else.
 
@@ -181,6 +197,8 @@ class EngineChoice:
         What it minimises.
     labels
         For `classification`: how the quasi-identifiers told the target in a sample.
+    order
+        Of the forest: an order learned before, from a file.
     """
 
     name: str = "forest"
@@ -189,8 +207,11 @@ class EngineChoice:
     least_loss: bool = False
     loss: Loss = Loss.NCP
     labels: LabelCounts | None = None
+    order: LearnedOrder | None = None
 
     def __post_init__(self) -> None:
+        if self.order is not None and self.name != "forest":
+            raise SettingsError("engine.order", "is for name: forest only")
         for key in ("relaxed", "least_loss"):
             if getattr(self, key) and self.name != "mondrian":
                 raise SettingsError(f"engine.{key}", "is for name: mondrian only")

@@ -110,6 +110,23 @@ class LedgerCreated:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderAdopted:
+    """The engine's learned order changed; the window that opens is the first along it.
+
+    Parameters
+    ----------
+    gain
+        Share of the loss that the order alone saves against the one before.
+    drifted
+        Whether the one before had aged: its loss had grown against the built-in order's.
+    """
+
+    version: int
+    gain: float
+    drifted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionsRevoked:
     """The group took partitions away.
 
@@ -354,6 +371,7 @@ Event = (
     | BrokerAway
     | BrokerBack
     | LedgerCreated
+    | OrderAdopted
     | PartitionsRevoked
     | TakeoverStarted
     | TakeoverDone

@@ -21,6 +21,7 @@ from stream_anon.runtime.events import (
     InputSkipped,
     LedgerCreated,
     Listener,
+    OrderAdopted,
     Outcome,
     PartitionsRevoked,
     PartitionStopped,
@@ -59,7 +60,7 @@ def tell_all(*listeners: Listener) -> Listener:
 def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that counts."""
 
-    def count(event: Event) -> None:  # noqa: C901, PLR0912
+    def count(event: Event) -> None:  # noqa: C901, PLR0912, PLR0915
         match event:
             case WorkerStarted():
                 _count_start(metrics, event)
@@ -89,6 +90,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 metrics.window_audited(event.result, event.seconds)
             case WindowAbandoned():
                 metrics.window_abandoned(event.reason)
+            case OrderAdopted():
+                metrics.order_adopted(event.version)
             case TransactionBroken():
                 metrics.transaction_broken()
             case TransactionEnded():
@@ -143,7 +146,7 @@ def _count_window(metrics: Metrics, event: WindowPublished) -> None:
 def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that writes log lines: one a window, none a record."""
 
-    def write(event: Event) -> None:  # noqa: C901, PLR0912
+    def write(event: Event) -> None:  # noqa: C901, PLR0912, PLR0915
         match event:
             case WorkerStarted():
                 _write_start(log, event)
@@ -160,6 +163,8 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                 )
             case PartitionsRevoked():
                 log.info(Line.REVOKED, **_places(event.places), dropped=event.dropped, owned=event.owned)
+            case OrderAdopted():
+                log.info(Line.ORDER_ADOPTED, version=event.version, gain=_short(event.gain), drifted=event.drifted)
             case LedgerCreated():
                 log.info(Line.LEDGER_CREATED, topic=event.topic)
             case TakeoverStarted():

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stream_anon.adapters.files.texts import read_table
+from stream_anon.clustering.forest.order_file import order_of
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata import automatic
 from stream_anon.microdata.attributes import (
@@ -42,6 +43,7 @@ from stream_anon.microdata.policy import (
     WindowLimits,
 )
 from stream_anon.runtime.label_sample import sample_labels
+from stream_anon.runtime.learning import read_order
 from stream_anon.runtime.settings import (
     AttributeSettings,
     BalancedSettings,
@@ -71,6 +73,8 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     """Return the policy of validated settings; hierarchy files are relative to the folder of `place`."""
     digest = hashlib.sha256()
     relevant = settings.model_dump(mode="json", include={"privacy", "window", "engine", "attributes"})
+    # A learned order promises nothing: it may be changed without making another policy.
+    relevant["engine"].pop("order", None)
     # The order of attributes is that of what is published, so it counts.
     relevant["attributes"] = list(relevant["attributes"].items())
     digest.update(json.dumps(relevant, sort_keys=True).encode())
@@ -97,6 +101,10 @@ def build_policy(settings: Settings, place: Path) -> Policy:
             for counts in labels.counts:
                 digest.update(counts.tobytes())
             policy = replace(policy, engine=replace(policy.engine, labels=labels))
+        if chosen.order is not None:  # refused now, not when the first window opens
+            order = read_order(place.parent / chosen.order)
+            order_of(order, policy.quasi_identifiers)
+            policy = replace(policy, engine=replace(policy.engine, order=order))
         return replace(policy, digest="sha256:" + digest.hexdigest())
     except SettingsError as error:
         if error.place:

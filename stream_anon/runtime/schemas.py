@@ -95,6 +95,8 @@ _DESCRIPTIONS = {
         "loss": "What the engine minimises; what is reported stays the unweighted NCP.",
         "target": "For classification: the sensitive or insensitive attribute that readers want to predict.",
         "sample": "For classification: a file of records like the input, CSV or JSON Lines, to learn from.",
+        "order": "Of forest: a file that `stream-anon learn` wrote, relative to this one; without it the order is "
+        "learned from the first window.",
     },
     "AttributeSettings": {
         "role": "What the field is; identifiers are never published.",

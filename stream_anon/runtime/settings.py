@@ -193,6 +193,7 @@ class EngineSettings(Section):
     relaxed: bool = False
     least_loss: bool = False
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
+    order: str | None = None
     loss: Literal["ncp", "prec", "discernibility", "classification"] = "ncp"
     target: str | None = None
     sample: str | None = None

@@ -25,13 +25,15 @@ from stream_anon.adapters.logs import Event as Line
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
 from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.clustering.forest.book import Adoption
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
+from stream_anon.engine.partitioners import partitioners
 from stream_anon.engine.warming import warm_up
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.checkpoint import Checkpoint
-from stream_anon.runtime.events import Listener, WorkerStarted
+from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted
 from stream_anon.runtime.faults import At, fault_at
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
 from stream_anon.runtime.parts import Choices, Parts
@@ -175,6 +177,11 @@ def build_worker(settings: Settings, policy: Policy, clock: Clock, tell: Listene
     )
 
 
+def _study(work: Callable[[], None]) -> None:
+    """Let the engine learn in a thread of its own: it must not hold up a window, nor a stop."""
+    Abandonable().submit(work)
+
+
 def assemble(  # noqa: PLR0913 - a part an argument
     settings: Settings,
     policy: Policy,
@@ -195,6 +202,10 @@ def assemble(  # noqa: PLR0913 - a part an argument
     kafka = kafka_of(settings)
     codec = JsonCodec(policy, max_record_bytes=kafka.max_record_bytes)
     reachability = Reachability(clock.monotonic, tell)
+
+    def adopted(adoption: Adoption) -> None:
+        tell(OrderAdopted(adoption.version, adoption.gain, adoption.drifted))
+
     checkpoint = Checkpoint(
         closer=Closer(policy, clock.monotonic),
         writer=Writer(policy, codec, ledger, kafka.delivery),
@@ -213,7 +224,11 @@ def assemble(  # noqa: PLR0913 - a part an argument
         sink=sink,
         ledger=ledger,
         codec=codec,
-        engine=Engine(policy, draws=np.random.default_rng(secrets.randbits(256))),
+        engine=Engine(
+            policy,
+            draws=np.random.default_rng(secrets.randbits(256)),
+            partitioner=partitioners(policy, background=_study, adopted=adopted),
+        ),
         checkpoint=checkpoint,
         reachability=reachability,
         clock=clock,

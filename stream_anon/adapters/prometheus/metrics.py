@@ -169,6 +169,7 @@ class Metrics:
         self._k_asked = self._gauge("policy_k", "Least number of individuals that the policy asks of a class.")
         self._max_delay = self._gauge("policy_max_delay_seconds", "Age at which the policy closes a window.")
         self._max_records = self._gauge("policy_max_records", "Records at which the policy closes a window.")
+        self._order = self._gauge("order_version", "Orders the engine has adopted since the start, the first is 1.")
         self._budget = self._gauge("policy_delay_budget_seconds", "Longest wait that counts as in time.")
         self._limits = (0, 0.0)
         self._attributes: tuple[str, ...] = ()
@@ -191,6 +192,10 @@ class Metrics:
         self._attributes = tuple(names)
         for name in names:
             self._attribute_loss.labels(name)
+
+    def order_adopted(self, version: int) -> None:
+        """Tell that the engine uses another order."""
+        self._order.set(version)
 
     def readiness(self, ready: bool) -> None:
         """Say whether the worker can work."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest.tables import cell, leading_tables
 from stream_anon.compiled import kernel
-from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
+from stream_anon.privacy.cost import CostModel, interval_cost
 
 CANDIDATES = 4
 
@@ -43,17 +44,22 @@ def grow_forest(
     O(rounds x trees x candidates x q), the trees at least a quarter fewer each round on real data.
     """
     p, q = points.shape
+    starts = np.empty(q, np.uint64)
+    widths = np.empty(q, np.uint64)
+    tabled = leading_tables(model, starts, widths)
+    table = model.table
+    # The trees stand in the order of the line, the joined ones moved up: what is read together lies together.
     low = points.copy()
     high = points.copy()
+    name = np.arange(p).astype(np.int32)
     weight = weights.astype(np.float64)
-    loss = np.zeros(p, np.float64)  # NCP of each tree's box, summed over attributes
+    loss = np.zeros(p, np.float64)  # NCP of each tree's box, summed over attributes, times its weight
     for i in range(p):
-        for j in range(q):
-            cost = table_cost(model, j, points[i, j], points[i, j])
-            if cost < 0:
-                cost = walked_cost(model, j, points[i, j], points[i, j])
-            loss[i] += cost
-    line = np.arange(p).astype(np.int32)
+        for j in range(tabled):
+            loss[i] += table[cell(starts[j], widths[j], low[i, j], high[i, j])]
+        for j in range(tabled, q):
+            loss[i] += interval_cost(model, j, low[i, j], high[i, j])
+        loss[i] *= weight[i]
     best = np.empty(p, np.float64)
     mate = np.empty(p, np.int32)
     count = p
@@ -63,23 +69,25 @@ def grow_forest(
             best[a] = np.inf
             mate[a] = -1
         for a in range(count - 1):
-            one = line[a]
             for b in range(a + 1, min(a + 1 + candidates, count)):
-                two = line[b]
-                total = weight[one] + weight[two]
+                total = weight[a] + weight[b]
+                alone = loss[a] + loss[b]
                 # Stop as soon as the pair can be the cheapest of neither.
-                bound = max(best[a], best[b]) + loss[one] * weight[one] + loss[two] * weight[two]
+                bound = (max(best[a], best[b]) + alone) / total
                 union = 0.0
-                for j in range(q):
-                    bottom = min(low[one, j], low[two, j])
-                    top = max(high[one, j], high[two, j])
-                    cost = table_cost(model, j, bottom, top)
-                    if cost < 0:
-                        cost = walked_cost(model, j, bottom, top)
-                    union += cost
-                    if union * total >= bound:
+                for j in range(tabled):
+                    bottom = min(low[a, j], low[b, j])
+                    top = max(high[a, j], high[b, j])
+                    union += table[cell(starts[j], widths[j], bottom, top)]
+                    if union >= bound:
                         break
-                growth = union * total - loss[one] * weight[one] - loss[two] * weight[two]
+                for j in range(tabled, q):
+                    if union >= bound:
+                        break
+                    union += interval_cost(model, j, min(low[a, j], low[b, j]), max(high[a, j], high[b, j]))
+                if union >= bound:
+                    continue
+                growth = union * total - alone
                 if growth < best[a]:
                     best[a] = growth
                     mate[a] = b
@@ -89,24 +97,29 @@ def grow_forest(
         kept = 0
         for a in range(count):
             b = mate[a]
-            if mate[b] == a:
-                if b < a:
-                    continue  # joined when its mate came
-                one = line[a]
-                two = line[b]
-                loss[one] = 0.0
-                for j in range(q):
-                    low[one, j] = min(low[one, j], low[two, j])
-                    high[one, j] = max(high[one, j], high[two, j])
-                    cost = table_cost(model, j, low[one, j], high[one, j])
-                    if cost < 0:
-                        cost = walked_cost(model, j, low[one, j], high[one, j])
-                    loss[one] += cost
-                weight[one] += weight[two]
-                merges[done, 0] = one
-                merges[done, 1] = two
+            joined = mate[b] == a
+            if joined and b < a:
+                continue  # joined when its mate came
+            for j in range(q):
+                low[kept, j] = low[a, j]
+                high[kept, j] = high[a, j]
+            name[kept] = name[a]
+            weight[kept] = weight[a]
+            loss[kept] = loss[a]
+            if joined:
+                merges[done, 0] = name[a]
+                merges[done, 1] = name[b]
                 done += 1
-            line[kept] = line[a]
+                weight[kept] += weight[b]
+                total = 0.0
+                for j in range(q):
+                    low[kept, j] = min(low[kept, j], low[b, j])
+                    high[kept, j] = max(high[kept, j], high[b, j])
+                    if j < tabled:
+                        total += table[cell(starts[j], widths[j], low[kept, j], high[kept, j])]
+                    else:
+                        total += interval_cost(model, j, low[kept, j], high[kept, j])
+                loss[kept] = total * weight[kept]
             kept += 1
         count = kept
     return done

@@ -22,11 +22,14 @@ from stream_anon.clustering.forest.cut_sets import cut
 from stream_anon.clustering.forest.groups import groups_of, lines_of
 from stream_anon.clustering.forest.laid import LaidLine, Line, lay_line
 from stream_anon.clustering.forest.open_forest import OpenForest
+from stream_anon.clustering.forest.order import permuted
 from stream_anon.clustering.forest.peel import peeled
-from stream_anon.clustering.forest.refine import resplit_pass, swap_pass
 from stream_anon.clustering.forest.refine_sets import refine_sets
 from stream_anon.clustering.forest.repair import repaired
+from stream_anon.clustering.forest.resplit import resplit_pass
 from stream_anon.clustering.forest.split import split_large
+from stream_anon.clustering.forest.swap import swap_pass
+from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.legality import Ledger
 from stream_anon.clustering.protocol import UNKNOWN, Outlook
@@ -63,13 +66,15 @@ class Forest(FromScratch):
         The k for which the window will close; 0 if that is not known, then nothing is prepared.
     """
 
-    def __init__(self, model: CostModel, book: OrderBook, rounds: int = 1, k: int = 0) -> None:
+    def __init__(self, model: CostModel, book: OrderBook, rounds: int = 2, k: int = 0) -> None:
         super().__init__()
-        self._model = model
+        self._attributes = tables_first(model)
+        self._model = reordered(model, self._attributes)
         self._book = book
+        book.turn()
         self._rounds = rounds
         self._k = k
-        self._open = OpenForest(model, k, rounds) if k else None
+        self._open = OpenForest(self._model, k, rounds) if k else None
 
     @property
     def arrival_matters(self) -> bool:
@@ -80,7 +85,7 @@ class Forest(FromScratch):
         """Take rows into the open window; O(q) a row."""
         super().add(rows)
         if self._open is not None:
-            self._open.take(rows, outlook)
+            self._open.take(self._tables_first(rows), outlook)
 
     def keep(self, kept: NDArray[np.bool_], rows: Columns) -> None:
         """Drop all rows but those marked; O(n)."""
@@ -90,9 +95,9 @@ class Forest(FromScratch):
 
     def preparation(self) -> Callable[[], None] | None:
         """Return work that is due; see `Partitioner`. None while the order is still to be learned."""
-        if self._open is None or not self._book.version:
+        if self._open is None or not self._book.settled:
             return None
-        return self._open.preparation(self._book.table)
+        return self._open.preparation(permuted(self._book.table, self._attributes))
 
     def trees(self) -> LaidLine | None:
         """Return the open forest with the line through it, for tests and debuggers alone; None before its mark.
@@ -113,7 +118,8 @@ class Forest(FromScratch):
 
     def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
         before = self._book.version
-        self._book.consider(rows.codes, ledger.k)
+        table = permuted(self._book.consider(rows.codes, ledger.k), self._attributes)
+        rows = self._tables_first(rows)
         codes, line = None, None
         # With a better order, or without the rows of somebody who had too many, what was prepared does not serve.
         if self._open is not None and self._book.version == before and len(rows) == self._count:
@@ -126,9 +132,12 @@ class Forest(FromScratch):
             line = self._open.line()
         codes = np.ascontiguousarray(rows.codes.T) if codes is None else codes
         if line is None:
-            laid = lay_line(rows.codes, self._book.table, self._model)
+            laid = lay_line(rows.codes, table, self._model)
             return self._cut(rows, codes, laid.as_line(), ledger, _SWAPS)
         return self._cut(rows, codes, line.with_late(codes, self._model), ledger, _SWAPS_ON_LINE)
+
+    def _tables_first(self, rows: Columns) -> Columns:
+        return Columns(rows.codes[self._attributes], rows.individuals, rows.sensitive)
 
     def _cut(
         self, rows: Columns, codes: NDArray[np.int32], line: Line, ledger: Ledger, swaps: int

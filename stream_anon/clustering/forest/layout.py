@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest.tables import cell, leading_tables
 from stream_anon.compiled import kernel
-from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
+from stream_anon.privacy.cost import CostModel, interval_cost
 
 
 @kernel
@@ -21,6 +22,9 @@ def lay_out(points: NDArray[np.int32], model: CostModel, merges: NDArray[np.int3
         int32[p - 1, 2], joins of trees named by their first point, the first of each stays.
     """
     p, q = points.shape
+    starts = np.empty(q, np.uint64)
+    widths = np.empty(q, np.uint64)
+    tabled = leading_tables(model, starts, widths)
     ends = np.empty((p, 2), np.int32)
     links = np.full((p, 2), -1, np.int32)
     for i in range(p):
@@ -38,16 +42,21 @@ def lay_out(points: NDArray[np.int32], model: CostModel, merges: NDArray[np.int3
             for b in range(2):
                 if b == 1 and ends[two, 0] == ends[two, 1]:
                     continue
+                x = ends[one, a]
+                y = ends[two, b]
                 total = 0.0
-                for j in range(q):
-                    low = min(points[ends[one, a], j], points[ends[two, b], j])
-                    high = max(points[ends[one, a], j], points[ends[two, b], j])
-                    cost = table_cost(model, j, low, high)
-                    if cost < 0:
-                        cost = walked_cost(model, j, low, high)
-                    total += cost
+                for j in range(tabled):
+                    low = min(points[x, j], points[y, j])
+                    high = max(points[x, j], points[y, j])
+                    total += model.table[cell(starts[j], widths[j], low, high)]
                     if total >= least:
                         break
+                for j in range(tabled, q):
+                    if total >= least:
+                        break
+                    total += interval_cost(
+                        model, j, min(points[x, j], points[y, j]), max(points[x, j], points[y, j])
+                    )
                 if total < least:
                     least = total
                     near = a

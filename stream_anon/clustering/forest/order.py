@@ -16,10 +16,14 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import kernel
 from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain
+from stream_anon.microdata.numbers import NumericDomain
 
 _SLICE = 4  # two bits of a number
-_WORD = 2**62
+_BITS = 62
+_WORD = 2**_BITS
+_BLOCK = 512  # rows whose keys grow together: they stay in the nearest cache
 WORDS = 2  # a key has two words; digits beyond are left out: they would order what is nearly alike anyway
 
 
@@ -35,11 +39,17 @@ class Digits:
         int64[d], its number of values.
     values
         Per digit an int32 array over the attribute's codes.
+    sizes
+        int64[q], codes of each attribute.
+    curve
+        Whether there are two numbers and nothing else. No order of their digits is as good as a Hilbert curve.
     """
 
     attribute: NDArray[np.int64]
     base: NDArray[np.int64]
     values: tuple[NDArray[np.int32], ...]
+    sizes: NDArray[np.int64]
+    curve: bool
 
     @classmethod
     def of(cls, attributes: Sequence[QuasiIdentifier]) -> Digits:
@@ -54,7 +64,9 @@ class Digits:
                 tail = int(digit.max()) + 1
                 values.append(np.concatenate([digit, np.array([tail, tail + 1], np.int32)]))
         base = [int(digit.max()) + 1 for digit in values]
-        return cls(np.array(owners, np.int64), np.array(base, np.int64), tuple(values))
+        sizes = np.array([attribute.domain.size + 2 for attribute in attributes], np.int64)
+        curve = len(attributes) == 2 and all(isinstance(a.domain, NumericDomain | DateDomain) for a in attributes)
+        return cls(np.array(owners, np.int64), np.array(base, np.int64), tuple(values), sizes, curve)
 
     def cold_order(self) -> NDArray[np.int64]:
         """Return the order to begin with: level by level, small bases first within a level."""
@@ -103,6 +115,14 @@ class KeyTable(NamedTuple):
         int64[d], the word of the key it belongs to.
     values
         int32.
+    sizes
+        int64[q], codes of each attribute.
+    bits
+        Bits of the largest key; more than 62 for two words.
+    whole
+        Whether no digit is left out: rows with equal keys are equal.
+    curve
+        Whether the line is a Hilbert curve instead.
     """
 
     attribute: NDArray[np.int64]
@@ -110,6 +130,10 @@ class KeyTable(NamedTuple):
     start: NDArray[np.int64]
     word: NDArray[np.int64]
     values: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    bits: int
+    whole: bool
+    curve: bool
 
 
 def key_table(digits: Digits, order: NDArray[np.int64]) -> KeyTable:
@@ -133,6 +157,10 @@ def key_table(digits: Digits, order: NDArray[np.int64]) -> KeyTable:
         np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64),
         np.array(words, np.int64),
         np.concatenate([digits.values[d] for d in order.tolist()]),
+        digits.sizes,
+        2 * _BITS if word else 32 if digits.curve else (_WORD // room).bit_length(),
+        len(order) == len(digits.base) and not digits.curve,
+        digits.curve,
     )
 
 
@@ -147,26 +175,45 @@ def snake_keys(codes: NDArray[np.int32], table: KeyTable, keys: NDArray[np.int64
     table
         d digits.
     keys
-        int64[2, n], written; the first word decides first.
+        int64[2, n], written, the second word only if there is one.
     """
     n = codes.shape[1]
-    for i in range(n):
-        parity = 0
-        key = 0
+    parity = np.empty(_BLOCK, np.int32)
+    key = np.empty(_BLOCK, np.int64)
+    for first in range(0, n, _BLOCK):
+        count = min(_BLOCK, n - first)
         word = 0
-        keys[1, i] = 0
+        for i in range(count):
+            parity[i] = 0
+            key[i] = 0
+        # Digit by digit, not row by row: the digits of a row wait for each other, those of many rows do not.
         for d in range(len(table.base)):
             if table.word[d] != word:
-                keys[word, i] = key
-                key = 0
+                for i in range(count):
+                    keys[word, first + i] = key[i]
+                    key[i] = 0
                 word = table.word[d]
+            owner = table.attribute[d]
+            start = np.uint64(table.start[d])
             base = table.base[d]
-            value = table.values[table.start[d] + codes[table.attribute[d], i]]
-            if parity == 1:
-                value = base - 1 - value
-            key = key * base + value
-            parity ^= value & 1
-        keys[word, i] = key
+            for i in range(count):
+                value = table.values[start + np.uint64(codes[owner, first + i])]
+                if parity[i] == 1:
+                    value = np.int32(base - 1 - value)
+                key[i] = key[i] * base + value
+                parity[i] ^= value & 1
+        for i in range(count):
+            keys[word, first + i] = key[i]
+
+
+def line_keys(codes: NDArray[np.int32], table: KeyTable) -> NDArray[np.int64]:
+    """Return the keys int64[2, n] of codes int32[q, n], the first word decides first."""
+    keys = np.zeros((WORDS, codes.shape[1]), np.int64)
+    if table.curve:
+        hilbert_keys(codes, table.sizes, keys[0])
+    else:
+        snake_keys(codes, table, keys)
+    return keys
 
 
 def line_order(codes: NDArray[np.int32], table: KeyTable) -> NDArray[np.int64]:
@@ -174,15 +221,58 @@ def line_order(codes: NDArray[np.int32], table: KeyTable) -> NDArray[np.int64]:
     return ascending(line_keys(codes, table), table)
 
 
-def line_keys(codes: NDArray[np.int32], table: KeyTable) -> NDArray[np.int64]:
-    """Return the keys int64[2, n] of codes int32[q, n]."""
-    keys = np.zeros((WORDS, codes.shape[1]), np.int64)
-    snake_keys(codes, table, keys)
-    return keys
-
-
 def ascending(keys: NDArray[np.int64], table: KeyTable) -> NDArray[np.int64]:
     """Return the places of keys int64[2, n] from the least to the greatest, equal ones as they stand."""
-    if len(table.word) == 0 or table.word[-1] == 0:
-        return np.argsort(keys[0], kind="stable")
-    return np.lexsort((keys[1], keys[0]))
+    n = keys.shape[1]
+    below = n.bit_length()
+    if table.bits + below < _BITS:
+        # Key and row in one number: sorting numbers is several times faster than sorting rows by their keys.
+        both: NDArray[np.int64] = (keys[0] << below) | np.arange(n)
+        both.sort()
+        rows: NDArray[np.int64] = both & (2**below - 1)
+        return rows
+    order = np.argsort(keys[0])
+    # What ties in the first word is put in order by the second, and by arrival: often nothing, never much work.
+    ahead = keys[0][order]
+    tied = np.zeros(n + 1, np.bool_)
+    tied[1:-1] = ahead[1:] == ahead[:-1]
+    places = np.flatnonzero(tied[1:] | tied[:-1])
+    rows = order[places]
+    order[places] = rows[np.lexsort((rows, keys[1][rows], keys[0][rows]))]
+    return order
+
+
+def permuted(table: KeyTable, attributes: NDArray[np.int64]) -> KeyTable:
+    """Return the table for codes whose rows are `attributes`, int64[q], of those that it was made for."""
+    return table._replace(attribute=np.argsort(attributes)[table.attribute], sizes=table.sizes[attributes])
+
+
+@kernel
+def hilbert_keys(codes: NDArray[np.int32], sizes: NDArray[np.int64], keys: NDArray[np.int64]) -> None:
+    """Write the place of each row of two numbers on a Hilbert curve of 2^16 by 2^16 cells; O(n).
+
+    Parameters
+    ----------
+    codes
+        int32[2, n].
+    sizes
+        int64[2], numbers of codes.
+    keys
+        int64[n], written.
+    """
+    for i in range(codes.shape[1]):
+        x = (codes[0, i] << 16) // sizes[0]
+        y = (codes[1, i] << 16) // sizes[1]
+        key = 0
+        half = 1 << 15
+        while half > 0:
+            right = 1 if x & half else 0
+            upper = 1 if y & half else 0
+            key += half * half * ((3 * right) ^ upper)
+            if upper == 0:  # the curve enters and leaves this quarter turned
+                if right == 1:
+                    x = (1 << 16) - 1 - x
+                    y = (1 << 16) - 1 - y
+                x, y = y, x
+            half >>= 1
+        keys[i] = key

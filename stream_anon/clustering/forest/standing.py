@@ -15,8 +15,9 @@ from stream_anon.clustering.forest.cut import cut_line
 from stream_anon.clustering.forest.keyed import Keyed
 from stream_anon.clustering.forest.laid import LaidLine
 from stream_anon.clustering.forest.late import cheapest_near, draw_boxes
-from stream_anon.clustering.forest.refine import resplit_pass, swap_pass
+from stream_anon.clustering.forest.resplit import resplit_pass
 from stream_anon.clustering.forest.split import split_large
+from stream_anon.clustering.forest.swap import swap_pass
 from stream_anon.clustering.legality import Ledger, ledger_of
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel

@@ -1,0 +1,22 @@
+"""`stream-anon learn`: an order for the forest, from a sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from stream_anon.errors import InputError
+from stream_anon.runtime.learning import learn_from_file, order_text
+from stream_anon.runtime.policy_file import load_policy
+
+
+def learn(sample: str, settings: Path, output: Path) -> int:
+    """Write the order learned from `sample` to `output`; return the exit code."""
+    order, records = learn_from_file(load_policy(settings, {"engine": {"order": None}}), sample)
+    try:
+        output.write_text(order_text(order), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written ({error.strerror})") from None
+    typer.echo(f"Learned from {records:,} records. Name the file in the settings: engine.order: {output}")
+    return 0

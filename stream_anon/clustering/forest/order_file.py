@@ -1,0 +1,64 @@
+"""A learned order as something to keep: names of attributes in a row, and what they were when it was learned."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.clustering.forest.learn import TRIES, Lesson, learn_order, top_down
+from stream_anon.clustering.forest.order import Digits, key_table
+from stream_anon.errors import SettingsError
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.policy import LearnedOrder
+from stream_anon.privacy.cost import CostModel
+
+_THOROUGH = 4  # times as many tries as a first window gets
+
+
+def attributes_digest(attributes: Sequence[QuasiIdentifier]) -> str:
+    """Return a hash of the names and digits of quasi-identifiers: what an order is an order of."""
+    digits = Digits.of(attributes)
+    digest = hashlib.sha256()
+    for attribute in attributes:
+        digest.update(attribute.name.encode() + b"\0")
+    for owner, values in zip(digits.attribute.tolist(), digits.values, strict=True):
+        digest.update(f"{owner}:{len(values)}:".encode() + values.tobytes())
+    return "sha256:" + digest.hexdigest()
+
+
+def learned_from(
+    codes: NDArray[np.int32], attributes: Sequence[QuasiIdentifier], model: CostModel, k: int, seed: int
+) -> LearnedOrder:
+    """Return the order learned from codes int32[q, n]; a second or less."""
+    digits = Digits.of(attributes)
+    cold = digits.cold_order()
+    lesson = Lesson.of(codes, k, key_table(digits, cold))
+    draws = np.random.default_rng([seed, 0])
+    order = learn_order(lesson, digits, model, cold, draws, _THOROUGH * TRIES)
+    return LearnedOrder(
+        attributes_digest(attributes), tuple(attributes[j].name for j in digits.attribute[order].tolist())
+    )
+
+
+def order_of(learned: LearnedOrder, attributes: Sequence[QuasiIdentifier]) -> NDArray[np.int64]:
+    """Return a learned order as digits int64[d].
+
+    Raises
+    ------
+    SettingsError
+        If it was learned for other attributes, or is none.
+    """
+    if learned.attributes != attributes_digest(attributes):
+        raise SettingsError(
+            "engine.order",
+            "was learned for other quasi-identifiers or hierarchies; learn it anew (stream-anon learn)",
+        )
+    digits = Digits.of(attributes)
+    places = {attribute.name: j for j, attribute in enumerate(attributes)}
+    owners = np.array([places.get(name, -1) for name in learned.owners], np.int64)
+    if sorted(owners.tolist()) != sorted(digits.attribute.tolist()):
+        raise SettingsError("engine.order", "does not name each quasi-identifier as often as it has digits")
+    return top_down(owners, digits)
