@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.forest.order import Digits
 from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import UNKNOWN, Outlook, Partitioner
@@ -23,15 +23,9 @@ from stream_anon.privacy.objective import objective
 from tests.support.tables import Table, is_legal
 
 
-class SettledBook(OrderBook):
-    """An order that was learned before: a window that closes changes nothing."""
-
-    def __init__(self, table: Table) -> None:
-        super().__init__(table.attributes, table.model, 0)
-        self.version = 1
-
-    def consider(self, codes: NDArray[np.int32], k: int) -> None:
-        """Learn nothing."""
+def settled_book(table: Table) -> OrderBook:
+    """Return an order as if it had been learned before: a window that closes changes nothing."""
+    return OrderBook(table.attributes, table.model, 0, Digits.of(table.attributes).cold_order())
 
 
 def _forest(table: Table) -> Partitioner:
@@ -39,7 +33,7 @@ def _forest(table: Table) -> Partitioner:
 
 
 def _open_forest(table: Table) -> Partitioner:
-    return Forest(table.model, SettledBook(table), k=table.criteria.k)
+    return Forest(table.model, settled_book(table), k=table.criteria.k)
 
 
 _OTHERS = (Loss.PREC, Loss.DISCERNIBILITY, Loss.CLASSIFICATION)

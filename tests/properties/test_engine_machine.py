@@ -23,6 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from stream_anon.clustering.forest import marks
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.forest.order import Digits
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
@@ -257,8 +258,8 @@ class PreparingMachine(EngineMachine):
 
     def _engine(self, seed: int) -> Engine:
         model = cost_model(self.policy.quasi_identifiers)
-        book = OrderBook(self.policy.quasi_identifiers, model, 0)
-        book.version = 1  # as if it had been learned: nothing is prepared before
+        cold = Digits.of(self.policy.quasi_identifiers).cold_order()
+        book = OrderBook(self.policy.quasi_identifiers, model, 0, cold)  # as if learned: nothing is prepared before
         return Engine(self.policy, draws=np.random.default_rng(seed), partitioner=lambda: Forest(model, book, k=K))
 
     @rule()
