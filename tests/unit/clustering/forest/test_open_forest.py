@@ -18,7 +18,7 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import cost_model, interval_cost
 from stream_anon.privacy.criteria import Criteria
-from tests.conformance.engines import SettledBook
+from tests.conformance.engines import settled_book
 from tests.support.tables import DOMAINS, Table
 
 K = 5
@@ -39,7 +39,7 @@ def table() -> Table:
 
 
 def _forest(table: Table) -> Forest:
-    return Forest(table.model, SettledBook(table), k=K)
+    return Forest(table.model, settled_book(table), k=K)
 
 
 def _prepare(forest: Forest) -> None:
