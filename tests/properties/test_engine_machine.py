@@ -239,7 +239,7 @@ class HoldingMachine(EngineMachine):
         return max(oldest + DELAY, self.now + 0.1 * DELAY)  # company may have come just now
 
     def _check_reach(self, window: SealedWindow) -> None:
-        assert not window.records or (window.individuals >= K and (window.values >= L).all())
+        assert not window.records or (window.individuals >= K and all(len(counts) >= L for counts in window.values))
 
 
 class PreparingMachine(EngineMachine):
