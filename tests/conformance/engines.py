@@ -37,7 +37,15 @@ def _open_forest(table: Table) -> Partitioner:
 
 
 _OTHERS = (Loss.PREC, Loss.DISCERNIBILITY, Loss.CLASSIFICATION)
-_MODELS: dict[object, CostModel] = {}
+# By the attributes themselves, kept alive with their tables: names may come again with other domains.
+_MODELS: dict[object, tuple[Sequence[QuasiIdentifier], CostModel]] = {}
+
+
+def _kept(loss: Loss, table: Table, make: Callable[[], CostModel]) -> CostModel:
+    key = (loss, *(id(a.domain) for a in table.attributes), *(a.weight for a in table.attributes))
+    if key not in _MODELS:
+        _MODELS[key] = table.attributes, make()
+    return _MODELS[key][1]
 
 
 def _other_losses(table: Table) -> CostModel:
@@ -46,14 +54,15 @@ def _other_losses(table: Table) -> CostModel:
     loss = _OTHERS[(table.criteria.k + len("".join(names)) + int(names[0][1:])) % len(_OTHERS)]
     if loss is Loss.CLASSIFICATION and any(a.domain.size > WHOLE_TABLE for a in table.attributes):
         loss = Loss.DISCERNIBILITY
-    key = (loss, *(a.name for a in table.attributes))
-    if key not in _MODELS:
+
+    def make() -> CostModel:
         draws = np.random.default_rng(0)
         sizes = [a.size for a in table.attributes]
         codes = np.array([draws.integers(0, size, 200) for size in sizes], np.int32)
         labels = LabelCounts.of(codes, draws.integers(0, 3, 200), sizes)
-        _MODELS[key] = objective(table.attributes, loss, labels)
-    return _MODELS[key]
+        return objective(table.attributes, loss, labels)
+
+    return _kept(loss, table, make)
 
 
 def _forest_of_another_loss(table: Table) -> Partitioner:
@@ -63,10 +72,8 @@ def _forest_of_another_loss(table: Table) -> Partitioner:
 
 def _forest_of_sets(table: Table) -> Partitioner:
     attributes = tuple(_as_set(attribute) for attribute in table.attributes)
-    key = tuple(a.name for a in attributes)
-    if key not in _MODELS:
-        _MODELS[key] = objective(attributes, Loss.NCP)
-    return Forest(_MODELS[key], OrderBook(attributes, _MODELS[key], 0))
+    model = _kept(Loss.NCP, table, lambda: objective(attributes, Loss.NCP))
+    return Forest(model, OrderBook(attributes, model, 0))
 
 
 def _as_set(attribute: QuasiIdentifier) -> QuasiIdentifier:
