@@ -129,8 +129,8 @@ def connection_of(kafka: KafkaSettings) -> Connection:
 
 
 def topics_of(kafka: KafkaSettings) -> Topics:
-    """Return the five topics."""
-    return Topics(kafka.input, kafka.output, kafka.certificates, kafka.dead_letters, kafka.ledger)
+    """Return the topics of a service."""
+    return Topics(kafka.inputs, kafka.output, kafka.certificates, kafka.dead_letters, kafka.ledger)
 
 
 def started(settings: Settings, policy: Policy) -> WorkerStarted:
@@ -140,7 +140,7 @@ def started(settings: Settings, policy: Policy) -> WorkerStarted:
         software=SOFTWARE,
         policy=policy.digest,
         group=kafka.group,
-        topic=kafka.input,
+        topic=str(kafka.inputs),
         output=kafka.output,
         delivery=kafka.delivery,
         engine=policy.engine.name,
@@ -166,7 +166,7 @@ def build_worker(settings: Settings, policy: Policy, clock: Clock, tell: Listene
     return assemble(
         settings,
         policy,
-        source=KafkaSource(connection, kafka.input),
+        source=KafkaSource(connection, kafka.inputs),
         sink=sink,
         ledger=ledger,
         clock=clock,
@@ -219,7 +219,12 @@ def assemble(  # noqa: PLR0913 - a part an argument
     )
     parts = Parts(
         policy=policy,
-        choices=Choices(kafka.start, kafka.lost_input, (kafka.output, kafka.certificates, kafka.dead_letters)),
+        choices=Choices(
+            kafka.start,
+            kafka.lost_input,
+            kafka.inputs.names,
+            (kafka.output, kafka.certificates, kafka.dead_letters),
+        ),
         source=source,
         sink=sink,
         ledger=ledger,

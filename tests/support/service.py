@@ -189,7 +189,14 @@ def make_records(count: int, seed: int, first: int = 0) -> list[bytes]:
 
 
 async def produce(
-    stage: Stage, values: Iterable[bytes], *, rate: float | None = None, seed: int = 0, idempotent: bool = True
+    stage: Stage,
+    values: Iterable[bytes],
+    *,
+    rate: float | None = None,
+    seed: int = 0,
+    idempotent: bool = True,
+    topic: str | None = None,
+    partitions: int = PARTITIONS,
 ) -> None:
     """Send records to partitions of the input, drawn by `seed`; `rate` records a second if given."""
     draws = np.random.default_rng(seed)
@@ -200,7 +207,7 @@ async def produce(
         piece = max(int(rate / 20), 1) if rate else len(values)
         for begin in range(0, len(values), max(piece, 1)):
             futures = [
-                await producer.send(stage.name, value, partition=int(draws.integers(0, PARTITIONS)))
+                await producer.send(topic or stage.name, value, partition=int(draws.integers(0, partitions)))
                 for value in values[begin : begin + piece]
             ]
             await asyncio.gather(*futures)
@@ -280,11 +287,11 @@ def _check_classes(published: Published) -> None:
 
 
 def _check_ranges(certificates: Iterable[Mapping[str, Any]]) -> None:
-    ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    ranges: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     for certificate in certificates:
         for part in certificate["inputs"]:
-            ranges[part["partition"]].append((part["start"], part["end"]))
+            ranges[part["topic"], part["partition"]].append((part["start"], part["end"]))
     for partition, parts in ranges.items():
         parts.sort()
         joins = all(left[1] == right[0] for left, right in pairwise(parts))
-        assert joins, f"the ranges of partition {partition} do not join: {parts}"
+        assert joins, f"the ranges of {partition} do not join: {parts}"
