@@ -49,6 +49,8 @@ class Event(StrEnum):
     STOPPING = "stopping", "The worker was asked to stop; the open window is closed or abandoned."
     STOPPED = "stopped", "The worker has left the group; nothing is held any more."
     FAILED = "failed", "The worker ends because of an error that waiting does not mend."
+    WORKER_ENDED = "worker-ended", "A worker process ended by itself; it is started again."
+    WORKER_SILENT = "worker-silent", "A worker process told nothing for a minute and was killed."
     AT_LEAST_ONCE = "at-least-once", "Records can be published twice: the settings ask for delivery at least once."
     BROKER_AWAY = "broker-away", "The broker cannot be reached or refuses; it is tried again with growing pauses."
     BROKER_BACK = "broker-back", "The broker answers again."

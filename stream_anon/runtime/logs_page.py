@@ -34,6 +34,14 @@ ADVICE: Mapping[Event, Advice] = {
         "Read `error`. Wrong settings and refused permissions need a person (`stream-anon check`); all else is a "
         "bug: report the line.",
     ),
+    Event.WORKER_ENDED: Advice(
+        "error",
+        "Look for `failed` of the same `worker` before it. A `code` below 0 is a signal: -9 is often the kernel, "
+        "out of memory.",
+    ),
+    Event.WORKER_SILENT: Advice(
+        "error", "Nothing; over and over: the machine is starved of processor, or it is a bug."
+    ),
     Event.AT_LEAST_ONCE: Advice("warning", "Runbook at-least-once: it must be somebody's decision."),
     Event.BROKER_AWAY: Advice(
         "warning",

@@ -442,7 +442,14 @@ def _refuse_stray_variables(place: str | None) -> None:
 def _first_error(error: ValidationError, place: str | None) -> SettingsError:
     details = error.errors(include_url=False, include_input=False)
     # Of a union's branches report the one that got furthest: it is the one that was meant.
-    first = max(details, key=lambda detail: (detail["type"] == "extra_forbidden", len(detail["loc"])))
+    first = max(
+        details,
+        key=lambda detail: (
+            detail["type"] == "extra_forbidden",
+            len(detail["loc"]),
+            not detail["type"].endswith("_type"),
+        ),
+    )
     branches = {"str", "BalancedSettings", "InputSettings", "constrained-str", "dict[str,any]", "int", "float"}
     parts = (str(part) for part in first["loc"])
     key = ".".join(part for part in parts if part not in branches and not part.startswith("list[")) or "settings"

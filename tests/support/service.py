@@ -100,12 +100,15 @@ def _compile_once(config: Path) -> None:
 class WorkerProcess:
     """`stream-anon run` in a process of its own; its log lines are read from a file."""
 
-    def __init__(self, config: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, config: Path, environment: Mapping[str, str] | None = None, workers: int = 1) -> None:
         _compile_once(config)
         self._log = config.with_suffix(f".{time.monotonic_ns()}.log")
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "stream_anon.cli.main", "run", "--config", str(config)],
+                [
+                    *(sys.executable, "-m", "stream_anon.cli.main", "run", "--config", str(config)),
+                    *([] if workers == 1 else ["--workers", str(workers)]),
+                ],
                 stdout=log,
                 stderr=log,
                 env={**os.environ, **(environment or {})},
@@ -158,6 +161,10 @@ class WorkerProcess:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @property
     def code(self) -> int | None:
