@@ -24,6 +24,7 @@ from stream_anon.errors import BrokerError, TopicError
 _MAX_POLL_INTERVAL_MS = 2**31 - 1
 _FETCH_WAIT_MS = 200
 _JOIN_WITHIN = 30.0
+_ENDS_WITHIN = 1.0
 _LOOK_EVERY = 10.0  # seconds until a topic that is new, or a partition that was added, is noticed
 
 
@@ -53,6 +54,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         self._moved = asyncio.Event()
         self._settled = False
         self._next: dict[int, int] = {}
+        self._ends: Mapping[TopicPartition, int] = {}
 
     @property
     def marks(self) -> int:
@@ -251,22 +253,30 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             return None
         total = 0
         for source in self._assigned.intersection(sources):
-            end = self._consumer.last_stable_offset(self._places[source])
-            position = self._next.get(source)
-            if end is None or position is None:
+            place, position = self._places[source], self._next.get(source)
+            fetched = self._consumer.last_stable_offset(place)
+            if fetched is None or position is None:
                 return None
-            total += max(end - position, 0)
+            # What a fetch told grows old where much was fetched ahead.
+            total += max(fetched - position, self._ends.get(place, 0) - position, 0)
         return total
 
     async def reachable(self) -> bool:
         """See `seam.Source`."""
         if self._consumer is None:
             return False
-        client = self._consumer._client  # noqa: SLF001 - pinned by a test
+        consumer = self._consumer
         try:
-            return bool(await client.force_metadata_update())
+            there = bool(await consumer._client.force_metadata_update())  # noqa: SLF001 - pinned by a test
         except KafkaError:
             return False
+        if there:
+            # How much waits is another question, and no answer to it is a reason to stop.
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(_ENDS_WITHIN):
+                    given = self._given(self._assigned)
+                    self._ends = await consumer.end_offsets(given) if given else {}
+        return there
 
     async def stop(self, within: float) -> None:
         """See `seam.Source`."""
