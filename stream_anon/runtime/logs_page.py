@@ -50,6 +50,7 @@ ADVICE: Mapping[Event, Advice] = {
     Event.BROKER_BACK: Advice("info", "Nothing."),
     Event.REVOKED: Advice("info", "Nothing; many of them in a row mean workers that come and go."),
     Event.ASSIGNED: Advice("info", "Nothing; `taken-over` follows within seconds."),
+    Event.ORDER_ADOPTED: Advice("info", "Nothing; `gain` is the share of information loss that it saves."),
     Event.STANDING_BY: Advice("info", "Nothing, if it is meant; more workers than partitions do no more work."),
     Event.TAKEN_OVER: Advice("info", "Nothing; `starts` tells where each partition goes on."),
     Event.OFFSET_SKIPPED: Advice(

@@ -40,6 +40,7 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_ready": min,
     "stream_anon_build_info": max,
     "stream_anon_policy_info": max,
+    "stream_anon_order_version": min,  # each worker learns for itself
     "stream_anon_policy_k": max,
     "stream_anon_policy_max_delay_seconds": max,
     "stream_anon_policy_max_records": max,
