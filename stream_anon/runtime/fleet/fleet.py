@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
@@ -54,7 +55,8 @@ async def _serve(settings: Settings, config: Path, workers: int) -> None:
     watch_process(registry)
     board = FleetBoard(workers, clock.monotonic, registry)
     stop = stop_at_signals()
-    fleet = Fleet(config, workers, board, FleetMetrics(registry, workers), clock, log, stop)
+    command = (sys.executable, "-m", "stream_anon.runtime.fleet.member", str(config))
+    fleet = Fleet(command, workers, board, FleetMetrics(registry, workers), clock, log, stop)
     collector = SampleCollector(board.metrics)
     with quiet_libraries(log, clock.monotonic):
         async with listening(settings.http, board, lambda: exposition(collector), log):
@@ -62,11 +64,17 @@ async def _serve(settings: Settings, config: Path, workers: int) -> None:
 
 
 class Fleet:
-    """Keeps worker processes running until `stop` is set."""
+    """Keeps worker processes running until `stop` is set.
+
+    Parameters
+    ----------
+    command
+        Starts a worker, with its number as the last argument; see `member`.
+    """
 
     def __init__(
         self,
-        config: Path,
+        command: Sequence[str],
         workers: int,
         board: FleetBoard,
         metrics: FleetMetrics,
@@ -74,7 +82,7 @@ class Fleet:
         log: Log,
         stop: asyncio.Event,
     ) -> None:
-        self._config = config
+        self._command = command
         self._workers = workers
         self._board, self._metrics, self._clock, self._log = board, metrics, clock, log
         self._stop = stop
@@ -151,8 +159,7 @@ class Fleet:
 
     async def _run_one(self, number: int) -> int:
         """Run a worker process to its end and return its exit code."""
-        command = (sys.executable, "-m", "stream_anon.runtime.fleet.member", str(self._config), str(number))
-        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
+        process = await asyncio.create_subprocess_exec(*self._command, str(number), stdin=PIPE, stdout=PIPE)
         self._running[number] = process
         self._metrics.running(len(self._running))
         if self._stop.is_set():  # it came while the process was being made
