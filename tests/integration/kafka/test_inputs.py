@@ -11,6 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.source import KafkaSource
+from stream_anon.runtime.checking import examine_deployment
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.service import (
     PARTITIONS,
@@ -83,6 +84,25 @@ async def test_topic_that_is_missing_is_waited_for_in_silence(stage: Stage) -> N
         assert worker.get("/readyz")[0] == 503
         await stage.kafka.create_topic(f"{stage.name}.later", 1)
         await worker.wait_for("ready")
+
+
+async def test_check_looks_at_other_topics_than_a_run_reads(stage: Stage) -> None:
+    north = f"{stage.name}.in.north"
+    await stage.kafka.create_topic(north, 3)
+    await produce(stage, make_records(200, 1), topic=north, partitions=3)
+    report = await examine_deployment(stage.config(kafka={"input": {"pattern": f"{stage.name}\\.in\\..*"}}))
+    assert f"{north}: 3 partitions, 1 replicas" in report.seen
+    assert not [line for line in report.seen if line.startswith(f"{stage.name}:")]
+    assert report.study is not None
+    assert report.study.records == 200
+    assert not report.forbids
+    nothing = await examine_deployment(stage.config(kafka={"input": {"pattern": f"{stage.name}\\.none"}}))
+    assert nothing.study is None
+    assert [finding for finding in nothing.findings if "no topic fits it yet" in finding.text]
+    several = await examine_deployment(stage.config(kafka={"input": [stage.name, north, f"{stage.name}.gone"]}))
+    assert several.forbids
+    assert several.study is not None
+    assert several.study.records == 200
 
 
 async def test_rebalance_costs_rows_of_partitions_that_stay(stage: Stage) -> None:

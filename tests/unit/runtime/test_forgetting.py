@@ -360,3 +360,15 @@ def test_an_exit_code_means_something_else(
         main()
     assert ended.value.code == code
     assert word in capsys.readouterr().err
+
+
+async def test_a_pattern_chooses_partitions_of_other_topics_or_none_in_silence() -> None:
+    bench = Bench()
+
+    async def look(pattern: str) -> Survey:
+        question = Question("g", InputTopics(pattern=pattern), "ledger", "earliest")
+        return await survey(question, bench.cluster, bench.sink, bench.ledger)
+
+    assert (await look(f"{INPUT[:2]}.*")).accounts == (await bench.look()).accounts
+    with pytest.raises(TopicError, match="no topic fits"):
+        await look("nothing.*")
