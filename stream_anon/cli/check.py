@@ -59,7 +59,7 @@ def show(report: Report, console: Console) -> None:
     for line in report.seen:
         console.print(Text(f"  {line}"))
     if report.study is not None:
-        _heading(console, f"Sample of {report.kafka.input}")
+        _heading(console, f"Sample of {report.kafka.inputs}")
         _show_study(console, report.study, report.policy, report.complete)
     _show_findings(console, report)
 

@@ -43,11 +43,14 @@ def _options(
 
 
 @app.command("run")
-def run_service(config: _Config) -> None:
+def run_service(
+    config: _Config,
+    workers: Annotated[int, typer.Option(help="Worker processes, as one service.", min=1, max=256)] = 1,
+) -> None:
     """Serve between two topics until stopped; SIGTERM leaves within 10 s and loses nothing."""
     from stream_anon.cli.run import run
 
-    raise typer.Exit(run(config))
+    raise typer.Exit(run(config, workers))
 
 
 @app.command("anonymize")

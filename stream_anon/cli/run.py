@@ -5,16 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from stream_anon.errors import StreamAnonError
+from stream_anon.runtime.fleet.fleet import serve_fleet
 from stream_anon.runtime.wiring import serve
 
 
-def run(config: Path) -> int:
+def run(config: Path, workers: int = 1) -> int:
     """Serve until SIGTERM or SIGINT and return 0; what is wrong with the settings is raised.
 
     Any other error has been logged by its kind and place: its message may hold values, so it is not passed on.
     """
     try:
-        serve(config)
+        if workers == 1:
+            serve(config)
+        else:
+            serve_fleet(config, workers)
     except StreamAnonError:
         raise
     except Exception:  # noqa: BLE001 - see above

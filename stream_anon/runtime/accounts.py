@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.seam import Place
 from stream_anon.errors import SettingsError
 
@@ -100,12 +101,14 @@ class Question:
 
     Parameters
     ----------
+    inputs
+        The topics that are read.
     named
         Partitions asked for; none means all partitions of the input.
     """
 
     group: str
-    topic: str
+    inputs: InputTopics
     ledger: str
     start: str
     named: tuple[Place, ...] = ()

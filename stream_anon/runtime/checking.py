@@ -36,6 +36,7 @@ from stream_anon.runtime.wiring import connection_of, kafka_of, topics_of
 
 LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows if that lies between
 MOST_SAMPLED_BYTES = 128 * 1024 * 1024
+MOST_SAMPLED_TOPICS = 8
 SAMPLED_WITHIN = 20.0
 
 
@@ -92,18 +93,20 @@ async def examine_deployment(config: Path) -> Report:
         max_record_bytes=kafka.max_record_bytes,
     )
     seen, findings = _split(looked_at)
-    allowed, refused = await _permissions(connection, topics, exactly_once)
-    seen, findings = [*seen, *allowed], [*findings, *_settings_findings(kafka), *refused]
     # Asking for records of a topic that is not there could create it.
-    there = any(each.topic == kafka.input and each.severity is TopicSeverity.OK for each in looked_at)
+    inputs = [
+        each.topic for each in looked_at if each.severity is TopicSeverity.OK and topics.input.holds(each.topic)
+    ]
+    allowed, refused = await _permissions(connection, topics, inputs or topics.input.names, exactly_once)
+    seen, findings = [*seen, *allowed], [*findings, *_settings_findings(kafka), *refused]
     found, complete = None, True
     try:
-        if there:
-            reading = await _newest(connection, kafka, policy)
-            complete = reading.complete
-            found = await asyncio.to_thread(_study, policy, reading, kafka.max_record_bytes)
+        if inputs:
+            readings = await _newest(connection, inputs, policy)
+            complete = all(reading.complete for reading in readings)
+            found = await asyncio.to_thread(_study, policy, readings, kafka.max_record_bytes)
     except TopicError as error:
-        findings.append(Finding(Severity.FORBIDS, kafka.input, str(error)))
+        findings.append(Finding(Severity.FORBIDS, str(kafka.inputs), str(error)))
     findings += policy_findings(policy)
     if found is not None:
         findings += sample_findings(policy, found)
@@ -135,10 +138,10 @@ def _settings_findings(kafka: KafkaSettings) -> list[Finding]:
 
 
 async def _permissions(
-    connection: Connection, topics: Topics, exactly_once: bool
+    connection: Connection, topics: Topics, inputs: Sequence[str], exactly_once: bool
 ) -> tuple[list[str], list[Finding]]:
     wanted: Mapping[str, tuple[Operation, ...]] = {
-        topics.input: (Operation.READ,),
+        **dict.fromkeys(inputs, (Operation.READ,)),
         topics.output: (Operation.WRITE,),
         topics.certificates: (Operation.WRITE,),
         topics.dead_letters: (Operation.WRITE,),
@@ -159,33 +162,41 @@ async def _permissions(
     return seen, refused
 
 
-async def _newest(connection: Connection, kafka: KafkaSettings, policy: Policy) -> TopicReading:
+async def _newest(connection: Connection, inputs: Sequence[str], policy: Policy) -> list[TopicReading]:
     """Return the newest records of each partition, as many in all as two windows hold, within limits."""
     total = min(max(2 * policy.window.max_records, LEAST_SAMPLED), MOST_SAMPLED)
-    return await read_topic(
-        connection,
-        kafka.input,
-        newest=total,
-        most_bytes=MOST_SAMPLED_BYTES,
-        within=SAMPLED_WITHIN,
-    )
+    sampled = inputs[:MOST_SAMPLED_TOPICS]
+    return [
+        await read_topic(
+            connection,
+            topic,
+            newest=-(-total // len(sampled)),
+            most_bytes=MOST_SAMPLED_BYTES // len(sampled),
+            within=SAMPLED_WITHIN / len(sampled),
+        )
+        for topic in sampled
+    ]
 
 
-def _study(policy: Policy, reading: TopicReading, max_record_bytes: int) -> Study:
-    return study(policy, sample_of(reading), max_record_bytes=max_record_bytes)
+def _study(policy: Policy, readings: Sequence[TopicReading], max_record_bytes: int) -> Study:
+    return study(policy, sample_of(*readings), max_record_bytes=max_record_bytes)
 
 
-def sample_of(reading: TopicReading) -> Sample:
-    """Return the records of a reading in order of time, from where all partitions overlap.
+def sample_of(*readings: TopicReading) -> Sample:
+    """Return the records of readings in order of time, from where all partitions overlap.
 
     A partition of which older records were left out says nothing of the time before its first one: to take the
     others from there alone would make windows look poorer than they are.
     """
-    begins = [part[0].timestamp for number, part in reading.records.items() if part and number not in reading.whole]
-    begin = max(begins, default=-(2**63))
-    records: list[ConsumerRecord] = [
-        record for part in reading.records.values() for record in part if record.timestamp >= begin
+    begins = [
+        part[0].timestamp
+        for reading in readings
+        for number, part in reading.records.items()
+        if part and number not in reading.whole
     ]
+    begin = max(begins, default=-(2**63))
+    parts = [part for reading in readings for part in reading.records.values()]
+    records: list[ConsumerRecord] = [record for part in parts for record in part if record.timestamp >= begin]
     records.sort(key=lambda record: (record.timestamp, record.offset))
     times = np.array([record.timestamp for record in records], np.float64) / 1000
     return Sample([record.value for record in records], times)

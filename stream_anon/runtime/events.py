@@ -187,6 +187,11 @@ class TakeoverDone:
 
 
 @dataclass(frozen=True, slots=True)
+class StandingBy:
+    """The group has no partition left for this worker: it waits for another one to fail. Sent once until it has."""
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionStopped:
     """A partition is owned but not read: its offsets contradict the ledger, or its input is lost."""
 
@@ -375,6 +380,7 @@ Event = (
     | PartitionsRevoked
     | TakeoverStarted
     | TakeoverDone
+    | StandingBy
     | PartitionStopped
     | InputSkipped
     | RecordsConsumed

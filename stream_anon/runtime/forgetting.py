@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.cluster_view import ClusterView
+from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.ledger import KafkaLedger
 from stream_anon.adapters.kafka.seam import Ledger, Parcel, Place, Sink
 from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
@@ -28,6 +29,10 @@ _T = TypeVar("_T")
 
 class Cluster(Protocol):
     """What the brokers say; see `cluster_view.ClusterView`."""
+
+    async def topics(self) -> Collection[str]:
+        """Return all topics that this user may see."""
+        ...
 
     async def partitions(self, topic: str) -> int | None:
         """Return how many partitions a topic has; None if it does not exist."""
@@ -56,14 +61,11 @@ async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: Ledge
     Raises
     ------
     TopicError
-        If the input does not exist.
+        If an input does not exist, or there is none.
     BrokerError
         If the brokers cannot be reached, refuse, or a transaction stays open.
     """
-    partitions = await cluster.partitions(question.topic)
-    if partitions is None:
-        raise TopicError(f"{question.topic}: does not exist")
-    there = {(question.topic, number) for number in range(partitions)}
+    there = await _partitions(question.inputs, cluster)
     places = set(question.named) or there
     # The ledger first: a group at work only moves on, so none of its offsets looks set back for being read early.
     entries: Mapping[Place, int] = {}
@@ -81,6 +83,18 @@ async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: Ledge
     # Members last: whoever joined meanwhile is counted.
     members = await cluster.members()
     return Survey(question.group, question.ledger, question.start, members, accounts, chosen)
+
+
+async def _partitions(inputs: InputTopics, cluster: Cluster) -> set[Place]:
+    there: set[Place] = set()
+    for topic in inputs.among(await cluster.topics() if inputs.pattern is not None else ()):
+        partitions = await cluster.partitions(topic)
+        if partitions is None:
+            raise TopicError(f"{topic}: does not exist")
+        there.update((topic, number) for number in range(partitions))
+    if not there:
+        raise TopicError(f"no topic fits kafka.input {inputs}")
+    return there
 
 
 async def forget(
@@ -193,7 +207,7 @@ def _question(settings: Settings, partitions: Iterable[str]) -> Question:
     kafka = kafka_of(settings)
     if kafka.delivery != "exactly-once":
         raise SettingsError("kafka.delivery", "must be exactly-once: without transactions there is no ledger")
-    return Question(kafka.group, kafka.input, kafka.ledger, kafka.start, parse_places(partitions))
+    return Question(kafka.group, kafka.inputs, kafka.ledger, kafka.start, parse_places(partitions))
 
 
 def _run(settings: Settings, work: Coroutine[Any, Any, _T]) -> _T:

@@ -34,6 +34,14 @@ ADVICE: Mapping[Event, Advice] = {
         "Read `error`. Wrong settings and refused permissions need a person (`stream-anon check`); all else is a "
         "bug: report the line.",
     ),
+    Event.WORKER_ENDED: Advice(
+        "error",
+        "Look for `failed` of the same `worker` before it. A `code` below 0 is a signal: -9 is often the kernel, "
+        "out of memory.",
+    ),
+    Event.WORKER_SILENT: Advice(
+        "error", "Nothing; over and over: the machine is starved of processor, or it is a bug."
+    ),
     Event.AT_LEAST_ONCE: Advice("warning", "Runbook at-least-once: it must be somebody's decision."),
     Event.BROKER_AWAY: Advice(
         "warning",
@@ -42,6 +50,8 @@ ADVICE: Mapping[Event, Advice] = {
     Event.BROKER_BACK: Advice("info", "Nothing."),
     Event.REVOKED: Advice("info", "Nothing; many of them in a row mean workers that come and go."),
     Event.ASSIGNED: Advice("info", "Nothing; `taken-over` follows within seconds."),
+    Event.ORDER_ADOPTED: Advice("info", "Nothing; `gain` is the share of information loss that it saves."),
+    Event.STANDING_BY: Advice("info", "Nothing, if it is meant; more workers than partitions do no more work."),
     Event.TAKEN_OVER: Advice("info", "Nothing; `starts` tells where each partition goes on."),
     Event.OFFSET_SKIPPED: Advice(
         "warning", "Find out who set the group's offsets ahead: the records between are never published."

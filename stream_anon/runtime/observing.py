@@ -27,6 +27,7 @@ from stream_anon.runtime.events import (
     PartitionStopped,
     ReadinessChanged,
     RecordsConsumed,
+    StandingBy,
     TakeoverDone,
     TakeoverStarted,
     TransactionBroken,
@@ -98,8 +99,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 metrics.transaction_ended(event.outcome.value)
             case WorkerStopping() | WorkerStopped():
                 metrics.readiness(False)
-            case LedgerCreated():
-                pass  # a first run makes one too: what counts is whether offsets were there before it
+            case LedgerCreated() | StandingBy():
+                pass  # a first run makes one too; partitions_owned says the other
             case _:
                 assert_never(event)
 
@@ -171,6 +172,8 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                 log.info(Line.ASSIGNED, **_places(event.places))
             case TakeoverDone():
                 _write_takeover(log, event)
+            case StandingBy():
+                log.info(Line.STANDING_BY)
             case PartitionStopped():
                 _write_stopped(log, event)
             case InputSkipped():

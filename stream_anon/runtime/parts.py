@@ -39,12 +39,15 @@ class Choices:
         Where a partition begins of which nothing was ever released: `earliest` or `latest`.
     lost_input
         Whether to `stop` or `skip` where records were deleted before they were read.
+    inputs
+        Topics that must exist before the group is joined.
     outputs
         Topics for records, certificates and dead letters.
     """
 
     start: str
     lost_input: str
+    inputs: tuple[str, ...]
     outputs: tuple[str, str, str]
 
 

@@ -34,7 +34,7 @@ _DESCRIPTIONS = {
     "KafkaSettings": {
         "bootstrap_servers": "Host and port of some brokers, comma-separated.",
         "group": "Consumer group of all workers, and the beginning of their transactional ids.",
-        "input": "Topic of the events.",
+        "input": "Topic of the events, a list of topics, or a pattern.",
         "output": "Topic of the released records.",
         "certificates": "Topic of the certificates; OUTPUT.certificates if empty.",
         "dead_letters": "Topic of the dead letters; OUTPUT.dead-letters if empty.",
@@ -48,6 +48,7 @@ _DESCRIPTIONS = {
         "transaction_timeout": "After how long the broker aborts a transaction.",
         "security": "How the connection is secured.",
     },
+    "InputSettings": {"pattern": "Regular expression that fits whole names of topics."},
     "Security": {
         "protocol": "Encryption and login.",
         "sasl_mechanism": "How to log in, for SASL protocols.",

@@ -20,6 +20,7 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    field_validator,
     model_validator,
 )
 from pydantic_settings import (
@@ -32,6 +33,7 @@ from pydantic_settings import (
 from pydantic_settings import SettingsError as VariableError
 
 from stream_anon.adapters.files.texts import read_text
+from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS
 
@@ -57,6 +59,7 @@ def _day(value: object) -> object:
 
 Day = Annotated[str, BeforeValidator(_day)]
 Duration = Annotated[float, BeforeValidator(_seconds)]
+TopicName = Annotated[str, Field(min_length=1)]
 
 
 class Section(BaseModel):
@@ -94,12 +97,27 @@ class Security(Section):
         return self.password.get_secret_value() if self.password else None
 
 
+class InputSettings(Section):
+    """All topics whose names fit, those that appear later too."""
+
+    pattern: str = Field(min_length=1)
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"is not a regular expression: {error}") from None
+        return pattern
+
+
 class KafkaSettings(Section):
-    """The two topics and what stands beside them."""
+    """The topics between which a service works, and what stands beside them."""
 
     bootstrap_servers: str = Field(min_length=1)
     group: str = Field(min_length=1)
-    input: str = Field(min_length=1)
+    input: TopicName | Annotated[list[TopicName], Field(min_length=1)] | InputSettings
     output: str = Field(min_length=1)
     certificates: str = ""
     dead_letters: str = ""
@@ -126,12 +144,26 @@ class KafkaSettings(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> KafkaSettings:
-        topics = (self.input, self.output, self.certificates, self.dead_letters, self.ledger)
+        inputs, own = self.inputs, (self.output, self.certificates, self.dead_letters, self.ledger)
         if self.fault and not self.development:
             raise ValueError("fault is for development: true only")
-        if len(set(topics)) < len(topics):
-            raise ValueError("input, output, certificates, dead_letters and ledger must be five topics")
+        if len({*inputs.names, *own}) < len(inputs.names) + len(own):
+            raise ValueError(
+                "input, output, certificates, dead_letters and ledger must be five different topics, or more"
+            )
+        taken = [topic for topic in own if inputs.holds(topic)]
+        if taken:
+            raise ValueError(
+                f"the pattern of input also fits {', '.join(taken)}: what is released would be read again"
+            )
         return self
+
+    @property
+    def inputs(self) -> InputTopics:
+        """Return which topics are read."""
+        if isinstance(self.input, InputSettings):
+            return InputTopics(pattern=self.input.pattern)
+        return InputTopics((self.input,) if isinstance(self.input, str) else tuple(self.input))
 
 
 class RecursionSettings(Section):
@@ -410,9 +442,17 @@ def _refuse_stray_variables(place: str | None) -> None:
 def _first_error(error: ValidationError, place: str | None) -> SettingsError:
     details = error.errors(include_url=False, include_input=False)
     # Of a union's branches report the one that got furthest: it is the one that was meant.
-    first = max(details, key=lambda detail: (detail["type"] == "extra_forbidden", len(detail["loc"])))
-    branches = {"str", "BalancedSettings", "dict[str,any]", "int", "float"}
-    key = ".".join(str(part) for part in first["loc"] if str(part) not in branches) or "settings"
+    first = max(
+        details,
+        key=lambda detail: (
+            detail["type"] == "extra_forbidden",
+            len(detail["loc"]),
+            not detail["type"].endswith("_type"),
+        ),
+    )
+    branches = {"str", "BalancedSettings", "InputSettings", "constrained-str", "dict[str,any]", "int", "float"}
+    parts = (str(part) for part in first["loc"])
+    key = ".".join(part for part in parts if part not in branches and not part.startswith("list[")) or "settings"
     if first["type"] == "extra_forbidden":
         message = "unknown key" + _allowed_keys(first["loc"])
     elif first["type"] == "missing":

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 from pydantic import BaseModel, SecretStr
@@ -34,8 +34,11 @@ the model that validates the file (`make schemas`); the same as a JSON Schema is
 """
 
 _KAFKA = """Needed by `run`, `check`, `forget` and `audit --config`; files need no such section. `input`, `output`,
-`certificates`, `dead_letters` and `ledger` must be five topics. What the protocol makes of these settings is told
-in [exactly-once.md](exactly-once.md). `fault` is allowed with `development: true` only."""
+`certificates`, `dead_letters` and `ledger` must be five different topics, or more. What the protocol makes of these
+settings is told in [exactly-once.md](exactly-once.md). `fault` is allowed with `development: true` only."""
+_INPUT = """Instead of one topic or a list of topics. The pattern must not fit `output`, `certificates`,
+`dead_letters` or `ledger`: where `people.anonymous` lies beside `people.north`, write `people\\.(?!anonymous).*`. A
+topic that appears later is noticed within 10 s and read from `kafka.start` on."""
 _SECURITY = """A SASL protocol needs `sasl_mechanism`, `username`, and either `password` or `password_file`. Keep
 the password out of the settings file: in a variable, or in a file of its own."""
 _SENSITIVE = """For an attribute of `role: sensitive`. One without an entry is published without a criterion; one
@@ -54,6 +57,7 @@ with a row per leaf, from leaf to root, or be a nested mapping of groups."""
 
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("kafka", settings.KafkaSettings, _KAFKA),
+    ("kafka.input", settings.InputSettings, _INPUT),
     ("kafka.security", settings.Security, _SECURITY),
     ("privacy", settings.PrivacySettings, "See [privacy.md](privacy.md)."),
     ("privacy.sensitive.NAME", settings.DiversitySettings, _SENSITIVE),
@@ -151,6 +155,8 @@ def _kinds(annotation: Any) -> Iterator[str]:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         yield ", ".join(f"`{value}`" for value in arguments)
+    elif origin is Annotated:
+        yield from _kinds(arguments[0])
     elif origin in (Union, UnionType):
         yield from (kind for argument in arguments if argument is not NoneType for kind in _kinds(argument))
     elif origin is list:

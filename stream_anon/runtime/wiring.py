@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import secrets
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import numpy as np
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.http.answers import Service
 from stream_anon.adapters.http.server import HttpServers
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.kafka.at_least_once_sink import AtLeastOnceSink
@@ -22,7 +24,7 @@ from stream_anon.adapters.kafka.source import KafkaSource
 from stream_anon.adapters.kafka.topics import Topics, create_ledger
 from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
 from stream_anon.adapters.logs import Event as Line
-from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.logs import Log, open_log, quiet_libraries
 from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.clustering.forest.book import Adoption
@@ -41,7 +43,7 @@ from stream_anon.runtime.patience import Reachability
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.publication import Writer
 from stream_anon.runtime.rechecking import Rechecks
-from stream_anon.runtime.settings import KafkaSettings, Settings, load_settings
+from stream_anon.runtime.settings import HttpSettings, KafkaSettings, Settings, load_settings
 from stream_anon.runtime.status import StatusBoard
 from stream_anon.runtime.threads import Abandonable
 from stream_anon.runtime.worker import Worker
@@ -69,33 +71,61 @@ async def _serve(settings: Settings, policy: Policy) -> None:
     watch_process(registry)
     board = StatusBoard(clock.monotonic)
     tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
+    stop = stop_at_signals()
+    with quiet_libraries(log, clock.monotonic):
+        async with listening(settings.http, board, lambda: exposition(registry), log):
+            await work(settings, policy, clock, tell, stop)
+
+
+def stop_at_signals() -> asyncio.Event:
+    """Return an event that SIGTERM and SIGINT set, and make the loop's threads end with the process."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_default_executor(Abandonable())
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    http = settings.http
-    servers = HttpServers(
-        board,
-        lambda: exposition(registry),
-        CONTENT_TYPE,
-        (http.host, http.port),
-        (http.admin_host, http.admin_port),
-    )
-    with quiet_libraries(log, clock.monotonic):
-        public, admin = await servers.start()
-        log.info(Line.SERVING, public="{}:{}".format(*public), admin="{}:{}".format(*admin))
-        try:
-            tell(started(settings, policy))
-            # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later.
-            await asyncio.to_thread(warm_up, policy)
-            await asyncio.to_thread(JsonCodec(policy).warm_up)
-            await build_worker(settings, policy, clock, tell, stop).run()
-        except Exception:
-            log.exception(Line.FAILED)
-            raise
-        finally:
-            await servers.stop()
+    return stop
+
+
+@asynccontextmanager
+async def listening(
+    http: HttpSettings, service: Service, metrics: Callable[[], bytes], log: Log
+) -> AsyncIterator[None]:
+    """Serve health, metrics and status as long as the context lasts, and log what ends it.
+
+    Raises
+    ------
+    SettingsError
+        If an address cannot be used.
+    """
+    public, admin = (http.host, http.port), (http.admin_host, http.admin_port)
+    servers = HttpServers(service, metrics, CONTENT_TYPE, public, admin)
+    public, admin = await servers.start()
+    log.info(Line.SERVING, public="{}:{}".format(*public), admin="{}:{}".format(*admin))
+    try:
+        yield
+    except Exception:
+        log.exception(Line.FAILED)
+        raise
+    finally:
+        await servers.stop()
+
+
+async def work(
+    settings: Settings,
+    policy: Policy,
+    clock: Clock,
+    tell: Listener,
+    stop: asyncio.Event,
+    warm: Callable[[], None] = lambda: None,
+) -> None:
+    """Be a worker until `stop` is set; `warm` is called once all kernels are compiled."""
+    tell(started(settings, policy))
+    # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later.
+    await asyncio.to_thread(warm_up, policy)
+    await asyncio.to_thread(JsonCodec(policy).warm_up)
+    warm()
+    await build_worker(settings, policy, clock, tell, stop).run()
 
 
 def kafka_of(settings: Settings) -> KafkaSettings:
@@ -129,8 +159,8 @@ def connection_of(kafka: KafkaSettings) -> Connection:
 
 
 def topics_of(kafka: KafkaSettings) -> Topics:
-    """Return the five topics."""
-    return Topics(kafka.input, kafka.output, kafka.certificates, kafka.dead_letters, kafka.ledger)
+    """Return the topics of a service."""
+    return Topics(kafka.inputs, kafka.output, kafka.certificates, kafka.dead_letters, kafka.ledger)
 
 
 def started(settings: Settings, policy: Policy) -> WorkerStarted:
@@ -140,7 +170,7 @@ def started(settings: Settings, policy: Policy) -> WorkerStarted:
         software=SOFTWARE,
         policy=policy.digest,
         group=kafka.group,
-        topic=kafka.input,
+        topic=str(kafka.inputs),
         output=kafka.output,
         delivery=kafka.delivery,
         engine=policy.engine.name,
@@ -166,7 +196,7 @@ def build_worker(settings: Settings, policy: Policy, clock: Clock, tell: Listene
     return assemble(
         settings,
         policy,
-        source=KafkaSource(connection, kafka.input),
+        source=KafkaSource(connection, kafka.inputs),
         sink=sink,
         ledger=ledger,
         clock=clock,
@@ -219,7 +249,12 @@ def assemble(  # noqa: PLR0913 - a part an argument
     )
     parts = Parts(
         policy=policy,
-        choices=Choices(kafka.start, kafka.lost_input, (kafka.output, kafka.certificates, kafka.dead_letters)),
+        choices=Choices(
+            kafka.start,
+            kafka.lost_input,
+            kafka.inputs.names,
+            (kafka.output, kafka.certificates, kafka.dead_letters),
+        ),
         source=source,
         sink=sink,
         ledger=ledger,

@@ -25,6 +25,7 @@ from stream_anon.runtime.events import (
     Outcome,
     PartitionsRevoked,
     PartitionStopped,
+    StandingBy,
     TakeoverStarted,
     WindowAbandoned,
     WindowProgress,
@@ -62,6 +63,7 @@ class Worker:
         self._membership: Membership | None = None
         self._beginnings = Beginnings(parts.choices.start)
         self._owned: frozenset[int] = frozenset()
+        self._stands_by = False
         self._taken = -1  # the source's marks that the last takeover answered
         self._turned_away: Membership | None = None
         self._attempts = 0
@@ -111,8 +113,9 @@ class Worker:
             self._tell(LedgerCreated(ledger))
 
     async def _find_targets(self) -> None:
-        # The input too: the client would join for a topic that is missing, and wait in silence.
-        await self._parts.sink.partitions(self._source.place(0)[0])
+        # The inputs too: the client would join for a topic that is missing, and wait in silence.
+        for topic in self._parts.choices.inputs:
+            await self._parts.sink.partitions(topic)
         output, certificates, dead_letters = self._parts.choices.outputs
         counts = {topic: await self._parts.sink.partitions(topic) for topic in (output, certificates, dead_letters)}
         self._targets = Targets(output, certificates, dead_letters, counts)
@@ -261,6 +264,9 @@ class Worker:
         if lost:
             gone = tuple(place(n) for n in sorted(lost))
             self._tell(PartitionsRevoked(gone, taken.gone_rows, len(self._owned)))
+        if not self._owned and not self._stands_by:
+            self._tell(StandingBy())
+        self._stands_by = not self._owned
         since = now if self._takeover_since is None else self._takeover_since
         self._tell(taken.done(place, len(self._owned), self._attempts, now - since))
         for number, (text, _) in sorted(taken.stopped.items()):

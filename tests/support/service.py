@@ -100,12 +100,15 @@ def _compile_once(config: Path) -> None:
 class WorkerProcess:
     """`stream-anon run` in a process of its own; its log lines are read from a file."""
 
-    def __init__(self, config: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, config: Path, environment: Mapping[str, str] | None = None, workers: int = 1) -> None:
         _compile_once(config)
         self._log = config.with_suffix(f".{time.monotonic_ns()}.log")
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "stream_anon.cli.main", "run", "--config", str(config)],
+                [
+                    *(sys.executable, "-m", "stream_anon.cli.main", "run", "--config", str(config)),
+                    *([] if workers == 1 else ["--workers", str(workers)]),
+                ],
                 stdout=log,
                 stderr=log,
                 env={**os.environ, **(environment or {})},
@@ -160,6 +163,10 @@ class WorkerProcess:
             return error.code, error.read().decode()
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def code(self) -> int | None:
         return self._process.poll()
 
@@ -189,7 +196,14 @@ def make_records(count: int, seed: int, first: int = 0) -> list[bytes]:
 
 
 async def produce(
-    stage: Stage, values: Iterable[bytes], *, rate: float | None = None, seed: int = 0, idempotent: bool = True
+    stage: Stage,
+    values: Iterable[bytes],
+    *,
+    rate: float | None = None,
+    seed: int = 0,
+    idempotent: bool = True,
+    topic: str | None = None,
+    partitions: int = PARTITIONS,
 ) -> None:
     """Send records to partitions of the input, drawn by `seed`; `rate` records a second if given."""
     draws = np.random.default_rng(seed)
@@ -200,7 +214,7 @@ async def produce(
         piece = max(int(rate / 20), 1) if rate else len(values)
         for begin in range(0, len(values), max(piece, 1)):
             futures = [
-                await producer.send(stage.name, value, partition=int(draws.integers(0, PARTITIONS)))
+                await producer.send(topic or stage.name, value, partition=int(draws.integers(0, partitions)))
                 for value in values[begin : begin + piece]
             ]
             await asyncio.gather(*futures)
@@ -280,11 +294,11 @@ def _check_classes(published: Published) -> None:
 
 
 def _check_ranges(certificates: Iterable[Mapping[str, Any]]) -> None:
-    ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    ranges: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     for certificate in certificates:
         for part in certificate["inputs"]:
-            ranges[part["partition"]].append((part["start"], part["end"]))
+            ranges[part["topic"], part["partition"]].append((part["start"], part["end"]))
     for partition, parts in ranges.items():
         parts.sort()
         joins = all(left[1] == right[0] for left, right in pairwise(parts))
-        assert joins, f"the ranges of partition {partition} do not join: {parts}"
+        assert joins, f"the ranges of {partition} do not join: {parts}"

@@ -37,6 +37,15 @@ class ClusterView:
 
         return await self._ask("describing a topic", ask)
 
+    async def topics(self) -> Collection[str]:
+        """Return all topics that this user may see. Raises BrokerError."""
+
+        async def ask(admin: AIOKafkaAdminClient) -> Collection[str]:
+            found: Collection[str] = await admin.list_topics()
+            return found
+
+        return await self._ask("listing the topics", ask)
+
     async def members(self) -> int:
         """Return how many members the group has, those included that died and have not been missed yet.
 

@@ -1,43 +1,60 @@
-"""The input topic: a consumer that commits nothing, resets nothing and reads only what is committed."""
+"""The input topics: a consumer that commits nothing, resets nothing and reads only what is committed."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
+from aiokafka.client import AIOKafkaClient
+from aiokafka.cluster import ClusterMetadata
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.group_fencing import membership_of
+from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Place, Polled
-from stream_anon.errors import BrokerError
+from stream_anon.errors import BrokerError, TopicError
 
 # A worker that waits for a broker does not poll; the group is told of it by heartbeats alone.
 _MAX_POLL_INTERVAL_MS = 2**31 - 1
 _FETCH_WAIT_MS = 200
 _JOIN_WITHIN = 30.0
+_ENDS_WITHIN = 1.0
+_LOOK_EVERY = 10.0  # seconds until a topic that is new, or a partition that was added, is noticed
 
 
 class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka ships no types
-    """A member of a consumer group on one topic; see `seam.Source`.
+    """A member of a consumer group; see `seam.Source`.
 
     The group's callbacks only pause what was assigned and count; they never wait for the broker, since heartbeats
     start after they return.
+
+    A pattern is resolved here and not by the client: once the client has lost the leader of one topic it asks for
+    the metadata of that topic alone, takes the others for deleted and lets go of them.
     """
 
-    def __init__(self, connection: Connection, topic: str) -> None:
+    def __init__(self, connection: Connection, inputs: InputTopics) -> None:
         self._connection = connection
-        self._topic = topic
+        self._inputs = inputs
+        # The library keeps what a member had in the class, and never the generation in which it had it: a member
+        # that was away would claim partitions that others have long since.
+        self._assignor: Any = type("Sticky", (StickyPartitionAssignor,), {})
+        self._topics: tuple[str, ...] = ()
+        self._looking: asyncio.Task[None] | None = None
+        self._numbers: dict[TopicPartition, int] = {}
+        self._places: list[TopicPartition] = []
         self._consumer: AIOKafkaConsumer | None = None
         self._assigned: frozenset[int] = frozenset()
         self._marks = 0
         self._moved = asyncio.Event()
         self._settled = False
         self._next: dict[int, int] = {}
+        self._ends: Mapping[TopicPartition, int] = {}
 
     @property
     def marks(self) -> int:
@@ -45,8 +62,15 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         return self._marks
 
     def place(self, source: int) -> Place:
-        """See `seam.Source`. A partition's number is its Kafka number: there is one input topic."""
-        return self._topic, source
+        """See `seam.Source`. Numbers are given in the order in which partitions were first assigned."""
+        place = self._places[source]
+        return place.topic, place.partition
+
+    def _number(self, place: TopicPartition) -> int:
+        number = self._numbers.setdefault(place, len(self._places))
+        if number == len(self._places):
+            self._places.append(place)
+        return number
 
     @property
     def assigned(self) -> frozenset[int]:
@@ -82,26 +106,56 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             enable_auto_commit=False,
             auto_offset_reset="none",
             isolation_level="read_committed",
-            partition_assignment_strategy=(StickyPartitionAssignor,),
+            partition_assignment_strategy=(self._assignor,),
             session_timeout_ms=session,
             heartbeat_interval_ms=max(session // 5, 100),
             # Whoever has not joined again after so long is left behind; a dead member must not stop the rest.
             rebalance_timeout_ms=session,
             max_poll_interval_ms=_MAX_POLL_INTERVAL_MS,
             fetch_max_wait_ms=_FETCH_WAIT_MS,
+            metadata_max_age_ms=int(_LOOK_EVERY * 1000),
         )
-        consumer.subscribe([self._topic], listener=self)
         self._consumer = consumer
         try:
             # A join may have to wait for the slowest member's rebalance timeout.
             async with asyncio.timeout(_JOIN_WITHIN + 2 * self._connection.session_timeout):
+                await self._subscribe(consumer)
                 await consumer.start()
+            if self._inputs.pattern is not None:
+                self._looking = asyncio.create_task(self._look_for_topics(consumer))
         except (KafkaError, OSError, AssertionError, TimeoutError) as error:
             await self.stop(1.0)
             raise broker_error("joining the group", error) from None
         except BaseException:
             await self.stop(1.0)
             raise
+
+    async def _subscribe(self, consumer: AIOKafkaConsumer) -> None:
+        if self._inputs.pattern is None:
+            self._topics = self._inputs.names
+        else:
+            client = AIOKafkaClient(**self._connection.options("source"))
+            try:
+                await client.bootstrap()
+                self._topics = self._inputs.among(_public_topics(await client.fetch_all_metadata()))
+            finally:
+                await client.close()
+            if not self._topics:
+                raise TopicError(f"no topic fits kafka.input {self._inputs} yet")
+        consumer.subscribe(list(self._topics), listener=self)
+
+    async def _look_for_topics(self, consumer: Any) -> None:
+        """Subscribe anew when other topics fit the pattern; ends with the consumer."""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            with contextlib.suppress(KafkaError, OSError):  # then nothing has changed that could be read
+                cluster = await consumer._client.fetch_all_metadata()  # noqa: SLF001 - pinned by a test
+                topics = self._inputs.among(_public_topics(cluster))
+                if topics and topics != self._topics:
+                    self._topics = topics
+                    # The client forgets what it had at once, so nobody may pause or seek it from here on.
+                    self._mark(frozenset(), settled=False)
+                    consumer.subscribe(list(topics), listener=self)
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:  # noqa: ARG002
         """Count; the eager protocol always takes all partitions."""
@@ -114,7 +168,10 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         for place in assigned:
             # With a position of any kind aiokafka does not go by the committed offset, which may be unstable.
             consumer.seek(place, 0)
-        self._mark(frozenset(place.partition for place in assigned), settled=True)
+        membership = self.membership()
+        if membership is not None:
+            self._assignor.on_generation_assignment(membership.generation)
+        self._mark(frozenset(self._number(place) for place in sorted(assigned)), settled=True)
 
     def _mark(self, assigned: frozenset[int], *, settled: bool) -> None:
         self._assigned, self._settled = assigned, settled
@@ -141,25 +198,26 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         return Polled(tuple(chunk for chunk in chunks if chunk is not None))
 
     def _chunk(self, place: TopicPartition, records: list[ConsumerRecord]) -> Chunk | None:
-        first = self._next.get(place.partition)
+        number = self._numbers.get(place, -1)
+        first = self._next.get(number)
         if first is None or not records:  # fetched for an assignment that is over
             return None
         n = len(records)
         values = [record.value for record in records]
         offsets = np.fromiter((record.offset for record in records), np.int64, n)
         times = np.fromiter((record.timestamp for record in records), np.int64, n)
-        chunk = Chunk(place.partition, first, values, offsets, times)
-        self._next[place.partition] = chunk.end
+        chunk = Chunk(number, first, values, offsets, times)
+        self._next[number] = chunk.end
         return chunk
 
     def _lost(self, error: OffsetOutOfRangeError) -> list[Lost]:
         positions: Mapping[TopicPartition, int] = error.args[0]
-        return [Lost(place.partition, position) for place, position in positions.items()]
+        return [Lost(self._number(place), position) for place, position in positions.items()]
 
     def seek(self, source: int, offset: int) -> None:
         """See `seam.Source`."""
         try:
-            self._running().seek(TopicPartition(self._topic, source), offset)
+            self._running().seek(self._places[source], offset)
         except IllegalStateError:
             raise BrokerError("seeking: the partition is not ours any more") from None
         self._next[source] = offset
@@ -174,12 +232,12 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         self._running().resume(*self._given(sources))
 
     def _given(self, sources: Collection[int]) -> list[TopicPartition]:
-        return [TopicPartition(self._topic, source) for source in sources if source in self._assigned]
+        return [self._places[source] for source in sources if source in self._assigned]
 
     async def bounds(self, sources: Collection[int], start: str) -> Mapping[int, int]:
         """See `seam.Source`."""
         consumer = self._running()
-        places = [TopicPartition(self._topic, source) for source in sources]
+        places = [self._places[source] for source in sources]
         ask = consumer.beginning_offsets if start == "earliest" else consumer.end_offsets
         try:
             answer = await ask(places)
@@ -187,7 +245,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             raise broker_error("reading the input's bounds", error) from None
         if answer.keys() != set(places):
             raise BrokerError("reading the input's bounds: an answer without all partitions")
-        return {place.partition: offset for place, offset in answer.items()}
+        return {self._numbers[place]: offset for place, offset in answer.items()}
 
     def lag(self, sources: Collection[int]) -> int | None:
         """See `seam.Source`."""
@@ -195,27 +253,39 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             return None
         total = 0
         for source in self._assigned.intersection(sources):
-            end = self._consumer.last_stable_offset(TopicPartition(self._topic, source))
-            position = self._next.get(source)
-            if end is None or position is None:
+            place, position = self._places[source], self._next.get(source)
+            fetched = self._consumer.last_stable_offset(place)
+            if fetched is None or position is None:
                 return None
-            total += max(end - position, 0)
+            # What a fetch told grows old where much was fetched ahead.
+            total += max(fetched - position, self._ends.get(place, 0) - position, 0)
         return total
 
     async def reachable(self) -> bool:
         """See `seam.Source`."""
         if self._consumer is None:
             return False
-        client = self._consumer._client  # noqa: SLF001 - pinned by a test
+        consumer = self._consumer
         try:
-            return bool(await client.force_metadata_update())
+            there = bool(await consumer._client.force_metadata_update())  # noqa: SLF001 - pinned by a test
         except KafkaError:
             return False
+        if there:
+            # How much waits is another question, and no answer to it is a reason to stop.
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(_ENDS_WITHIN):
+                    given = self._given(self._assigned)
+                    self._ends = await consumer.end_offsets(given) if given else {}
+        return there
 
     async def stop(self, within: float) -> None:
         """See `seam.Source`."""
         consumer, self._consumer = self._consumer, None
         self._mark(frozenset(), settled=False)
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+            self._looking = None
         if consumer is None:
             return
         with contextlib.suppress(TimeoutError, KafkaError, OSError, AssertionError):
@@ -237,3 +307,9 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         tasks = (consumer._fetcher._fetch_task, consumer._coordinator._coordination_task)  # noqa: SLF001 - pinned
         if any(task.done() for task in tasks):
             raise DeadClient("a task of the consumer has ended")
+
+
+def _public_topics(cluster: ClusterMetadata) -> Collection[str]:
+    """Return the topics that are not the brokers' own."""
+    topics: Collection[str] = cluster.topics(exclude_internal_topics=True)
+    return topics

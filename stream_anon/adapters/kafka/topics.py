@@ -13,6 +13,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.errors import BrokerError, TopicError
 
 _WITHIN = 30.0
@@ -41,9 +42,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """The five topics of a service."""
+    """The topics of a service."""
 
-    input: str
+    input: InputTopics
     output: str
     certificates: str
     dead_letters: str
@@ -86,7 +87,8 @@ async def examine(
     try:
         async with asyncio.timeout(_WITHIN):
             findings = _version(admin) if transactions else []
-            names = [topics.input, topics.output, topics.certificates, topics.dead_letters]
+            inputs = topics.input.among(await admin.list_topics() if topics.input.pattern is not None else ())
+            names = [*inputs, topics.output, topics.certificates, topics.dead_letters]
             names += [topics.ledger, *_INTERNAL] if transactions else []
             described = await _describe(admin, names)
     except BrokerError:
@@ -95,6 +97,8 @@ async def examine(
         raise broker_error("describing the topics", error) from None
     finally:
         await admin.close()
+    if not inputs:
+        findings.append(Finding(str(topics.input), Severity.WARNING, "no topic fits it yet: a run waits for one"))
     for name in names:
         findings += _judge(name, described[name], topics, development, max_record_bytes)
     return findings
@@ -213,7 +217,7 @@ def _judge(
         findings.append(Finding(name, Severity.ERROR, "cleanup.policy must be compact: entries must not expire"))
     if name not in (topics.ledger, *_INTERNAL) and "compact" in policy:
         text = "cleanup.policy must not be compact: records have no key"
-        findings.append(Finding(name, Severity.WARNING if name == topics.input else Severity.ERROR, text))
+        findings.append(Finding(name, Severity.WARNING if topics.input.holds(name) else Severity.ERROR, text))
     if name == topics.output:
         largest = int(topic.settings.get("max.message.bytes", "0") or 0)
         if 0 < largest < max_record_bytes:

@@ -14,7 +14,7 @@ CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 class _WithoutCreated(Collector):
     """A registry without the `_created` series, which double the text and which nobody reads."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry | Collector) -> None:
         self._registry = registry
 
     def collect(self) -> Iterator[Metric]:
@@ -23,7 +23,7 @@ class _WithoutCreated(Collector):
             yield family
 
 
-def exposition(registry: CollectorRegistry) -> bytes:
+def exposition(registry: CollectorRegistry | Collector) -> bytes:
     """Return all metrics of a registry in Prometheus' text format, to be sent as `CONTENT_TYPE`."""
     return generate_latest(_WithoutCreated(registry))
 

@@ -94,7 +94,7 @@ async def create_topics(connection: Connection, kafka: KafkaSettings) -> None:
     try:
         await admin.start()
         topics = [
-            NewTopic(kafka.input, INPUT_PARTITIONS, 1),
+            *(NewTopic(topic, INPUT_PARTITIONS, 1) for topic in kafka.inputs.names),
             NewTopic(kafka.output, OUTPUT_PARTITIONS, 1),
             NewTopic(kafka.certificates, 1, 1),
             NewTopic(kafka.dead_letters, 1, 1),

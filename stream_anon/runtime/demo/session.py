@@ -149,7 +149,7 @@ class _Session:
         self._tally = Tally()
         self._phase = Phase.COMPILING
         self._stop = asyncio.Event()
-        self._source = EventSource(self._connection, settings.kafka.input, policy, events)
+        self._source = EventSource(self._connection, settings.kafka.inputs.names[0], policy, events)
 
     async def run(self) -> Outcome:
         begun = self._clock.monotonic()

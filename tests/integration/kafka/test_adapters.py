@@ -10,6 +10,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 
 from stream_anon.adapters.kafka.connection import Connection
+from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.ledger import KafkaLedger
 from stream_anon.adapters.kafka.seam import Membership, Parcel, Polled
 from stream_anon.adapters.kafka.source import KafkaSource
@@ -37,7 +38,7 @@ async def produce(kafka: ApacheKafka, topic: str, values: list[bytes], partition
 
 @asynccontextmanager
 async def joined(kafka: ApacheKafka, group: str, topic: str) -> AsyncIterator[KafkaSource]:
-    source = KafkaSource(connect(kafka, group), topic)
+    source = KafkaSource(connect(kafka, group), InputTopics((topic,)))
     await source.start()
     try:
         yield source
@@ -97,7 +98,7 @@ async def test_transaction_sets_records_ledger_and_offsets_together(kafka: Apach
     for name in (unique, output):
         await kafka.create_topic(name, 2)
     connection = connect(kafka, unique)
-    topics = Topics(unique, output, "none", "none", ledger_topic)
+    topics = Topics(InputTopics((unique,)), output, "none", "none", ledger_topic)
     assert await create_ledger(connection, topics)
     assert not await create_ledger(connection, topics)
     sink, ledger = TransactionalSink(connection), KafkaLedger(connection, ledger_topic)
@@ -232,7 +233,7 @@ async def test_new_producer_settles_what_a_thrown_away_one_left_open(kafka: Apac
 async def test_examine_names_missing_topics_and_missing_replicas(kafka: ApacheKafka, unique: str) -> None:
     await kafka.create_topic(unique, 3)
     await kafka.create_topic(f"{unique}.out", 1, cleanup_policy="compact")
-    topics = Topics(unique, f"{unique}.out", f"{unique}.cert", f"{unique}.dead", f"{unique}.ledger")
+    topics = Topics(InputTopics((unique,)), f"{unique}.out", f"{unique}.cert", f"{unique}.dead", f"{unique}.ledger")
     findings = await examine(connect(kafka, unique), topics)
     texts = {(f.topic.removeprefix(unique), f.severity, f.text) for f in findings}
     assert ("", Severity.OK, "3 partitions, 1 replicas") in texts
@@ -247,10 +248,10 @@ async def test_examine_names_missing_topics_and_missing_replicas(kafka: ApacheKa
 async def test_absent_broker_is_an_error_of_ours_without_the_librarys_words() -> None:
     nowhere = Connection("127.0.0.1:9", "g")
     for start in (
-        KafkaSource(nowhere, "t").start,
+        KafkaSource(nowhere, InputTopics(("t",))).start,
         TransactionalSink(nowhere).open,
         KafkaLedger(nowhere, "t").open,
-        lambda: examine(nowhere, Topics("a", "b", "c", "d", "e")),
+        lambda: examine(nowhere, Topics(InputTopics(("a",)), "b", "c", "d", "e")),
     ):
         with pytest.raises(BrokerError, match="KafkaConnectionError") as raised:
             await start()

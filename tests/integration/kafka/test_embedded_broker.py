@@ -12,6 +12,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from stream_anon.adapters.kafka.connection import Connection
+from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.topics import Severity, Topics, examine
 from tests.support.service import PARTITIONS, Stage, WorkerProcess, make_records, produce
 from tests.support.tansu import Tansu
@@ -68,7 +69,7 @@ async def test_broker_without_transactions_loses_records_headers_or_times(unique
             assert {tuple(name for name, _ in r.headers) for r in records} == {("batch",)}
             findings = await examine(
                 Connection(broker.address, unique),
-                Topics(unique, stage.output, *sides, "none"),
+                Topics(InputTopics((unique,)), stage.output, *sides, "none"),
                 transactions=False,
                 development=True,
             )

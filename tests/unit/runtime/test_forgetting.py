@@ -13,6 +13,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from stream_anon.adapters.kafka.connection import Connection
+from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.ledger import KafkaLedger
 from stream_anon.adapters.kafka.seam import Place
 from stream_anon.cli import forget as command
@@ -25,7 +26,7 @@ from stream_anon.runtime.takeover import judge
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 
-ASKED = Question("g", INPUT, "ledger", "earliest")
+ASKED = Question("g", InputTopics((INPUT,)), "ledger", "earliest")
 
 
 @dataclass
@@ -34,6 +35,9 @@ class FakeCluster:
     count: int = 0
     missing: frozenset[str] = frozenset()
     asked: list[str] = field(default_factory=list)
+
+    async def topics(self) -> Collection[str]:
+        return [INPUT, "other"]
 
     async def partitions(self, topic: str) -> int | None:
         return None if topic in self.missing else len(self.broker.input)
@@ -63,7 +67,7 @@ class Bench:
         await forget(self.asked(*named), shown, self.cluster, self.sink, self.ledger, 1_000)
 
     def asked(self, *named: Place, start: str = "earliest") -> Question:
-        return Question("g", INPUT, "ledger", start, named)
+        return Question("g", InputTopics((INPUT,)), "ledger", start, named)
 
 
 async def test_a_partition_that_did_not_stop_is_chosen() -> None:
@@ -356,3 +360,15 @@ def test_an_exit_code_means_something_else(
         main()
     assert ended.value.code == code
     assert word in capsys.readouterr().err
+
+
+async def test_a_pattern_chooses_partitions_of_other_topics_or_none_in_silence() -> None:
+    bench = Bench()
+
+    async def look(pattern: str) -> Survey:
+        question = Question("g", InputTopics(pattern=pattern), "ledger", "earliest")
+        return await survey(question, bench.cluster, bench.sink, bench.ledger)
+
+    assert (await look(f"{INPUT[:2]}.*")).accounts == (await bench.look()).accounts
+    with pytest.raises(TopicError, match="no topic fits"):
+        await look("nothing.*")

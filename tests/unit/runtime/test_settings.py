@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ attributes:
   name: {role: identifier}
   sex: {role: quasi-identifier, values: [f, m]}
 """
+
+
+def _with_input(topics: object) -> dict[str, Any]:
+    return {"kafka": {"bootstrap_servers": "b", "group": "g", "input": topics, "output": "o"}}
 
 
 @pytest.fixture
@@ -90,9 +95,17 @@ def test_durations_are_off_by_their_unit(document: dict[str, Any], given: object
         pytest.param(
             {"kafka": {"bootstrap_servers": "b", "group": "g", "input": "t", "output": "t"}},
             "kafka",
-            "five topics",
+            "five different topics",
             id="output is input",
         ),
+        pytest.param(_with_input(["a", "o"]), "kafka", "five different topics", id="output in a list"),
+        pytest.param(_with_input(["a", "a"]), "kafka", "five different topics", id="input twice"),
+        pytest.param(_with_input([]), "kafka.input", "at least 1", id="no input"),
+        pytest.param(_with_input(""), "kafka.input", "at least 1", id="empty input"),
+        pytest.param(_with_input({"patern": "x"}), "kafka.input.patern", "pattern", id="pattern misspelt"),
+        pytest.param(_with_input({"pattern": "("}), "kafka.input.pattern", "regular expression", id="no pattern"),
+        pytest.param(_with_input({"pattern": "o|i.*"}), "kafka", "also fits o:", id="output fits"),
+        pytest.param(_with_input({"pattern": r"o\.ledg.*"}), "kafka", "also fits o.ledger:", id="ledger fits"),
         pytest.param({"http": {"port": 70_000}}, "http.port", "65535", id="port"),
     ],
 )
@@ -125,6 +138,38 @@ def test_a_secret_file_is_not_read(document: dict[str, Any], tmp_path: Path) -> 
     )
     assert settings.kafka is not None
     assert settings.kafka.security.secret() == "hunter2"
+
+
+@pytest.mark.parametrize(
+    ("given", "names", "held", "strange"),
+    [
+        ("people", ("people",), "people", "people2"),
+        (["a", "b"], ("a", "b"), "b", "ab"),
+        ({"pattern": r"people\.(?!anonymous).*"}, (), "people.north", "old.people.north"),
+    ],
+)
+@pytest.mark.parametrize("by", ["file", "environment"])
+def test_an_input_is_taken_for_another(
+    document: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    given: object,
+    names: tuple[str, ...],
+    held: str,
+    strange: str,
+    by: str,
+) -> None:
+    kafka = {"bootstrap_servers": "b", "group": "g", "input": given, "output": "people.anonymous"}
+    if by == "environment":
+        kafka["input"] = "something"
+        monkeypatch.setenv("STREAM_ANON__KAFKA__INPUT", given if isinstance(given, str) else json.dumps(given))
+    settings = parse_settings(document | {"kafka": kafka})
+    assert settings.kafka is not None
+    inputs = settings.kafka.inputs
+    assert inputs.names == names
+    assert inputs.holds(held)
+    assert not inputs.holds(strange)
+    assert not inputs.holds("people.anonymous")
+    assert inputs.among([strange, held]) == (names or (held,))
 
 
 def test_the_environment_does_not_win_over_the_file(

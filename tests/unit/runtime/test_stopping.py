@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from stream_anon.adapters.kafka.connection import Connection
+from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.ledger import KafkaLedger
 from stream_anon.adapters.kafka.source import KafkaSource
 from stream_anon.runtime import closings, worker
@@ -82,7 +83,7 @@ async def test_stop_asks_an_absent_broker_as_fast_as_it_can(monkeypatch: pytest.
 
 
 async def test_window_is_let_go_after_the_consumer_has_gone() -> None:
-    source = KafkaSource(Connection("127.0.0.1:9", "g"), "people")
+    source = KafkaSource(Connection("127.0.0.1:9", "g"), InputTopics(("people",)))
     source.pause(source.assigned)
 
 

@@ -1,0 +1,132 @@
+"""Metrics of several processes as those of one service.
+
+prometheus_client's own way shares files between processes, which fits neither gauges of which the least counts nor
+our histograms of columns. Here each process hands over its samples, and who serves them adds them up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.registry import Collector
+
+Value = tuple[str, tuple[tuple[str, str], ...], float]
+"""Name, labels and value of a series."""
+
+_GROWING = frozenset({"counter", "histogram"})
+
+
+def _least_positive(values: Sequence[float]) -> float:
+    return min((value for value in values if value > 0), default=0.0)
+
+
+_ADDED: Callable[[Sequence[float]], float] = math.fsum
+# Of each gauge what the service as a whole shows; a test asks for every one.
+GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
+    "stream_anon_window_records": _ADDED,
+    "stream_anon_window_oldest_age_seconds": max,
+    "stream_anon_window_closing": max,
+    "stream_anon_consumer_paused": max,
+    "stream_anon_achieved_k": _least_positive,  # 0 is a worker that has published nothing yet
+    "stream_anon_information_loss_ratio": max,
+    "stream_anon_last_release_timestamp_seconds": max,
+    "stream_anon_partitions_owned": _ADDED,
+    "stream_anon_partitions_not_read": _ADDED,
+    "stream_anon_consumer_lag_records": _ADDED,  # not known of one is not known at all: NaN
+    "stream_anon_broker_reachable": min,
+    "stream_anon_ready": min,
+    "stream_anon_build_info": max,
+    "stream_anon_policy_info": max,
+    "stream_anon_order_version": min,  # each worker learns for itself
+    "stream_anon_policy_k": max,
+    "stream_anon_policy_max_delay_seconds": max,
+    "stream_anon_policy_max_records": max,
+    "stream_anon_policy_delay_budget_seconds": max,
+    "stream_anon_workers": max,
+    "stream_anon_workers_running": max,
+    "process_virtual_memory_bytes": _ADDED,
+    "process_resident_memory_bytes": _ADDED,
+    "process_start_time_seconds": min,
+    "process_open_fds": _ADDED,
+    "process_max_fds": min,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """A metric of one process at one moment."""
+
+    name: str
+    documentation: str
+    kind: str
+    values: tuple[Value, ...]
+
+
+def sampled(registry: CollectorRegistry) -> tuple[Samples, ...]:
+    """Return all metrics of a registry as values."""
+    return tuple(
+        Samples(
+            family.name,
+            family.documentation,
+            family.type,
+            tuple(
+                (sample.name, tuple(sample.labels.items()), float(sample.value))
+                for sample in family.samples
+                if not sample.name.endswith("_created")
+            ),
+        )
+        for family in registry.collect()
+    )
+
+
+def growing(metrics: Iterable[Samples]) -> tuple[Samples, ...]:
+    """Return what only grows: of a process that has ended this still counts."""
+    return tuple(family for family in metrics if family.kind in _GROWING)
+
+
+def merged(processes: Iterable[Iterable[Samples]]) -> tuple[Samples, ...]:
+    """Return the metrics of several processes as those of one. O(series in all)."""
+    families: dict[str, Samples] = {}
+    values: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], list[float]]] = {}
+    for family in (family for process in processes for family in process):
+        families.setdefault(family.name, family)
+        series = values.setdefault(family.name, {})
+        for name, labels, value in family.values:
+            series.setdefault((name, labels), []).append(value)
+    return tuple(
+        Samples(
+            family.name,
+            family.documentation,
+            family.kind,
+            tuple((*key, _rule(family)(found)) for key, found in values[family.name].items()),
+        )
+        for family in families.values()
+    )
+
+
+def _rule(family: Samples) -> Callable[[Sequence[float]], float]:
+    return _ADDED if family.kind in _GROWING else GAUGES.get(family.name, max)
+
+
+class SampleCollector(Collector):
+    """Samples as a collector, for `exposition`.
+
+    Parameters
+    ----------
+    samples
+        Asked for at every scrape.
+    """
+
+    def __init__(self, samples: Callable[[], Iterable[Samples]]) -> None:
+        self._samples = samples
+
+    def collect(self) -> Iterator[Metric]:
+        """Return the samples."""
+        for family in self._samples():
+            metric = Metric(family.name, family.documentation, family.kind)
+            for name, labels, value in family.values:
+                metric.add_sample(name, dict(labels), value)
+            yield metric

@@ -1,0 +1,1 @@
+"""Several worker processes as one service: one address, one status, one thing to start and stop."""

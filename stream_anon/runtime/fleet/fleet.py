@@ -1,0 +1,190 @@
+"""Start worker processes, start again what ends, and stop them as one.
+
+The processes are started anew and not forked: a fork of a process that has threads inherits their locks. The first
+one compiles kernels; the others start once it has, and find them on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+
+from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.logs import Log, open_log, quiet_libraries
+from stream_anon.adapters.prometheus.exposition import exposition, watch_process
+from stream_anon.adapters.prometheus.fleet import FleetMetrics
+from stream_anon.adapters.prometheus.merging import SampleCollector
+from stream_anon.errors import SettingsError
+from stream_anon.runtime.fleet.board import FleetBoard
+from stream_anon.runtime.fleet.member import WRONG_SETTINGS
+from stream_anon.runtime.fleet.reports import reports
+from stream_anon.runtime.policy_file import build_policy
+from stream_anon.runtime.settings import Settings, load_settings
+from stream_anon.runtime.wiring import kafka_of, listening, stop_at_signals
+
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+STEADY = 60.0  # a worker that ran for so long is started again as if it had never ended
+LOST = 60.0  # a worker that says nothing for so long is killed; compiling keeps it silent for seconds
+STOP_WITHIN = 9.0  # a worker needs eight at the most
+
+
+def serve_fleet(config: Path, workers: int) -> None:
+    """Run so many workers with the settings of a file until SIGTERM or SIGINT.
+
+    Raises
+    ------
+    SettingsError
+        If the settings are wrong.
+    """
+    settings = load_settings(config)
+    kafka_of(settings)
+    build_policy(settings, config)
+    asyncio.run(_serve(settings, config, workers))
+
+
+async def _serve(settings: Settings, config: Path, workers: int) -> None:
+    clock = Clock()
+    log = open_log(clock.wall, settings.logs.format, settings.logs.level)
+    registry = CollectorRegistry()
+    watch_process(registry)
+    board = FleetBoard(workers, clock.monotonic, registry)
+    stop = stop_at_signals()
+    command = (sys.executable, "-m", "stream_anon.runtime.fleet.member", str(config))
+    fleet = Fleet(command, workers, board, FleetMetrics(registry, workers), clock, log, stop)
+    collector = SampleCollector(board.metrics)
+    with quiet_libraries(log, clock.monotonic):
+        async with listening(settings.http, board, lambda: exposition(collector), log):
+            await fleet.run()
+
+
+class Fleet:
+    """Keeps worker processes running until `stop` is set.
+
+    Parameters
+    ----------
+    command
+        Starts a worker, with its number as the last argument; see `member`.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        workers: int,
+        board: FleetBoard,
+        metrics: FleetMetrics,
+        clock: Clock,
+        log: Log,
+        stop: asyncio.Event,
+    ) -> None:
+        self._command = command
+        self._workers = workers
+        self._board, self._metrics, self._clock, self._log = board, metrics, clock, log
+        self._stop = stop
+        self._warm = asyncio.Event()
+        self._running: dict[int, Process] = {}
+        self._wrong_settings = False
+
+    async def run(self) -> None:
+        """Run until `stop`, then end all processes within ten seconds.
+
+        Raises
+        ------
+        SettingsError
+            If a worker refuses the settings.
+        """
+        keeping = [asyncio.create_task(self._keep(number)) for number in range(self._workers)]
+        stopped = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait([*keeping, stopped], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._stop.set()
+            await self._end(keeping)
+            stopped.cancel()
+            await asyncio.gather(stopped, return_exceptions=True)
+        for task in keeping:
+            task.result()  # a bug of ours must not look like a stop
+        if self._wrong_settings:
+            raise SettingsError("settings", "a worker refuses them; its own line says why")
+
+    async def _end(self, keeping: list[asyncio.Task[None]]) -> None:
+        """Ask all to stop, and kill who does not."""
+        self._board.stop()
+        for process in self._running.values():
+            process.terminate()
+        _, late = await asyncio.wait(keeping, timeout=STOP_WITHIN)
+        for process in self._running.values():
+            process.kill()
+        if late:
+            await asyncio.wait(late)
+
+    async def _keep(self, number: int) -> None:
+        """Start a worker, and start it again when it ends, after pauses that grow."""
+        if number:
+            await self._first(self._warm)
+        pause = FIRST_PAUSE
+        while not self._stop.is_set():
+            begun = self._clock.monotonic()
+            code = await self._run_one(number)
+            if self._stop.is_set():
+                return
+            if code == WRONG_SETTINGS:
+                self._wrong_settings = True
+                self._stop.set()
+                return
+            if self._clock.monotonic() - begun >= STEADY:
+                pause = FIRST_PAUSE
+            self._metrics.restarted()
+            self._log.error(Line.WORKER_ENDED, worker=number, code=code, again_in=pause)
+            await self._first(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _first(self, what: asyncio.Event | float) -> None:
+        """Wait for an event or some seconds, or the stop."""
+        waits = [asyncio.create_task(self._stop.wait())]
+        if isinstance(what, asyncio.Event):
+            waits.append(asyncio.create_task(what.wait()))
+        seconds = None if isinstance(what, asyncio.Event) else what
+        try:
+            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
+
+    async def _run_one(self, number: int) -> int:
+        """Run a worker process to its end and return its exit code."""
+        process = await asyncio.create_subprocess_exec(*self._command, str(number), stdin=PIPE, stdout=PIPE)
+        self._running[number] = process
+        self._metrics.running(len(self._running))
+        if self._stop.is_set():  # it came while the process was being made
+            process.terminate()
+        try:
+            await self._listen(number, process)
+            return await process.wait()
+        finally:
+            del self._running[number]
+            self._metrics.running(len(self._running))
+            self._board.ended(number)
+
+    async def _listen(self, number: int, process: Process) -> None:
+        """Take reports until the process ends; kill it if it falls silent, or tells what is no report."""
+        assert process.stdout is not None  # noqa: S101 - a pipe was asked for
+        told = reports(process.stdout)
+        try:
+            while True:
+                async with asyncio.timeout(LOST):
+                    report = await anext(told)
+                self._board.take(number, report)
+                if report.warm:
+                    self._warm.set()
+        except StopAsyncIteration:
+            return
+        except (TimeoutError, ValueError):
+            self._log.error(Line.WORKER_SILENT, worker=number)
+            process.kill()

@@ -1,0 +1,109 @@
+"""One worker process of a fleet: `python -m stream_anon.runtime.fleet.member FILE NUMBER`, started by the fleet.
+
+Its standard output carries reports. It stops at SIGTERM, and when its standard input ends: whoever started it is
+then gone, whatever became of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+
+from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.prometheus.exposition import watch_process
+from stream_anon.adapters.prometheus.merging import sampled
+from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.errors import SettingsError, StreamAnonError
+from stream_anon.microdata.policy import Policy
+from stream_anon.runtime.fleet.reports import EVERY, Report, framed
+from stream_anon.runtime.observing import into_log, into_metrics, tell_all
+from stream_anon.runtime.policy_file import build_policy
+from stream_anon.runtime.settings import Settings, load_settings
+from stream_anon.runtime.status import StatusBoard
+from stream_anon.runtime.wiring import stop_at_signals, work
+
+WRONG_SETTINGS = 2
+
+
+class _Reporter:
+    """Tells how the worker stands; a reader that does not read is never waited for."""
+
+    def __init__(self, board: StatusBoard, registry: CollectorRegistry) -> None:
+        self._board = board
+        self._registry = registry
+        self.warm = asyncio.Event()
+
+    async def report(self, descriptor: int) -> None:
+        """Report until cancelled."""
+        pipe = os.fdopen(descriptor, "wb")
+        transport, _ = await asyncio.get_running_loop().connect_write_pipe(asyncio.Protocol, pipe)
+        assert isinstance(transport, asyncio.WriteTransport)  # noqa: S101 - what the call is for
+        try:
+            while not transport.is_closing():
+                if not transport.get_write_buffer_size():
+                    report = Report(self.warm.is_set(), self._board.status(), sampled(self._registry))
+                    transport.write(framed(report))
+                await asyncio.sleep(EVERY)
+        finally:
+            transport.close()
+
+
+async def _work(settings: Settings, policy: Policy, number: int, descriptor: int) -> None:
+    clock = Clock()
+    log = open_log(clock.wall, settings.logs.format, settings.logs.level).bind(worker=number)
+    registry = CollectorRegistry()
+    watch_process(registry)
+    board = StatusBoard(clock.monotonic)
+    tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
+    stop = stop_at_signals()
+    _stop_at_end_of_input(stop)
+    reporter = _Reporter(board, registry)
+    reporting = asyncio.create_task(reporter.report(descriptor))
+    try:
+        with quiet_libraries(log, clock.monotonic):
+            try:
+                await work(settings, policy, clock, tell, stop, reporter.warm.set)
+            except Exception:
+                log.exception(Line.FAILED)
+                raise
+    finally:
+        reporting.cancel()
+        await asyncio.gather(reporting, return_exceptions=True)
+
+
+def _stop_at_end_of_input(stop: asyncio.Event) -> None:
+    loop, descriptor = asyncio.get_running_loop(), sys.stdin.fileno()
+
+    def read() -> None:
+        if not os.read(descriptor, 4096):
+            loop.remove_reader(descriptor)
+            stop.set()
+
+    loop.add_reader(descriptor, read)
+
+
+def main(config: Path, number: int) -> int:
+    """Work until told to stop; return the exit code."""
+    descriptor = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may write between reports
+    try:
+        settings = load_settings(config)
+        asyncio.run(_work(settings, build_policy(settings, config), number, descriptor))
+    except SettingsError as error:
+        sys.stderr.write(f"stream-anon: {error}\n")
+        return WRONG_SETTINGS
+    except StreamAnonError:  # it has been logged
+        return 1
+    except Exception:  # noqa: BLE001 - logged by its kind and place; its message may hold values
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), int(sys.argv[2])))

@@ -1,0 +1,105 @@
+"""Metrics of several processes as those of one: sums, extremes, and that nothing falls when a process ends."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+from prometheus_client import CollectorRegistry
+
+from stream_anon.adapters.prometheus.exposition import exposition, watch_process
+from stream_anon.adapters.prometheus.fleet import FleetMetrics
+from stream_anon.adapters.prometheus.merging import (
+    GAUGES,
+    SampleCollector,
+    Samples,
+    growing,
+    merged,
+    sampled,
+)
+from stream_anon.adapters.prometheus.metrics import Metrics
+from tests.unit.adapters.prometheus.lint import problems
+
+
+class Process:
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.metrics = Metrics(self.registry)
+        self.metrics.started("1", "p", "forest", "exactly-once")
+        self.metrics.limits(5, 30.0, 1000)
+
+    def published(self, records: int, k: int, loss: float, wall: float) -> Process:
+        self.metrics.records_settled(records, records, {}, {})
+        self.metrics.classes_published(np.array([records]), k, loss, 0)
+        self.metrics.window_published(1.0, wall)
+        self.metrics.delays([0.2, 4.0], [records - 1, 1], np.array([1.0]))
+        return self
+
+    @property
+    def samples(self) -> tuple[Samples, ...]:
+        return sampled(self.registry)
+
+
+def value(samples: tuple[Samples, ...], series: str, **labels: str) -> float:
+    (found,) = [
+        v for family in samples for name, given, v in family.values if (name, dict(given)) == (series, labels)
+    ]
+    return found
+
+
+def test_a_new_gauge_has_no_rule() -> None:
+    registry = CollectorRegistry()
+    process = Process()
+    watch_process(registry)
+    FleetMetrics(registry, 2)
+    families = [*process.samples, *sampled(registry)]
+    gauges = {family.name for family in families if family.kind == "gauge"}
+    assert gauges == GAUGES.keys()
+    assert {family.kind for family in families} == {"gauge", "counter", "histogram"}
+
+
+def test_the_whole_is_not_the_sum_or_the_extreme_of_its_parts() -> None:
+    one, other, idle = Process().published(100, 7, 0.2, 10.0), Process().published(60, 5, 0.4, 5.0), Process()
+    for process, owned, lag, age in ((one, 2, 10, 1.0), (other, 1, 5, 3.0), (idle, 0, 0, 0.0)):
+        process.metrics.taken_over(0, 0, 0, owned, 0.1)
+        process.metrics.unread(lag, 0)
+        process.metrics.window_progress(10, age, closing=False, paused=False)
+        process.metrics.readiness(True)
+    whole = merged([one.samples, other.samples, idle.samples])
+    assert value(whole, "stream_anon_records_released_total") == 160
+    assert value(whole, "stream_anon_achieved_k") == 5
+    assert value(whole, "stream_anon_information_loss_ratio") == 0.4
+    assert value(whole, "stream_anon_last_release_timestamp_seconds") == 10.0
+    assert value(whole, "stream_anon_partitions_owned") == 3
+    assert value(whole, "stream_anon_consumer_lag_records") == 15
+    assert value(whole, "stream_anon_window_oldest_age_seconds") == 3.0
+    assert value(whole, "stream_anon_window_records") == 30
+    assert value(whole, "stream_anon_ready") == 1
+    assert value(whole, "stream_anon_policy_k") == 5
+    assert value(whole, "stream_anon_delay_seconds_bucket", le="0.25") == 158
+    assert value(whole, "stream_anon_delay_seconds_bucket", le="+Inf") == 160
+    assert math.isclose(value(whole, "stream_anon_delay_seconds_sum"), 99 * 0.2 + 59 * 0.2 + 8.0)
+    other.metrics.readiness(False)
+    assert value(merged([one.samples, other.samples]), "stream_anon_ready") == 0
+    assert math.isnan(value(merged([one.samples, Process().samples]), "stream_anon_consumer_lag_records"))
+
+
+def test_merged_metrics_break_a_rule_or_lose_a_series_on_their_way() -> None:
+    one, other = Process().published(100, 7, 0.2, 10.0), Process().published(60, 5, 0.4, 5.0)
+    sent = [msgspec.msgpack.encode(process.samples) for process in (one, other)]
+    whole = merged([msgspec.msgpack.decode(each, type=tuple[Samples, ...]) for each in sent])
+    text = exposition(SampleCollector(lambda: whole)).decode()
+    assert problems(text) == []
+    names = [line.rpartition(" ")[0] for line in text.splitlines()]
+    assert names == [line.rpartition(" ")[0] for line in exposition(one.registry).decode().splitlines()]
+
+
+def test_a_process_that_ends_takes_its_counts_along() -> None:
+    gone, present = Process().published(100, 7, 0.2, 10.0), Process()
+    gone.metrics.taken_over(0, 0, 0, 4, 0.1)
+    whole = merged([growing(gone.samples), present.samples])
+    assert value(whole, "stream_anon_records_released_total") == 100
+    assert value(whole, "stream_anon_class_size_records_count") == 1
+    assert value(whole, "stream_anon_partitions_owned") == 0
+    assert value(whole, "stream_anon_achieved_k") == 0
