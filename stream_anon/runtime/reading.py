@@ -43,7 +43,7 @@ class Reader:
         self._stopped = Backlog(parts.source)
         self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
         self._most = min(parts.policy.window.max_records, MOST_POLLED)
-        self._probe: asyncio.Task[bool] | None = None
+        self._probe: asyncio.Task[str] | None = None
         self._probed = parts.clock.monotonic()
 
     def go_on(self, opened: Mapping[int, int], kept: frozenset[int], stopped: Mapping[int, int]) -> None:
@@ -138,25 +138,29 @@ class Reader:
         """Ask now and then whether the broker is there: fetching fails in silence."""
         now = self._clock.monotonic()
         if self._probe is not None and self._probe.done():
-            there, self._probe = not self._probe.cancelled() and self._probe.result(), None
-            if there:
-                self._reachability.back(Away.CONSUMING)
+            absent = "no broker answers" if self._probe.cancelled() else self._probe.result()
+            self._probe = None
+            if absent:
+                self._reachability.away(Away.CONSUMING, absent)
             else:
-                self._reachability.away(Away.CONSUMING, "no broker answers")
+                self._reachability.back(Away.CONSUMING)
         if self._probe is None and now - self._probed >= PROBE_EVERY:
             self._probed = now
             self._probe = asyncio.create_task(self._ask_broker())
 
-    async def _ask_broker(self) -> bool:
+    async def _ask_broker(self) -> str:
+        """Return why there is no broker for us; empty where there is one."""
         try:
             async with asyncio.timeout(PROBE_WITHIN):
                 there = await self._source.reachable()
-        except (BrokerError, TimeoutError):
-            return False
+        except BrokerError as error:
+            return str(error)
+        except TimeoutError:
+            there = False
         with contextlib.suppress(BrokerError, TimeoutError):  # how much waits says nothing of the broker
             async with asyncio.timeout(PROBE_WITHIN):
                 await self._stopped.look()
-        return there
+        return "" if there else "no broker answers"
 
     async def close(self) -> None:
         """Ask nothing any more."""

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from aiokafka import AIOKafkaProducer
 
-from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.connection import Connection, connection_error
 from stream_anon.adapters.kafka.group_fencing import GroupRequests
 from stream_anon.adapters.kafka.producers import (
     Shipment,
@@ -51,7 +51,7 @@ class AtLeastOnceSink:
                 await follow_topics(producer, self._topics, ())
         except Exception as error:  # noqa: BLE001 - whatever it was, this producer is of no use
             await throw_away(producer)
-            raise broker_error("starting the producer", error) from None
+            raise await connection_error(self._connection, "starting the producer", error) from None
         except BaseException:
             await throw_away(producer)
             raise

@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
-from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.group_fencing import membership_of
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Place, Polled
 from stream_anon.errors import BrokerError
@@ -98,7 +98,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
                 await consumer.start()
         except (KafkaError, OSError, AssertionError, TimeoutError) as error:
             await self.stop(1.0)
-            raise broker_error("joining the group", error) from None
+            raise await connection_error(self._connection, "joining the group", error) from None
         except BaseException:
             await self.stop(1.0)
             raise
@@ -208,9 +208,14 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             return False
         client = self._consumer._client  # noqa: SLF001 - pinned by a test
         try:
-            return bool(await client.force_metadata_update())
+            there = bool(await client.force_metadata_update())
         except KafkaError:
-            return False
+            there = False
+        if not there:
+            reason = await self._connection.why_refused()
+            if reason:
+                raise BrokerError(f"connecting: {reason}")
+        return there
 
     async def stop(self, within: float) -> None:
         """See `seam.Source`."""
