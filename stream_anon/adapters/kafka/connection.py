@@ -20,6 +20,7 @@ from aiokafka.errors import (
     SaslAuthenticationFailed,
     UnsupportedSaslMechanismError,
 )
+from aiokafka.protocol.metadata import MetadataRequest
 
 from stream_anon.adapters.kafka.tokens import CommandToken, FileToken, TokenError
 from stream_anon.errors import BrokerError, SettingsError
@@ -152,8 +153,16 @@ class Connection:
             )
         except Exception as error:  # noqa: BLE001 - ssl, aiokafka and the system each raise their own
             return in_words(error, self.security)
-        conn.close()
-        return ""
+        tokens = self.security.mechanism == "OAUTHBEARER"
+        try:
+            answer = await conn.send(MetadataRequest([]))
+            # A refused token shows only now: the client takes the refusal for a welcome, and this answer is none.
+            refusal = SaslAuthenticationFailed() if tokens and not answer.brokers else None
+        except Exception as error:  # noqa: BLE001 - as above
+            refusal = SaslAuthenticationFailed() if tokens else error
+        finally:
+            conn.close()
+        return in_words(refusal, self.security) if refusal is not None else ""
 
 
 def in_words(error: BaseException, security: Security) -> str:
@@ -208,12 +217,13 @@ def _of_certificate(code: int) -> str:
 
 def _of_tls(reason: str, security: Security) -> str:
     reason = reason.upper()
-    if "CERTIFICATE_REQUIRED" in reason or ("HANDSHAKE_FAILURE" in reason and security.certificate_file is None):
-        return "the broker asks for a certificate of ours: set kafka.security.certificate_file and key_file"
-    if "ALERT" in reason and "EXPIRED" in reason:
-        return "the broker refuses our certificate: it has expired"
-    if "ALERT" in reason and ("UNKNOWN" in reason or "BAD_CERT" in reason or "HANDSHAKE" in reason):
-        return "the broker refuses our certificate: it does not know who signed it"
+    if "ALERT" in reason and ("CERT" in reason or "UNKNOWN_CA" in reason or "HANDSHAKE_FAILURE" in reason):
+        if security.certificate_file is None:
+            return "the broker asks for a certificate of ours: set kafka.security.certificate_file and key_file"
+        return (
+            "the broker refuses our certificate (kafka.security.certificate_file): it has expired, or is signed by "
+            "nobody whom the broker trusts"
+        )
     if reason in ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "RECORD_LAYER_FAILURE"):
         return f"the broker does not speak TLS there: kafka.security.protocol is {security.protocol}"
     return f"no TLS connection comes about ({reason or 'OpenSSL gives no reason'})"

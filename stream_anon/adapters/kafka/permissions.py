@@ -160,7 +160,7 @@ async def _may_create(connection: Connection, topic: str) -> bool:
     admin = AIOKafkaAdminClient(**connection.options("permissions"))
     try:
         await admin.start()
-        answer = await admin.create_topics([NewTopic(topic, 1, -1)], validate_only=True)
+        answer = await admin.create_topics([NewTopic(topic, 1, 1)], validate_only=True)
     finally:
         await admin.close()
     code = answer.topic_errors[0][1]
