@@ -14,7 +14,7 @@ from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.group_fencing import membership_of
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Place, Polled
-from stream_anon.errors import BrokerError
+from stream_anon.errors import BrokerError, TopicError
 
 # A worker that waits for a broker does not poll; the group is told of it by heartbeats alone.
 _MAX_POLL_INTERVAL_MS = 2**31 - 1
@@ -215,6 +215,11 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             reason = await self._connection.why_refused()
             if reason:
                 raise BrokerError(f"connecting: {reason}")
+        elif self._topic in client.cluster.unauthorized_topics:
+            # The client takes it for a topic without partitions, joins for none of them, and is content.
+            raise TopicError(f"{self._topic}: this user is not authorized to read it")
+        elif not client.cluster.partitions_for_topic(self._topic):
+            raise TopicError(f"{self._topic}: does not exist; create it, the worker goes on by itself then")
         return there
 
     async def stop(self, within: float) -> None:
