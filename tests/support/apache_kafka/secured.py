@@ -40,7 +40,14 @@ class SecuredKafka(ApacheKafka):
             f"--add-scram={kind}=[name={USER},password={PASSWORD}]" for kind in ("SCRAM-SHA-256", "SCRAM-SHA-512")
         ]
         super().__init__(folder, None, scram)
-        self._properties = {**self._listeners(), **self._stores(), **_SASL, **_STRICT, **(properties or {})}
+        self._properties = {
+            **self._listeners(),
+            **self._stores(),
+            **_SASL,
+            **_STRICT,
+            **_FORGETFUL,
+            **(properties or {}),
+        }
 
     def at(self, listener: str) -> str:
         """Return host and port of a listener."""
@@ -123,6 +130,12 @@ _SASL = {
     ),
     # A connection ends with its token: who does not fetch a new one is turned away.
     "listener.name.sasl.oauthbearer.connections.max.reauth.ms": "3000",
+}
+_FORGETFUL = {  # of producers at rest, which otherwise takes a day, and of transactional ids, a week
+    "producer.id.expiration.ms": "5000",
+    "producer.id.expiration.check.interval.ms": "500",
+    "transactional.id.expiration.ms": "5000",
+    "transaction.remove.expired.transaction.cleanup.interval.ms": "500",
 }
 _STRICT = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
