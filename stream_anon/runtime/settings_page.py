@@ -37,8 +37,9 @@ _KAFKA = """Needed by `run`, `check`, `forget` and `audit --config`; files need 
 `certificates`, `dead_letters` and `ledger` must be five topics. What the protocol makes of these settings is told
 in [exactly-once.md](exactly-once.md). `fault` is allowed with `development: true` only."""
 _SECURITY = """How to set it up and what a user must be allowed: [kafka.md](kafka.md). A SASL protocol needs
-`sasl_mechanism` and, for PLAIN and SCRAM, `username` and either `password` or `password_file`; for OAUTHBEARER either
-`token_file` or `token_command`. Keep passwords out of the settings file: in a variable, or in a file of their own."""
+`sasl_mechanism` and, for PLAIN and SCRAM, `username` and either `password` or `password_file`; for OAUTHBEARER
+either `token_file` or `token_command`. Keep passwords out of the settings file: in a variable, or in a file of
+their own."""
 _SENSITIVE = """For an attribute of `role: sensitive`. One without an entry is published without a criterion; one
 with an entry has at least one, and all that are given hold together, in every class. What each promises is told
 in [privacy.md](privacy.md)."""

@@ -177,7 +177,7 @@ def in_words(error: BaseException, security: Security) -> str:
             case ssl.SSLCertVerificationError():
                 return f"the broker's certificate {_of_certificate(each.verify_code)}"
             case ssl.SSLError():
-                return _of_tls(str(each.reason or ""), security)
+                return _of_tls(str(getattr(each, "reason", None) or ""), security)
             case UnsupportedSaslMechanismError():
                 return f"the broker does not offer kafka.security.sasl_mechanism {security.mechanism}"
             case SaslAuthenticationFailed() | AuthenticationFailedError():

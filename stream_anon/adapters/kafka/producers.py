@@ -27,6 +27,7 @@ LEAST_BATCH_BYTES = 256
 # With 100 ms, the default, every transaction would wait for the markers of the one before it.
 RETRY_BACKOFF_MS = 5
 _YIELD_EVERY = 5000
+_TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 
 
 class BatchRefused(TopicError):  # noqa: N818 - named after what happened
@@ -165,21 +166,18 @@ class Shipment:
                 futures.append(await self._producer.send_batch(batch, topic, partition=partition))
                 sent.append(batch)
             # Each one is awaited: a commit succeeds though a batch was refused.
-            taken = await asyncio.gather(*(_taken(*each, topic) for each in zip(futures, sent, strict=True)))
+            taken = await asyncio.gather(*futures)
             # A batch that was sent twice is acknowledged without its offset.
             known = bool(taken) and taken[0] is not None and taken[0].offset >= 0
             return (topic, partition), taken[0].offset if known else None
+        except _TOO_LARGE:
+            too_large = (f.done() and not f.cancelled() and isinstance(f.exception(), _TOO_LARGE) for f in futures)
+            batch = next(batch for batch, it in zip(sent, too_large, strict=True) if it)
+            raise BatchRefused(topic, batch.record_count(), batch.size()) from None
         finally:
             for future in futures:
                 if future.done() and not future.cancelled():
                     future.exception()
-
-
-async def _taken(future: asyncio.Future[RecordMetadata], batch: BatchBuilder, topic: str) -> RecordMetadata:
-    try:
-        return await future
-    except (MessageSizeTooLargeError, RecordListTooLargeError):
-        raise BatchRefused(topic, batch.record_count(), batch.size()) from None
 
 
 def _append(

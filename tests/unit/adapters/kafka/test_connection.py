@@ -14,7 +14,7 @@ from stream_anon.adapters.kafka.connection import Connection, Security, in_words
 from stream_anon.adapters.kafka.tokens import CommandToken, FileToken, TokenError
 from stream_anon.errors import SettingsError
 
-SECRET = "Zyxwvut"
+SECRET = "Zyxwvut"  # noqa: S105
 PLAIN = Security("SASL_SSL", "PLAIN", "user", SECRET)
 
 
