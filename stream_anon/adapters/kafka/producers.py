@@ -132,7 +132,15 @@ class Shipment:
 
         Returns the offset of the first batch of each partition, where the broker said it.
         """
-        firsts = await asyncio.gather(*self._lanes)
+        try:
+            firsts = await asyncio.gather(*self._lanes)
+        except Exception:
+            # Where one topic may not be written, batches of others often fail first, for no reason of their own.
+            done, _ = await asyncio.wait(self._lanes, timeout=0.2)
+            for lane in done:
+                if not lane.cancelled() and isinstance(lane.exception(), TopicAuthorizationFailedError):
+                    lane.result()
+            raise
         self._lanes.clear()  # only now: after a refusal the others still send, and `forget` must end them
         return {place: offset for place, offset in firsts if offset is not None}
 
