@@ -6,7 +6,7 @@ Nothing is written, no group is joined, nothing is committed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import numpy as np
 from aiokafka import ConsumerRecord
 
 from stream_anon.adapters.kafka.connection import Connection
-from stream_anon.adapters.kafka.permissions import Operation, permissions_of
+from stream_anon.adapters.kafka.permissions import Resource, least_privileges, permissions_of
 from stream_anon.adapters.kafka.topic_reader import TopicReading, read_topic
 from stream_anon.adapters.kafka.topics import Finding as TopicFinding
 from stream_anon.adapters.kafka.topics import Severity as TopicSeverity
@@ -140,25 +140,17 @@ def _settings_findings(kafka: KafkaSettings) -> list[Finding]:
 async def _permissions(
     connection: Connection, topics: Topics, inputs: Sequence[str], exactly_once: bool
 ) -> tuple[list[str], list[Finding]]:
-    wanted: Mapping[str, tuple[Operation, ...]] = {
-        **dict.fromkeys(inputs, (Operation.READ,)),
-        topics.output: (Operation.WRITE,),
-        topics.certificates: (Operation.WRITE,),
-        topics.dead_letters: (Operation.WRITE,),
-        **({topics.ledger: (Operation.READ, Operation.WRITE)} if exactly_once else {}),
-    }
+    wanted = least_privileges(connection.group, topics, inputs, exactly_once=exactly_once)
     found = await permissions_of(connection, wanted)
     refused = [
-        Finding(Severity.FORBIDS, name, f"this user may not {each.name.lower()}") for name, each in found.missing
+        Finding(Severity.FORBIDS, acl.place, f"this user may not {acl.operation.name.lower()}")
+        for acl in found.missing
     ]
-    allowed = sorted(found.told - {name for name, _ in found.missing})
+    short = {acl.place for acl in found.missing}
+    allowed = sorted({acl.place for acl in found.told} - short)
     seen = [f"permissions suffice for {', '.join(allowed)}"] if allowed else []
-    if not found.told & wanted.keys():
+    if not any(acl.resource is Resource.TOPIC for acl in found.told):
         seen.append("permissions on topics: these brokers do not tell them")
-    if exactly_once:
-        seen.append(
-            f"transactional ids {connection.group}-...: whether this user may use them shows when a run starts"
-        )
     return seen, refused
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.seam import Ledger, Membership, Place, Sink
 from stream_anon.engine.window import SealedWindow
-from stream_anon.errors import BrokerError, Overtaken, OwnershipLost
+from stream_anon.errors import BrokerError, Overtaken, OwnershipLost, TopicError
 from stream_anon.microdata.release import Release
 from stream_anon.runtime.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.runtime.faults import At
@@ -168,7 +168,7 @@ class Checkpoint:
                 await self._renew()
                 outcome = Outcome.LOST
             except Exception as error:  # noqa: BLE001 - whatever broke: the outcome is unknown
-                refused += step == 6
+                refused += step == 6 and not isinstance(error, TopicError)  # which says itself what is to be done
                 text = describe(error) + (TOO_LARGE if step == 6 and refused > 1 else "")
                 self.tell(TransactionBroken(f"closing.{step}", text))
                 ending = await self._ending(publication, pauses)

@@ -120,8 +120,14 @@ class Patience(Pauses):
         super().__init__(stop)
         self._reachability = reachability
 
-    async def persist(self, doing: Away, step: Callable[[], Awaitable[object]]) -> bool:
-        """Try until it works; return False if the stop came first."""
+    async def persist(self, doing: Away, step: Callable[[], Awaitable[object]], *, settles: bool = True) -> bool:
+        """Try until it works; return False if the stop came first.
+
+        Parameters
+        ----------
+        settles
+            Whether it is back then; else somebody else will see.
+        """
         while not self._stop.is_set():
             try:
                 done, _ = await self.unless_stopped(_call(step))
@@ -129,7 +135,7 @@ class Patience(Pauses):
                 self._reachability.away(doing, describe(error))
                 await self.pause()
                 continue
-            if done:
+            if done and settles:
                 self._reachability.back(doing)
                 self.relax()
             return done

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.kafka.seam import Chunk, Lost, Polled
+from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Polled
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
 from stream_anon.runtime.arrivals import BrokerTimes
@@ -22,6 +22,7 @@ MOST_POLLED = 10_000
 LEAST_TIMES = 100_000  # kept at the most, or four windows where that is more
 PROBE_EVERY = 2.0
 PROBE_WITHIN = 3.0
+POLLS_TO_TRUST = 10  # without a record; 2 s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,8 +44,9 @@ class Reader:
         self._stopped = Backlog(parts.source)
         self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
         self._most = min(parts.policy.window.max_records, MOST_POLLED)
-        self._probe: asyncio.Task[bool] | None = None
+        self._probe: asyncio.Task[str] | None = None
         self._probed = parts.clock.monotonic()
+        self._doubts = 0  # polls that must go well before a broker that answers is taken for one that gives
 
     def go_on(self, opened: Mapping[int, int], kept: frozenset[int], stopped: Mapping[int, int]) -> None:
         """Read these sources from these offsets on; rows of `kept` are still in the open window.
@@ -81,7 +83,13 @@ class Reader:
 
     async def poll(self, wait: float) -> Polled:
         """Return what there is, waiting at most so many seconds. Raises BrokerError."""
-        return await self._source.poll(wait, self._most)
+        try:
+            polled = await self._source.poll(wait, self._most)
+        except (BrokerError, DeadClient):
+            self._doubts = POLLS_TO_TRUST
+            raise
+        self._doubts = 0 if polled.chunks else max(self._doubts - 1, 0)
+        return polled
 
     async def take(self, polled: Polled) -> list[Full] | None:
         """Hand records to the engine; return the windows they filled, or None if a stretch is missing.
@@ -138,25 +146,29 @@ class Reader:
         """Ask now and then whether the broker is there: fetching fails in silence."""
         now = self._clock.monotonic()
         if self._probe is not None and self._probe.done():
-            there, self._probe = not self._probe.cancelled() and self._probe.result(), None
-            if there:
+            absent = "no broker answers" if self._probe.cancelled() else self._probe.result()
+            self._probe = None
+            if absent:
+                self._reachability.away(Away.CONSUMING, absent)
+            elif not self._doubts:  # a broker that answers may still refuse to give records
                 self._reachability.back(Away.CONSUMING)
-            else:
-                self._reachability.away(Away.CONSUMING, "no broker answers")
         if self._probe is None and now - self._probed >= PROBE_EVERY:
             self._probed = now
             self._probe = asyncio.create_task(self._ask_broker())
 
-    async def _ask_broker(self) -> bool:
+    async def _ask_broker(self) -> str:
+        """Return why there is no broker for us; empty where there is one."""
         try:
             async with asyncio.timeout(PROBE_WITHIN):
                 there = await self._source.reachable()
-        except (BrokerError, TimeoutError):
-            return False
+        except BrokerError as error:
+            return str(error)
+        except TimeoutError:
+            there = False
         with contextlib.suppress(BrokerError, TimeoutError):  # how much waits says nothing of the broker
             async with asyncio.timeout(PROBE_WITHIN):
                 await self._stopped.look()
-        return there
+        return "" if there else "no broker answers"
 
     async def close(self) -> None:
         """Ask nothing any more."""

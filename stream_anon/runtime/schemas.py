@@ -55,9 +55,13 @@ _DESCRIPTIONS = {
         "username": "Name to log in with.",
         "password": "Password to log in with.",
         "password_file": "File that holds the password.",
+        "token_file": "For OAUTHBEARER: file that holds the token; read anew for each connection.",
+        "token_command": "For OAUTHBEARER: program and arguments; it prints a token. Run without a shell.",
         "ca_file": "Certificates to trust, PEM.",
         "certificate_file": "The client's certificate, PEM.",
         "key_file": "The client's key, PEM.",
+        "key_password": "Password of the client's key, where it has one.",
+        "key_password_file": "File that holds the key's password.",
     },
     "PrivacySettings": {
         "k": "Least number of distinct individuals in a published class.",

@@ -69,32 +69,51 @@ class Section(BaseModel):
 
 
 class Security(Section):
-    """How the connection to the broker is secured."""
+    """How the connection to the broker is secured. A secret may stand in a file of its own instead: `*_file`."""
 
     protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None = None
     username: str | None = None
     password: SecretStr | None = None
     password_file: Path | None = None
+    token_file: Path | None = None
+    token_command: list[str] | None = Field(default=None, min_length=1)
     ca_file: Path | None = None
     certificate_file: Path | None = None
     key_file: Path | None = None
+    key_password: SecretStr | None = None
+    key_password_file: Path | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> Security:
-        if self.protocol.startswith("SASL") and not (
-            self.sasl_mechanism and self.username and (self.password or self.password_file)
-        ):
+        sasl, tokens = self.protocol.startswith("SASL"), self.sasl_mechanism == "OAUTHBEARER"
+        if sasl and not self.sasl_mechanism:
+            raise ValueError("a SASL protocol needs sasl_mechanism")
+        if sasl and not tokens and not (self.username and (self.password or self.password_file)):
             raise ValueError("a SASL protocol needs sasl_mechanism, username and password or password_file")
         if self.password and self.password_file:
             raise ValueError("give password or password_file, not both")
+        if sasl and tokens and (self.token_file is None) == (self.token_command is None):
+            raise ValueError("sasl_mechanism OAUTHBEARER needs either token_file or token_command")
+        if self.key_file and not self.certificate_file:
+            raise ValueError("key_file is for a certificate_file")
+        if self.key_password and self.key_password_file:
+            raise ValueError("give key_password or key_password_file, not both")
         return self
 
     def secret(self) -> str | None:
         """Return the password, read from its file if it has one."""
-        if self.password_file is not None:
-            return read_text(self.password_file).strip()
-        return self.password.get_secret_value() if self.password else None
+        return _secret(self.password, self.password_file)
+
+    def key_secret(self) -> str | None:
+        """Return the password of the key, read from its file if it has one."""
+        return _secret(self.key_password, self.key_password_file)
+
+
+def _secret(given: SecretStr | None, file: Path | None) -> str | None:
+    if file is not None:
+        return read_text(file).strip()
+    return given.get_secret_value() if given else None
 
 
 class InputSettings(Section):

@@ -39,8 +39,10 @@ settings is told in [exactly-once.md](exactly-once.md). `fault` is allowed with 
 _INPUT = """Instead of one topic or a list of topics. The pattern must not fit `output`, `certificates`,
 `dead_letters` or `ledger`: where `people.anonymous` lies beside `people.north`, write `people\\.(?!anonymous).*`. A
 topic that appears later is noticed within 10 s and read from `kafka.start` on."""
-_SECURITY = """A SASL protocol needs `sasl_mechanism`, `username`, and either `password` or `password_file`. Keep
-the password out of the settings file: in a variable, or in a file of its own."""
+_SECURITY = """How to set it up and what a user must be allowed: [kafka.md](kafka.md). A SASL protocol needs
+`sasl_mechanism` and, for PLAIN and SCRAM, `username` and either `password` or `password_file`; for OAUTHBEARER
+either `token_file` or `token_command`. Keep passwords out of the settings file: in a variable, or in a file of
+their own."""
 _SENSITIVE = """For an attribute of `role: sensitive`. One without an entry is published without a criterion; one
 with an entry has at least one, and all that are given hold together, in every class. What each promises is told
 in [privacy.md](privacy.md)."""

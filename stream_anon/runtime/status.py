@@ -121,7 +121,10 @@ class StatusBoard:
 
     def readiness(self) -> tuple[bool, str]:
         """Return whether the worker owns partitions or stands by for them, and if not, why."""
-        return self._ready, "" if self._ready else self._reason or "not ready"
+        if self._ready:
+            return True, ""
+        causes = "; ".join(f"{away.doing.value}: {away.error}" for away in self._away.values())
+        return False, causes or self._reason or "not ready"
 
     def status(self) -> Mapping[str, object]:
         """Return the page as JSON values."""

@@ -59,7 +59,7 @@ def serve(config: Path) -> None:
         If the settings are wrong.
     """
     settings = load_settings(config)
-    kafka_of(settings)
+    connection_of(kafka_of(settings)).options("start")  # files that cannot be read end it before it begins
     policy = build_policy(settings, config)
     asyncio.run(_serve(settings, policy))
 
@@ -145,13 +145,16 @@ def connection_of(kafka: KafkaSettings) -> Connection:
     """Return where the brokers are and how to reach them."""
     given = kafka.security
     security = Security(
-        given.protocol,
-        given.sasl_mechanism,
-        given.username,
-        given.secret(),
-        given.ca_file,
-        given.certificate_file,
-        given.key_file,
+        protocol=given.protocol,
+        mechanism=given.sasl_mechanism,
+        username=given.username,
+        password=given.secret(),
+        token_file=given.token_file,
+        token_command=tuple(given.token_command or ()),
+        ca_file=given.ca_file,
+        certificate_file=given.certificate_file,
+        key_file=given.key_file,
+        key_password=given.key_secret(),
     )
     return Connection(
         kafka.bootstrap_servers, kafka.group, security, kafka.session_timeout, kafka.transaction_timeout

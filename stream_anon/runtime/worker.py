@@ -200,7 +200,8 @@ class Worker:
         self._failed_polls = 0
         self._reachability.away(Away.CONSUMING, describe(error))
         await self._source.stop(DISCONNECT_WITHIN)
-        await self._patience.persist(Away.CONSUMING, self._source.start)
+        # Whether it gets records shows in polls, not in joining.
+        await self._patience.persist(Away.CONSUMING, self._source.start, settles=False)
 
     def _tell_progress(self, paused: bool) -> None:
         window = self._engine.open_window

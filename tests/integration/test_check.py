@@ -18,8 +18,10 @@ from aiokafka.protocol.admin import CreateAclsRequest
 
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
 from stream_anon.adapters.kafka.connection import Connection
-from stream_anon.adapters.kafka.permissions import Operation, permissions_of
+from stream_anon.adapters.kafka.inputs import InputTopics
+from stream_anon.adapters.kafka.permissions import least_privileges, permissions_of
 from stream_anon.adapters.kafka.topic_reader import read_topic
+from stream_anon.adapters.kafka.topics import Topics
 from stream_anon.cli.check import check
 from stream_anon.errors import BrokerError, TopicError
 from stream_anon.runtime.checking import Report, examine_deployment
@@ -183,9 +185,12 @@ def test_rare_values_give_exit_code_0(
 @pytest.mark.kafka
 async def test_an_open_broker_is_said_to_refuse(kafka: ApacheKafka, unique: str) -> None:
     await _create(kafka.address, _topics(unique))
-    wanted = dict.fromkeys(_topics(unique), (Operation.READ, Operation.WRITE, Operation.DESCRIBE))
+    source, *others = _topics(unique)
+    topics = Topics(InputTopics((source,)), *others, f"{unique}.ledger")
+    wanted = least_privileges(unique, topics, (source,))
     found = await permissions_of(Connection(kafka.address, unique), wanted)
-    assert found.told == {*_topics(unique), unique}
+    places = {*_topics(unique), f"{unique}.ledger", f"group {unique}", f"transactional ids {unique}-*"}
+    assert {acl.place for acl in found.told} == places
     assert found.missing == ()
 
 
@@ -206,7 +211,7 @@ def test_what_the_brokers_forbid_lets_a_run_start(
         asyncio.run(_allow(strict.address, GROUP, group, DESCRIBE))
         path = _settings(tmp_path, strict.address, unique)
         report = asyncio.run(examine_deployment(path))
-        assert _forbidden(report) == {output, group}
+        assert _forbidden(report) == {output, f"group {group}"}
         assert report.study is not None
         asyncio.run(_allow(strict.address, TOPIC, f"{unique}.in", DESCRIBE, DESCRIBE_CONFIGS))
         assert check(path) == 1
@@ -251,6 +256,6 @@ def test_a_broker_away_or_wrong_settings_give_the_same_exit_code(tmp_path: Path)
 
 async def test_a_broker_away_is_waited_for_without_end() -> None:
     with pytest.raises(BrokerError):
-        await permissions_of(Connection("127.0.0.1:1", "g"), {})
+        await permissions_of(Connection("127.0.0.1:1", "g"), ())
     with pytest.raises(BrokerError):
         await read_topic(Connection("127.0.0.1:1", "g"), "t")

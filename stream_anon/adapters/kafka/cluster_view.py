@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError, for_code
 
-from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.seam import Place
 from stream_anon.errors import BrokerError
 
@@ -101,7 +101,7 @@ class ClusterView:
             try:
                 await admin.start()
             except Exception as error:  # noqa: BLE001 - as above
-                raise broker_error("connecting", error) from None
+                raise await connection_error(self._connection, "connecting", error) from None
             yield admin
         finally:
             await admin.close()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 
-from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.connection import Connection, connection_error
 from stream_anon.adapters.kafka.ends import at_the_ends
 from stream_anon.errors import BrokerError, TopicError
 
@@ -81,7 +81,7 @@ async def committed_records(
     except BrokerError:
         raise
     except (KafkaError, OSError, AssertionError, TimeoutError) as error:
-        raise broker_error(f"reading {' and '.join(topics)}", error) from None
+        raise await connection_error(connection, f"reading {' and '.join(topics)}", error) from None
     finally:
         with contextlib.suppress(TimeoutError, KafkaError, OSError, AssertionError):
             async with asyncio.timeout(2.0):

@@ -1,28 +1,50 @@
-"""Options of all Kafka clients, from the settings."""
+"""Options of all Kafka clients, from the settings, and why brokers let none of them in."""
 
 from __future__ import annotations
 
+import asyncio
 import ssl
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from aiokafka.errors import KafkaError
+from aiokafka.abc import AbstractTokenProvider
+from aiokafka.conn import collect_hosts, create_conn
+from aiokafka.errors import (
+    AuthenticationFailedError,
+    KafkaConnectionError,
+    KafkaError,
+    NodeNotReadyError,
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+)
+from aiokafka.protocol.metadata import MetadataRequest
 
+from stream_anon.adapters.kafka.tokens import CommandToken, FileToken, TokenError
 from stream_anon.errors import BrokerError, SettingsError
+
+_KNOCK_WITHIN = 3.0
+_EXPIRED, _NOT_YET = 10, 9
+_FOREIGN = frozenset({2, 7, 18, 19, 20, 21})
+_OTHER_HOST = frozenset({62, 64})
 
 
 @dataclass(frozen=True)
 class Security:
-    """How the connection is secured; fields as in the settings file."""
+    """How the connection is secured; fields as in the settings file. Secrets stand in no representation."""
 
     protocol: str = "PLAINTEXT"
     mechanism: str | None = None
     username: str | None = None
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
+    token_file: Path | None = None
+    token_command: tuple[str, ...] = field(default=(), repr=False)
     ca_file: Path | None = None
     certificate_file: Path | None = None
     key_file: Path | None = None
+    key_password: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -48,23 +70,32 @@ class Connection:
     def options(self, purpose: str) -> dict[str, Any]:
         """Return the keyword arguments that every aiokafka client takes.
 
+        Certificates are read anew each time: a client that is made later takes those that were renewed.
+
         Raises
         ------
         SettingsError
             If a certificate or key cannot be loaded.
         """
-        options: dict[str, Any] = {
+        return {
             "bootstrap_servers": self.servers,
             "client_id": f"{self.group}-{purpose}",
-            "security_protocol": self.security.protocol,
             "request_timeout_ms": self.request_timeout_ms,
+            **self._security_options(),
         }
-        if "SSL" in self.security.protocol:
+
+    def _security_options(self) -> dict[str, Any]:
+        security = self.security
+        options: dict[str, Any] = {"security_protocol": security.protocol}
+        if "SSL" in security.protocol:
             options["ssl_context"] = self._ssl_context()
-        if self.security.protocol.startswith("SASL"):
-            options["sasl_mechanism"] = self.security.mechanism
-            options["sasl_plain_username"] = self.security.username
-            options["sasl_plain_password"] = self.security.password
+        if security.protocol.startswith("SASL"):
+            options["sasl_mechanism"] = security.mechanism
+            if security.mechanism == "OAUTHBEARER":
+                options["sasl_oauth_token_provider"] = self._tokens
+            else:
+                options["sasl_plain_username"] = security.username
+                options["sasl_plain_password"] = security.password
         return options
 
     @property
@@ -72,16 +103,144 @@ class Connection:
         """Return how long a request may take: half a transaction, so that one lost answer can be made up for."""
         return max(int(self.transaction_timeout * 500), 500)
 
+    @cached_property
+    def _tokens(self) -> AbstractTokenProvider:
+        """One for all clients, so that they share a command's runs."""
+        if self.security.token_file is not None:
+            return FileToken(self.security.token_file)
+        return CommandToken(self.security.token_command)
+
     def _ssl_context(self) -> ssl.SSLContext:
+        security = self.security
         try:
-            context = ssl.create_default_context(cafile=self.security.ca_file)
-            if self.security.certificate_file is not None:
-                context.load_cert_chain(self.security.certificate_file, self.security.key_file)
-        except (OSError, ssl.SSLError):
+            context = ssl.create_default_context(cafile=security.ca_file)
+            if security.certificate_file is not None:
+                # Without a password OpenSSL would ask the terminal for one.
+                context.load_cert_chain(
+                    security.certificate_file, security.key_file, lambda: security.key_password or ""
+                )
+        except (OSError, ssl.SSLError, ValueError):
             raise SettingsError(
-                "kafka.security", "ca_file, certificate_file or key_file cannot be loaded"
+                "kafka.security", "ca_file, certificate_file or key_file cannot be loaded, or key_password is wrong"
             ) from None
         return context
+
+    async def why_refused(self) -> str:
+        """Return why the brokers let us not in, in words; empty where one does, or where it is merely away.
+
+        aiokafka keeps the reason to its log. So this knocks once at each broker of the settings, until one opens.
+        """
+        reasons = []
+        for host, port, _ in collect_hosts(self.servers, randomize=False):
+            reason = await self._knock(host, port)
+            if not reason:
+                return ""
+            reasons.append(reason)
+        return reasons[0]
+
+    async def _knock(self, host: str, port: int) -> str:
+        try:
+            options = self._security_options()
+        except SettingsError as error:
+            return str(error)
+        try:
+            conn = await create_conn(
+                host,
+                port,
+                client_id=f"{self.group}-knock",
+                request_timeout_ms=int(_KNOCK_WITHIN * 1000),
+                **options,
+            )
+        except Exception as error:  # noqa: BLE001 - ssl, aiokafka and the system each raise their own
+            return in_words(error, self.security)
+        tokens = self.security.mechanism == "OAUTHBEARER"
+        try:
+            answer = await conn.send(MetadataRequest([]))
+            # A refused token shows only now: the client takes the refusal for a welcome, and this answer is none.
+            refusal = SaslAuthenticationFailed() if tokens and not answer.brokers else None
+        except Exception as error:  # noqa: BLE001 - as above
+            refusal = SaslAuthenticationFailed() if tokens else error
+        finally:
+            conn.close()
+        return in_words(refusal, self.security) if refusal is not None else ""
+
+
+def in_words(error: BaseException, security: Security) -> str:
+    """Return what an error of connecting means, without a word of the library's; empty where it says nothing.
+
+    Nothing is said of brokers that are not there, or not yet.
+    """
+    for each in _chain(error):
+        match each:
+            case TokenError():
+                return str(each)
+            case ssl.SSLCertVerificationError():
+                return f"the broker's certificate {_of_certificate(each.verify_code)}"
+            case ssl.SSLError():
+                return _of_tls(str(getattr(each, "reason", None) or ""), security)
+            case UnsupportedSaslMechanismError():
+                return f"the broker does not offer kafka.security.sasl_mechanism {security.mechanism}"
+            case SaslAuthenticationFailed() | AuthenticationFailedError():
+                what = "token" if security.mechanism == "OAUTHBEARER" else "user name or password"
+                return f"the broker refuses our {what} ({security.mechanism})"
+            case ValueError():  # of SCRAM: its last answer proves that the broker knows the password too
+                return f"the broker's answer does not fit our password ({security.mechanism})"
+            case ConnectionRefusedError() | TimeoutError():
+                return ""
+            case _:
+                continue
+    if isinstance(error, KafkaConnectionError | ConnectionError | EOFError):
+        return (
+            f"the broker cuts the connection before the first answer: its listener may not be one for "
+            f"kafka.security.protocol {security.protocol}"
+        )
+    return ""
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _of_certificate(code: int) -> str:
+    if code == _EXPIRED:
+        return "has expired"
+    if code == _NOT_YET:
+        return "is not valid yet"
+    if code in _FOREIGN:
+        return "is signed by nobody whom kafka.security.ca_file names"
+    if code in _OTHER_HOST:
+        return "is for another host than kafka.bootstrap_servers or the broker's advertised address names"
+    return f"is not to be trusted (OpenSSL's code {code})"
+
+
+def _of_tls(reason: str, security: Security) -> str:
+    reason = reason.upper()
+    if "ALERT" in reason and ("CERT" in reason or "UNKNOWN_CA" in reason or "HANDSHAKE_FAILURE" in reason):
+        if security.certificate_file is None:
+            return "the broker asks for a certificate of ours: set kafka.security.certificate_file and key_file"
+        return (
+            "the broker refuses our certificate (kafka.security.certificate_file): it has expired, or is signed by "
+            "nobody whom the broker trusts"
+        )
+    if reason in ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "RECORD_LAYER_FAILURE"):
+        return f"the broker does not speak TLS there: kafka.security.protocol is {security.protocol}"
+    return f"no TLS connection comes about ({reason or 'OpenSSL gives no reason'})"
+
+
+async def connection_error(connection: Connection, doing: str, error: BaseException) -> BrokerError:
+    """Return an error that names what was done, and why the broker lets us not in where that is the reason."""
+    if isinstance(error, KafkaConnectionError | NodeNotReadyError | TimeoutError | AssertionError | ValueError):
+        reason = ""
+        try:
+            async with asyncio.timeout(2 * _KNOCK_WITHIN):
+                reason = await connection.why_refused()
+        except TimeoutError:
+            pass
+        if reason:
+            return BrokerError(f"{doing}: {reason}")
+    return broker_error(doing, error)
 
 
 def broker_error(doing: str, error: BaseException) -> BrokerError:

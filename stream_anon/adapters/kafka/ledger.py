@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
-from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.ledger_tail import Tail, key_of, next_of, place_of, stop_politely
 from stream_anon.adapters.kafka.seam import Parcel, Place
 from stream_anon.errors import BrokerError, Overtaken, TopicError
@@ -65,7 +65,7 @@ class KafkaLedger:
             raise
         except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
             await self.discard()
-            raise broker_error("opening the ledger", error) from None
+            raise await connection_error(self._connection, "opening the ledger", error) from None
         except BaseException:
             await self.discard()
             raise

@@ -1,29 +1,35 @@
-"""What this user may do with topics and group, as the brokers tell it; nothing is tried out.
+"""What a user must be allowed, and what of it the brokers say is missing; nothing is tried out.
 
-aiokafka's Metadata and DescribeGroups do not ask for it: the requests are declared here, as in group_fencing.py.
+`least_privileges` is the table: a service runs with exactly these, as docs/kafka.md says in words.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
-from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
-from aiokafka.protocol.api import Request, RequestStruct, Response
-from aiokafka.protocol.types import Array, Boolean, Bytes, Int16, Int32, Schema, String
+from aiokafka.errors import (
+    GroupAuthorizationFailedError,
+    KafkaError,
+    TransactionalIdAuthorizationFailed,
+)
+from aiokafka.protocol.transaction import EndTxnRequest
 
-from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.access_requests import GroupOperations, TopicOperations
+from stream_anon.adapters.kafka.connection import Connection, connection_error
+from stream_anon.adapters.kafka.topics import Topics
 
 _WITHIN = 15.0
 _RETRY = 0.2
 _NOT_TOLD = -(2**31)
 _LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR = 14, 15, 16
-_REFUSED, _GROUP_REFUSED = 29, 30
-_Text = String("utf-8")
+_REFUSED, _GROUP_REFUSED, _CLUSTER_REFUSED, _IDS_REFUSED = 29, 30, 31, 53
+_NOBODY = -1
 
 
 class Operation(IntEnum):
@@ -33,116 +39,59 @@ class Operation(IntEnum):
     WRITE = 4
     CREATE = 5
     DESCRIBE = 8
+    DESCRIBE_CONFIGS = 10
 
 
-# Named as aiokafka names its own; it ships no types to subclass.
-class MetadataResponse_v8(Response):  # type: ignore[misc] # noqa: N801
-    """Topics with what may be done to them."""
+class Resource(IntEnum):
+    """On what, numbered as Kafka numbers it."""
 
-    API_KEY = 3
-    API_VERSION = 8
-    SCHEMA = Schema(
-        ("throttle_time_ms", Int32),
-        ("brokers", Array(("node_id", Int32), ("host", _Text), ("port", Int32), ("rack", _Text))),
-        ("cluster_id", _Text),
-        ("controller_id", Int32),
-        (
-            "topics",
-            Array(
-                ("error_code", Int16),
-                ("topic", _Text),
-                ("is_internal", Boolean),
-                (
-                    "partitions",
-                    Array(
-                        ("error_code", Int16),
-                        ("partition", Int32),
-                        ("leader", Int32),
-                        ("leader_epoch", Int32),
-                        ("replicas", Array(Int32)),
-                        ("isr", Array(Int32)),
-                        ("offline_replicas", Array(Int32)),
-                    ),
-                ),
-                ("authorized_operations", Int32),
-            ),
-        ),
-        ("authorized_operations", Int32),
-    )
+    TOPIC = 2
+    GROUP = 3
+    TRANSACTIONAL_ID = 5
 
 
-class MetadataRequest_v8(RequestStruct):  # type: ignore[misc] # noqa: N801
-    """Ask for topics and what may be done to them."""
+class Pattern(IntEnum):
+    """How a name is meant, numbered as Kafka numbers it."""
 
-    API_KEY = 3
-    API_VERSION = 8
-    RESPONSE_TYPE = MetadataResponse_v8
-    SCHEMA = Schema(
-        ("topics", Array(_Text)),
-        ("allow_auto_topic_creation", Boolean),
-        ("include_cluster_authorized_operations", Boolean),
-        ("include_topic_authorized_operations", Boolean),
-    )
+    LITERAL = 3
+    PREFIXED = 4
 
 
-class _TopicOperations(Request[MetadataRequest_v8]):  # type: ignore[misc]
-    API_KEY = 3
+@dataclass(frozen=True, slots=True)
+class Acl:
+    """One operation on one resource, allowed."""
 
-    def __init__(self, topics: Collection[str]) -> None:
-        self._topics = list(topics)
+    resource: Resource
+    name: str
+    operation: Operation
+    pattern: Pattern = Pattern.LITERAL
 
-    def build(self, request_struct_class: type[MetadataRequest_v8]) -> MetadataRequest_v8:
-        return request_struct_class(self._topics, False, True, True)
-
-
-class DescribeGroupsResponse_v3(Response):  # type: ignore[misc] # noqa: N801
-    """Groups with what may be done to them."""
-
-    API_KEY = 15
-    API_VERSION = 3
-    SCHEMA = Schema(
-        ("throttle_time_ms", Int32),
-        (
-            "groups",
-            Array(
-                ("error_code", Int16),
-                ("group", _Text),
-                ("state", _Text),
-                ("protocol_type", _Text),
-                ("protocol", _Text),
-                (
-                    "members",
-                    Array(
-                        ("member_id", _Text),
-                        ("client_id", _Text),
-                        ("client_host", _Text),
-                        ("metadata", Bytes),
-                        ("assignment", Bytes),
-                    ),
-                ),
-                ("authorized_operations", Int32),
-            ),
-        ),
-    )
+    @property
+    def place(self) -> str:
+        """Return the resource in words; a topic's are its name."""
+        kind = {Resource.TOPIC: "", Resource.GROUP: "group ", Resource.TRANSACTIONAL_ID: "transactional ids "}
+        return kind[self.resource] + self.name + ("*" if self.pattern is Pattern.PREFIXED else "")
 
 
-class DescribeGroupsRequest_v3(RequestStruct):  # type: ignore[misc] # noqa: N801
-    """Ask for groups and what may be done to them."""
+def least_privileges(
+    group: str, topics: Topics, inputs: Sequence[str], *, exactly_once: bool = True
+) -> tuple[Acl, ...]:
+    """Return all that a service needs to run, and nothing else. CREATE only matters while the ledger is missing.
 
-    API_KEY = 15
-    API_VERSION = 3
-    RESPONSE_TYPE = DescribeGroupsResponse_v3
-    SCHEMA = Schema(("groups", Array(_Text)), ("include_authorized_operations", Boolean))
-
-
-class _GroupOperations(Request[DescribeGroupsRequest_v3]):  # type: ignore[misc]
-    API_KEY = 15
-
-    def __init__(self, group: str) -> None:
-        self._group = group
-
-    def build(self, request_struct_class: type[DescribeGroupsRequest_v3]) -> DescribeGroupsRequest_v3:
-        return request_struct_class([self._group], True)
+    Parameters
+    ----------
+    inputs
+        The input topics that there are.
+    """
+    topic, needed = Resource.TOPIC, [Acl(Resource.GROUP, group, Operation.READ)]
+    needed += [Acl(topic, each, Operation.READ) for each in inputs]
+    needed += [
+        Acl(topic, each, Operation.WRITE) for each in (topics.output, topics.certificates, topics.dead_letters)
+    ]
+    if exactly_once:
+        needed += [Acl(topic, topics.ledger, each) for each in (Operation.READ, Operation.WRITE, Operation.CREATE)]
+        needed.append(Acl(Resource.TRANSACTIONAL_ID, f"{group}-", Operation.WRITE, Pattern.PREFIXED))
+    return tuple(needed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,22 +101,17 @@ class Permissions:
     Parameters
     ----------
     told
-        Topics and the group of which they tell.
+        Of which they tell whether it is allowed.
     missing
-        What is not allowed: (topic or group, operation).
+        Which of these is not.
     """
 
-    told: frozenset[str]
-    missing: tuple[tuple[str, Operation], ...]
+    told: tuple[Acl, ...]
+    missing: tuple[Acl, ...]
 
 
-async def permissions_of(connection: Connection, topics: Mapping[str, Collection[Operation]]) -> Permissions:
-    """Return what this user may do with topics, and as a member of the group.
-
-    Parameters
-    ----------
-    topics
-        What must be allowed on each. Of topics that do not exist nothing is said.
+async def permissions_of(connection: Connection, wanted: Sequence[Acl]) -> Permissions:
+    """Return which of `wanted` this user has. Of topics that do not exist only CREATE can be told.
 
     Raises
     ------
@@ -178,24 +122,40 @@ async def permissions_of(connection: Connection, topics: Mapping[str, Collection
     try:
         async with asyncio.timeout(_WITHIN):
             await client.bootstrap()
-            told = await _ask_topics(client, topics)
-            group = await _ask_group(client, connection.group)
+            allowed = await _ask(client, connection, wanted)
     except NotImplementedError:  # the brokers do not know these versions
-        return Permissions(frozenset(), ())
+        return Permissions((), ())
     except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
-        raise broker_error("asking for permissions", error) from None
+        raise await connection_error(connection, "asking for permissions", error) from None
     finally:
         await client.close()
-    wanted = [(name, each) for name, operations in topics.items() if name in told for each in operations]
-    missing = [(name, each) for name, each in wanted if not told[name] >> each & 1]
-    if group is not None and not group >> Operation.READ & 1:
-        missing.append((connection.group, Operation.READ))
-    names = [*told, *([] if group is None else [connection.group])]
-    return Permissions(frozenset(names), tuple(missing))
+    return Permissions(tuple(allowed), tuple(acl for acl, may in allowed.items() if not may))
+
+
+async def _ask(client: AIOKafkaClient, connection: Connection, wanted: Sequence[Acl]) -> dict[Acl, bool]:
+    """Return what is told, in the order of `wanted`."""
+    topics = {acl.name for acl in wanted if acl.resource is Resource.TOPIC}
+    masks = await _ask_topics(client, topics) if topics else {}
+    told: dict[Acl, bool] = {}
+    for acl in wanted:
+        may: bool | None = None
+        if acl.resource is Resource.GROUP:
+            group = await _ask_group(client, acl.name)
+            may = None if group is None else bool(group >> acl.operation & 1)
+        elif acl.resource is Resource.TRANSACTIONAL_ID:
+            may = await _ask_transactional_ids(client, acl.name)
+        elif acl.operation is Operation.CREATE:
+            if not masks.get(acl.name):  # else it is there, and nobody needs to create it
+                may = await _may_create(connection, acl.name)
+        elif acl.name in masks:
+            may = bool(masks[acl.name] >> acl.operation & 1)
+        if may is not None:
+            told[acl] = may
+    return told
 
 
 async def _ask_topics(client: AIOKafkaClient, topics: Collection[str]) -> dict[str, int]:
-    answer: Any = await client.send(client.get_random_node(), _TopicOperations(topics))
+    answer: Any = await client.send(client.get_random_node(), TopicOperations(topics))
     return {
         name: 0 if code == _REFUSED else mask
         for code, name, _, _, mask in answer.topics
@@ -203,12 +163,43 @@ async def _ask_topics(client: AIOKafkaClient, topics: Collection[str]) -> dict[s
     }
 
 
+async def _may_create(connection: Connection, topic: str) -> bool:
+    """Ask for a topic to be made that is only to be validated."""
+    admin = AIOKafkaAdminClient(**connection.options("permissions"))
+    try:
+        await admin.start()
+        answer = await admin.create_topics([NewTopic(topic, 1, 1)], validate_only=True)
+    finally:
+        await admin.close()
+    code = answer.topic_errors[0][1]
+    return code not in (_REFUSED, _CLUSTER_REFUSED)
+
+
+async def _ask_transactional_ids(client: AIOKafkaClient, prefix: str) -> bool:
+    """Ask to end a transaction of nobody: who may not write is told so before it is looked for."""
+    name = f"{prefix}check"
+    while True:
+        try:
+            node = await client.coordinator_lookup(CoordinationType.TRANSACTION, name)
+            request = EndTxnRequest(name, _NOBODY, _NOBODY, False)
+            answer: Any = await client.send(node, request, group=ConnectionGroup.COORDINATION)
+        except TransactionalIdAuthorizationFailed:
+            return False
+        except KafkaError as error:
+            if not error.retriable:
+                raise
+        else:
+            if answer.error_code not in (_LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR):
+                return bool(answer.error_code != _IDS_REFUSED)
+        await asyncio.sleep(_RETRY)
+
+
 async def _ask_group(client: AIOKafkaClient, group: str) -> int | None:
     """Return the group's operations; None if not told. On a new cluster a coordinator must first be found."""
     while True:
         try:
             node = await client.coordinator_lookup(CoordinationType.GROUP, group)
-            answer: Any = await client.send(node, _GroupOperations(group), group=ConnectionGroup.COORDINATION)
+            answer: Any = await client.send(node, GroupOperations(group), group=ConnectionGroup.COORDINATION)
         except GroupAuthorizationFailedError:
             return 0
         except KafkaError as error:

@@ -7,7 +7,13 @@ import contextlib
 from collections.abc import Iterable, Sequence
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
+from aiokafka.errors import (
+    KafkaError,
+    MessageSizeTooLargeError,
+    RecordListTooLargeError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.structs import RecordMetadata
 
@@ -17,18 +23,43 @@ from stream_anon.errors import TopicError
 
 # Below a broker's default of 1 MiB a batch; a single larger record gets a batch of its own.
 BATCH_BYTES = 512 * 1024
+LEAST_BATCH_BYTES = 256
 # With 100 ms, the default, every transaction would wait for the markers of the one before it.
 RETRY_BACKOFF_MS = 5
 _YIELD_EVERY = 5000
+_TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 
 
-def producer_options(connection: Connection) -> dict[str, object]:
+class BatchRefused(TopicError):  # noqa: N818 - named after what happened
+    """A batch is larger than its topic or the brokers take.
+
+    Parameters
+    ----------
+    records
+        How many it held; of more than one, smaller batches may be taken.
+    """
+
+    def __init__(self, topic: str, records: int, size: int) -> None:
+        self.divisible = records > 1
+        what = f"a batch of {records} records" if self.divisible else "a single record"
+        super().__init__(
+            f"{topic}: {what} ({size} bytes) is more than max.message.bytes allows"
+            + ("; smaller batches follow" if self.divisible else "; raise it, the worker goes on by itself then")
+        )
+
+
+def smaller(batch_bytes: int) -> int:
+    """Return the size of batches that follows a refused one."""
+    return max(batch_bytes // 4, LEAST_BATCH_BYTES)
+
+
+def producer_options(connection: Connection, batch_bytes: int = BATCH_BYTES) -> dict[str, object]:
     """Return the keyword arguments of both kinds of producer."""
     return {
         **connection.options("sink"),
         "acks": "all",
         "retry_backoff_ms": RETRY_BACKOFF_MS,
-        "max_batch_size": BATCH_BYTES,
+        "max_batch_size": batch_bytes,
         "max_request_size": 128 * 1024 * 1024,
     }
 
@@ -64,6 +95,17 @@ async def partitions_of(producer: AIOKafkaProducer, topic: str) -> int:
         raise broker_error(f"looking up partitions of {topic}", error) from None
 
 
+def what_is_missing(producer: AIOKafkaProducer, topics: Iterable[str]) -> str:
+    """Return which of `topics` the brokers do not show, in words; empty if none."""
+    cluster = producer.client.cluster
+    for topic in sorted(topics):
+        if topic in cluster.unauthorized_topics:
+            return f"{topic}: this user is not authorized to write it"
+        if not cluster.partitions_for_topic(topic):
+            return f"{topic}: does not exist any more; create it, the worker goes on by itself then"
+    return ""
+
+
 class Shipment:
     """Parcels on their way: batches per partition in order, partitions side by side."""
 
@@ -75,15 +117,30 @@ class Shipment:
         """Start a lane for each partition. Returns at once."""
         lanes: dict[tuple[str, int], list[Parcel]] = {}
         for parcel in parcels:
-            lanes.setdefault((parcel.topic, parcel.partition), []).append(parcel)
-        self._lanes += [asyncio.create_task(self._lane(lane)) for lane in lanes.values()]
+            lanes.setdefault(self._place(parcel), []).append(parcel)
+        self._lanes += [asyncio.create_task(self._lane(*place, lane)) for place, lane in lanes.items()]
+
+    def _place(self, parcel: Parcel) -> Place:
+        """Return where a parcel goes: its topic may have been made anew with fewer partitions."""
+        there = sorted(self._producer.client.cluster.partitions_for_topic(parcel.topic) or ())
+        if not there or parcel.partition in there:
+            return parcel.topic, parcel.partition
+        return parcel.topic, there[parcel.partition % len(there)]
 
     async def settle(self) -> dict[Place, int]:
         """Wait until the broker has taken every batch; raises what the first failing one met.
 
         Returns the offset of the first batch of each partition, where the broker said it.
         """
-        firsts = await asyncio.gather(*self._lanes)
+        try:
+            firsts = await asyncio.gather(*self._lanes)
+        except Exception:
+            # Where one topic may not be written, batches of others often fail first, for no reason of their own.
+            done, _ = await asyncio.wait(self._lanes, timeout=0.2)
+            for lane in done:
+                if not lane.cancelled() and isinstance(lane.exception(), TopicAuthorizationFailedError):
+                    lane.result()
+            raise
         self._lanes.clear()  # only now: after a refusal the others still send, and `forget` must end them
         return {place: offset for place, offset in firsts if offset is not None}
 
@@ -94,9 +151,9 @@ class Shipment:
             lane.cancel()
         await asyncio.gather(*lanes, return_exceptions=True)
 
-    async def _lane(self, parcels: Sequence[Parcel]) -> tuple[Place, int | None]:
-        topic, partition = parcels[0].topic, parcels[0].partition
+    async def _lane(self, topic: str, partition: int, parcels: Sequence[Parcel]) -> tuple[Place, int | None]:
         futures: list[asyncio.Future[RecordMetadata]] = []
+        sent: list[BatchBuilder] = []
         try:
             batch = self._producer.create_batch()
             appended = 0
@@ -106,6 +163,7 @@ class Shipment:
                     key = None if keys is None else keys[i]
                     if not _append(batch, parcel.time, key, value, headers):
                         futures.append(await self._producer.send_batch(batch, topic, partition=partition))
+                        sent.append(batch)
                         batch = self._producer.create_batch()
                         if not _append(batch, parcel.time, key, value, headers):
                             raise ValueError("an empty batch refused a record")
@@ -114,11 +172,16 @@ class Shipment:
                         await asyncio.sleep(0)
             if batch.record_count():
                 futures.append(await self._producer.send_batch(batch, topic, partition=partition))
+                sent.append(batch)
             # Each one is awaited: a commit succeeds though a batch was refused.
             taken = await asyncio.gather(*futures)
             # A batch that was sent twice is acknowledged without its offset.
             known = bool(taken) and taken[0] is not None and taken[0].offset >= 0
             return (topic, partition), taken[0].offset if known else None
+        except _TOO_LARGE:
+            too_large = (f.done() and not f.cancelled() and isinstance(f.exception(), _TOO_LARGE) for f in futures)
+            batch = next(batch for batch, it in zip(sent, too_large, strict=True) if it)
+            raise BatchRefused(topic, batch.record_count(), batch.size()) from None
         finally:
             for future in futures:
                 if future.done() and not future.cancelled():

@@ -156,7 +156,7 @@ class Source(Protocol):
         ...
 
     async def reachable(self) -> bool:
-        """Return whether the group's coordinator answers."""
+        """Return whether a broker answers. Raises BrokerError where it is known why none lets us in."""
         ...
 
     async def stop(self, within: float) -> None:

@@ -14,7 +14,7 @@ from aiokafka.cluster import ClusterMetadata
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
-from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.group_fencing import membership_of
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Place, Polled
@@ -125,7 +125,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
                 self._looking = asyncio.create_task(self._look_for_topics(consumer))
         except (KafkaError, OSError, AssertionError, TimeoutError) as error:
             await self.stop(1.0)
-            raise broker_error("joining the group", error) from None
+            raise await connection_error(self._connection, "joining the group", error) from None
         except BaseException:
             await self.stop(1.0)
             raise
@@ -269,14 +269,30 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         try:
             there = bool(await consumer._client.force_metadata_update())  # noqa: SLF001 - pinned by a test
         except KafkaError:
+            there = False
+        if not there:
+            reason = await self._connection.why_refused()
+            if reason:
+                raise BrokerError(f"connecting: {reason}")
             return False
-        if there:
-            # How much waits is another question, and no answer to it is a reason to stop.
-            with contextlib.suppress(Exception):
-                async with asyncio.timeout(_ENDS_WITHIN):
-                    given = self._given(self._assigned)
-                    self._ends = await consumer.end_offsets(given) if given else {}
+        self._look_at_inputs(consumer._client.cluster)  # noqa: SLF001 - as above
+        # How much waits is another question, and no answer to it is a reason to stop.
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_ENDS_WITHIN):
+                given = self._given(self._assigned)
+                self._ends = await consumer.end_offsets(given) if given else {}
         return there
+
+    def _look_at_inputs(self, cluster: ClusterMetadata) -> None:
+        """Raise TopicError for an input that may not be read or is gone.
+
+        The client takes it for a topic without partitions, joins for none of them, and is content.
+        """
+        for topic in self._topics:
+            if topic in cluster.unauthorized_topics:
+                raise TopicError(f"{topic}: this user is not authorized to read it")
+            if not cluster.partitions_for_topic(topic):
+                raise TopicError(f"{topic}: does not exist; create it, the worker goes on by itself then")
 
     async def stop(self, within: float) -> None:
         """See `seam.Source`."""

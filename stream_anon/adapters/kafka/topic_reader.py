@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 
-from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.connection import Connection, connection_error
 from stream_anon.adapters.kafka.ends import at_the_ends
 from stream_anon.errors import BrokerError, TopicError
 
@@ -88,7 +88,7 @@ async def read_topic(
     except TopicAuthorizationFailedError:
         raise TopicError(f"{topic}: may not be read by this user") from None
     except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
-        raise broker_error(f"reading {topic}", error) from None
+        raise await connection_error(connection, f"reading {topic}", error) from None
     finally:
         with contextlib.suppress(TimeoutError, KafkaError, OSError, AssertionError):
             async with asyncio.timeout(2.0):

@@ -12,7 +12,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import TopicAlreadyExistsError, for_code
 
-from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.errors import BrokerError, TopicError
 
@@ -21,6 +21,7 @@ _INTERNAL = ("__consumer_offsets", "__transaction_state")
 _TXN_OFFSET_COMMIT = 28
 _NOT_THERE = 3
 _REFUSED = 29
+_MAY_NOT = "may not be described by this user"
 
 
 class Severity(StrEnum):
@@ -152,7 +153,7 @@ async def _connected(connection: Connection) -> AIOKafkaAdminClient:
         await admin.start()
     except Exception as error:  # noqa: BLE001 - as above
         await admin.close()
-        raise broker_error("connecting", error) from None
+        raise await connection_error(connection, "connecting", error) from None
     return admin
 
 
@@ -173,7 +174,7 @@ async def _describe(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[st
     """Return topics by name, or why one cannot be described."""
     found: dict[str, Described | str] = dict.fromkeys(names, "does not exist")
     topics = await admin.describe_topics(list(names))
-    reasons = {_NOT_THERE: "does not exist", _REFUSED: "may not be described by this user"}
+    reasons = {_NOT_THERE: "does not exist", _REFUSED: _MAY_NOT}
     there = []
     for topic in topics:
         if topic["error_code"] == 0:
@@ -209,9 +210,14 @@ def _judge(
             return []  # made on first use
         if name == topics.ledger and topic == "does not exist":
             return [Finding(name, Severity.OK, "does not exist yet: a run creates it")]
+        if name in _INTERNAL and topic == _MAY_NOT:
+            return [Finding(name, Severity.WARNING, f"{topic}: whether it outlives a broker is not known")]
         return [Finding(name, Severity.ERROR, topic)]
     findings = [Finding(name, Severity.OK, f"{topic.partitions} partitions, {topic.replicas} replicas")]
     findings += _judge_safety(topic, Severity.WARNING if development else Severity.ERROR)
+    if not topic.settings:
+        text = "its settings may not be seen by this user (DESCRIBE_CONFIGS): they are not judged"
+        findings.append(Finding(name, Severity.WARNING, text))
     policy = topic.settings.get("cleanup.policy", "")
     if name == topics.ledger and policy and "compact" not in policy:
         findings.append(Finding(name, Severity.ERROR, "cleanup.policy must be compact: entries must not expire"))

@@ -9,17 +9,21 @@ from typing import TypeVar
 
 from aiokafka import AIOKafkaProducer
 
-from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.group_fencing import GroupRequests
 from stream_anon.adapters.kafka.producers import (
+    BATCH_BYTES,
+    BatchRefused,
     Shipment,
     follow_topics,
     partitions_of,
     producer_options,
+    smaller,
     throw_away,
+    what_is_missing,
 )
 from stream_anon.adapters.kafka.seam import Membership, Parcel, Place
-from stream_anon.errors import BrokerError, OutcomeUnknown
+from stream_anon.errors import BrokerError, OutcomeUnknown, TopicError
 
 _OPEN_WITHIN = 15.0
 _READ_WITHIN = 15.0
@@ -49,13 +53,14 @@ class TransactionalSink:
         self._requests: GroupRequests | None = None
         self._shipment: Shipment | None = None
         self._topics: set[str] = set()
+        self._batch_bytes = BATCH_BYTES
 
     async def open(self) -> None:
         """See `seam.Sink`. Does nothing while a producer is at hand."""
         if self._producer is not None:
             return
         producer = AIOKafkaProducer(
-            **producer_options(self._connection),
+            **producer_options(self._connection, self._batch_bytes),
             transactional_id=self._identity,
             transaction_timeout_ms=int(self._connection.transaction_timeout * 1000),
         )
@@ -65,7 +70,7 @@ class TransactionalSink:
                 await follow_topics(producer, self._topics, ())
         except Exception as error:  # noqa: BLE001 - whatever it was, this producer is of no use
             await throw_away(producer)
-            raise broker_error("starting the producer", error) from None
+            raise await connection_error(self._connection, "starting the producer", error) from None
         except BaseException:
             await throw_away(producer)
             raise
@@ -103,8 +108,18 @@ class TransactionalSink:
 
     async def settle(self) -> dict[Place, int]:
         """See `seam.Sink`."""
-        _, _, shipment = self._ready()
-        return await self._within(_SETTLE, "settle", shipment.settle())
+        producer, _, shipment = self._ready()
+        try:
+            return await self._within(_SETTLE, "settle", shipment.settle())
+        except BatchRefused as error:
+            if error.divisible:
+                self._batch_bytes = smaller(self._batch_bytes)
+            raise
+        except OutcomeUnknown:
+            missing = what_is_missing(producer, self._topics)
+            if missing:
+                raise TopicError(missing) from None
+            raise
 
     async def add_offsets(self) -> None:
         """See `seam.Sink`."""

@@ -10,6 +10,7 @@ import subprocess
 import time
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -64,13 +65,18 @@ class ApacheKafka:
         Where its data, configuration and log live.
     properties
         Further lines of server.properties; they win.
+    format_options
+        Further options of the tool that formats its data folder.
     """
 
-    def __init__(self, folder: Path, properties: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, properties: dict[str, str] | None = None, format_options: Sequence[str] = ()
+    ) -> None:
         self.folder = folder
         self.port = free_port()
-        self._controller = free_port()
+        self.controller = free_port()
         self._properties = properties or {}
+        self._format_options = tuple(format_options)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -117,6 +123,12 @@ class ApacheKafka:
         """Stop it as a power failure would."""
         self._end(signal.SIGKILL)
 
+    def wait_until_gone(self, within: float) -> None:
+        """Wait until it has ended by itself."""
+        assert self._process is not None, "it does not run"
+        self._process.wait(within)
+        self._process = None
+
     def restart(self) -> None:
         """Stop and start it again on the same port and data."""
         self.stop()
@@ -151,8 +163,8 @@ class ApacheKafka:
         lines = {
             "process.roles": "broker,controller",
             "node.id": "1",
-            "controller.quorum.voters": f"1@127.0.0.1:{self._controller}",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller}",
+            "controller.quorum.voters": f"1@127.0.0.1:{self.controller}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self.controller}",
             "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "controller.listener.names": "CONTROLLER",
             "log.dirs": str(self.folder / "data"),
@@ -188,6 +200,7 @@ class ApacheKafka:
             identity,
             "-c",
             str(self.folder / "server.properties"),
+            *self._format_options,
         ]
         subprocess.run([*self._java(), *command], check=True, timeout=60, capture_output=True)
 

@@ -129,6 +129,23 @@ def test_a_message_shows_the_password(document: dict[str, Any]) -> None:
         assert "hunter2" not in str(_refused(document | {"kafka": kafka | {"security": wrong}}))
 
 
+@pytest.mark.parametrize(
+    "security",
+    [
+        {"sasl_mechanism": "OAUTHBEARER"},
+        {"sasl_mechanism": "OAUTHBEARER", "token_file": "a", "token_command": ["b"]},
+        {"sasl_mechanism": "OAUTHBEARER", "token_command": []},
+        {"sasl_mechanism": "SCRAM-SHA-512", "username": "u", "token_file": "a"},
+        {"protocol": "SSL", "key_file": "a"},
+        {"protocol": "SSL", "certificate_file": "a", "key_password": "a", "key_password_file": "b"},
+    ],
+)
+def test_a_login_that_cannot_succeed_is_taken(document: dict[str, Any], security: dict[str, Any]) -> None:
+    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
+    error = _refused(document | {"kafka": kafka | {"security": {"protocol": "SASL_SSL"} | security}})
+    assert error.key.startswith("kafka.security")
+
+
 def test_a_secret_file_is_not_read(document: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "password").write_text("hunter2\n")
     kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -67,6 +68,8 @@ class Batch:
 
 class HalfRefusing:
     """A producer that refuses what goes to partition 0 and never answers for the rest."""
+
+    client = SimpleNamespace(cluster=SimpleNamespace(partitions_for_topic=lambda topic: {0, 1, 2, 3}))
 
     def create_batch(self) -> Batch:
         return Batch()

@@ -1,0 +1,96 @@
+"""Tokens for SASL OAUTHBEARER: from a file that somebody keeps fresh, or from a command that prints one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from aiokafka.abc import AbstractTokenProvider
+from aiokafka.errors import KafkaError
+
+_COMMAND_WITHIN = 10.0
+_KEPT_FOR = 5.0  # seconds: a start opens ten connections, and one run of the command serves them all
+_MOST_BYTES = 64 * 1024
+_TOKEN = re.compile(rb"[\x21-\x7e]+")
+
+
+class TokenError(KafkaError):  # type: ignore[misc] # aiokafka ships no types; its own kind, or it would not retry
+    """There is no token to be had. Says why; never what was read."""
+
+
+class FileToken(AbstractTokenProvider):  # type: ignore[misc]
+    """Read the token from a file, anew for each connection."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    async def token(self) -> str:
+        """Return the token. Raises TokenError."""
+        try:
+            return _cleaned(await asyncio.to_thread(self._read), "token_file")
+        except OSError as error:
+            raise TokenError(f"kafka.security.token_file: cannot be read ({type(error).__name__})") from None
+
+    def _read(self) -> bytes:
+        with self._file.open("rb") as file:
+            return file.read(_MOST_BYTES + 1)
+
+
+class CommandToken(AbstractTokenProvider):  # type: ignore[misc]
+    """Let a command print the token, without a shell; connections that open together share one run."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = tuple(command)
+        self._running: asyncio.Task[str] | None = None
+
+    async def token(self) -> str:
+        """Return the token. Raises TokenError."""
+        if self._running is None or (self._running.done() and not _succeeded(self._running)):
+            self._running = asyncio.create_task(self._run())
+        return await asyncio.shield(self._running)
+
+    async def _run(self) -> str:
+        try:
+            async with asyncio.timeout(_COMMAND_WITHIN):
+                token = _cleaned(await self._printed(), "token_command")
+        except TimeoutError:
+            raise TokenError(f"kafka.security.token_command: took more than {_COMMAND_WITHIN:g} s") from None
+        except OSError as error:
+            raise TokenError(f"kafka.security.token_command: cannot be run ({type(error).__name__})") from None
+        asyncio.get_running_loop().call_later(_KEPT_FOR, self._forget)
+        return token
+
+    def _forget(self) -> None:
+        self._running = None
+
+    async def _printed(self) -> bytes:
+        devnull, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*self._command, stdin=devnull, stdout=pipe, stderr=devnull)
+        assert process.stdout is not None  # noqa: S101 - a pipe was asked for
+        try:
+            printed = b""
+            while len(printed) <= _MOST_BYTES and (piece := await process.stdout.read(_MOST_BYTES)):
+                printed += piece
+            if len(printed) <= _MOST_BYTES and await process.wait():
+                raise TokenError(f"kafka.security.token_command: ended with exit code {process.returncode}")
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        return printed
+
+
+def _succeeded(task: asyncio.Task[str]) -> bool:
+    return not task.cancelled() and task.exception() is None
+
+
+def _cleaned(given: bytes, key: str) -> str:
+    """Return a token without the white space around it; anything but one printable word could end the request."""
+    token = given.strip()
+    if len(given) > _MOST_BYTES or not _TOKEN.fullmatch(token):
+        raise TokenError(f"kafka.security.{key}: holds no token of one word of at most {_MOST_BYTES} bytes")
+    return token.decode("ascii")
