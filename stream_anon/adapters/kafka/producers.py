@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Iterable, Sequence
 
 from aiokafka import AIOKafkaProducer
@@ -12,6 +11,7 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.structs import RecordMetadata
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.leaving import leave
 from stream_anon.adapters.kafka.seam import Parcel, Place
 from stream_anon.errors import TopicError
 
@@ -147,6 +147,4 @@ async def throw_away(producer: AIOKafkaProducer) -> None:
         await asyncio.wait([task], timeout=0.01)
     if task is not None and task.done() and not task.cancelled():
         task.exception()
-    with contextlib.suppress(TimeoutError, KafkaError, OSError):
-        async with asyncio.timeout(1.0):
-            await producer.client.close()
+    await leave(producer.client.close(), 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Collection, Mapping
+from operator import attrgetter
 
 import numpy as np
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
@@ -13,6 +14,7 @@ from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.group_fencing import membership_of
+from stream_anon.adapters.kafka.leaving import leave
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Place, Polled
 from stream_anon.errors import BrokerError
 
@@ -20,6 +22,7 @@ from stream_anon.errors import BrokerError
 _MAX_POLL_INTERVAL_MS = 2**31 - 1
 _FETCH_WAIT_MS = 200
 _JOIN_WITHIN = 30.0
+_OFFSET, _TIME = attrgetter("offset"), attrgetter("timestamp")
 
 
 class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka ships no types
@@ -146,8 +149,8 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             return None
         n = len(records)
         values = [record.value for record in records]
-        offsets = np.fromiter((record.offset for record in records), np.int64, n)
-        times = np.fromiter((record.timestamp for record in records), np.int64, n)
+        offsets = np.fromiter(map(_OFFSET, records), np.int64, n)
+        times = np.fromiter(map(_TIME, records), np.int64, n)
         chunk = Chunk(place.partition, first, values, offsets, times)
         self._next[place.partition] = chunk.end
         return chunk
@@ -218,14 +221,10 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         self._mark(frozenset(), settled=False)
         if consumer is None:
             return
-        with contextlib.suppress(TimeoutError, KafkaError, OSError, AssertionError):
-            async with asyncio.timeout(within):
-                await consumer.stop()
+        await leave(consumer.stop(), within)
         # What the polite way left: connections and the tasks behind them.
         client = consumer._client  # noqa: SLF001 - pinned by a test
-        with contextlib.suppress(TimeoutError, KafkaError, OSError):
-            async with asyncio.timeout(1.0):
-                await client.close()
+        await leave(client.close(), 1.0)
 
     def _running(self) -> AIOKafkaConsumer:
         if self._consumer is None:
