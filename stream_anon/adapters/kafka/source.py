@@ -13,6 +13,7 @@ from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitio
 from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.draining import drain_plainly
 from stream_anon.adapters.kafka.group_fencing import membership_of
 from stream_anon.adapters.kafka.leaving import leave
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Place, Polled
@@ -129,6 +130,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         """See `seam.Source`. May be cancelled: what was not returned stays with the client."""
         consumer = self._running()
         self._raise_if_dead(consumer)
+        drain_plainly(consumer)
         try:
             async with asyncio.timeout(wait + 0.05):  # while the group reassigns, aiokafka waits without limit
                 answer = await consumer.getmany(timeout_ms=int(wait * 1000), max_records=most)
