@@ -23,7 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.path import machine
 from tests.support.apache_kafka import missing_parts
 from tests.support.storm.control import MOST_ZOMBIES, UNFENCED, wake_zombies
-from tests.support.storm.storm import Report, Storm, stage_behind_lines
+from tests.support.storm.report import Report
+from tests.support.storm.stage import stage_behind_lines
+from tests.support.storm.storm import Storm
 
 
 async def storm(faults: int, seed: int, rate: float, limit: float, folder: Path) -> Report:

@@ -14,7 +14,8 @@ import pytest
 from tests.support.apache_kafka import ApacheKafka, missing_parts
 from tests.support.service import Stage, compile_once
 from tests.support.storm.control import FENCED, MOST_ZOMBIES, UNFENCED, wake_zombies
-from tests.support.storm.storm import Storm, stage_behind_lines
+from tests.support.storm.stage import stage_behind_lines
+from tests.support.storm.storm import Storm
 
 FAULTS = int(os.environ.get("STREAM_ANON_STORM_FAULTS", "20"))
 SEED = int(os.environ.get("STREAM_ANON_STORM_SEED", "1"))

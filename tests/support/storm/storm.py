@@ -3,92 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.settings import load_settings
-from tests.support.apache_kafka.launcher import free_port
-from tests.support.service import PARTITIONS, Stage, compile_once
-from tests.support.storm.broker import KafkaBehindLines
+from tests.support.service import PARTITIONS, Stage
 from tests.support.storm.crowd import Crowd
 from tests.support.storm.line import Line
 from tests.support.storm.offsets import delete_offsets, ledger_of, set_offsets
+from tests.support.storm.report import Report
 from tests.support.storm.team import SESSION, Member, Team
 from tests.support.storm.verdict import Verdict, judge, read_topics
+from tests.support.storm.weather import CHANGES, Change
 
-LINES = 3
 WORKERS = 3  # as a rule; never more than MOST, never fewer than one
 MOST = 5
 STEPS = [f"closing.{n}" for n in (1, 3, 4, 5, 6, 7, 8, 9, 10)] + [f"takeover.{n}" for n in range(1, 8)]
 STEP_FAULTS = [f"{step}:{how}" for step in STEPS for how in ("kill", "stop")]
 _BREAKS_WITHIN = 60.0
 _CALM_WITHIN = 150.0
-
-
-@dataclass
-class Report:
-    """What happened and what became of the records."""
-
-    seed: int
-    verdict: Verdict
-    faults: Counter[str]
-    missed: int
-    said: Counter[str]
-    failures: list[str]
-    seconds: float
-
-    def figures(self) -> dict[str, Any]:
-        """Return all of it for a JSON file."""
-        v = self.verdict
-        return {
-            "seed": self.seed,
-            "faults": self.faults.total(),
-            "accepted": v.accepted,
-            "lost": v.lost,
-            "duplicated": v.duplicated,
-            "under_k": v.under_k,
-            "certificate_mismatches": v.certificate_mismatches,
-            "failures": self.failures,
-            "released": v.released,
-            "suppressed": v.suppressed,
-            "dead_letters": v.dead_letters,
-            "windows": v.windows,
-            "turned_away": self.said["window-abandoned, fenced"],
-            "turned_away_by_ledger": self.said["turned away by the ledger"],
-            "faults_by_kind": dict(sorted(self.faults.items())),
-            "fault_points_missed": self.missed,
-            "events": dict(sorted(self.said.items())),
-            "notes": dict(v.notes),
-            "seconds": round(self.seconds, 1),
-        }
-
-
-@contextlib.asynccontextmanager
-async def stage_behind_lines(folder: Path, name: str) -> AsyncIterator[tuple[Stage, list[Line]]]:
-    """Start lines and a broker behind them, with topics; stop all of it at the end."""
-    lines = [Line(free_port()) for _ in range(LINES)]
-    for line in lines:
-        await line.start()
-    (folder / "configs").mkdir(parents=True)
-    kafka = KafkaBehindLines(folder / "kafka", lines)
-    try:
-        await asyncio.to_thread(kafka.__enter__)
-        stage = Stage(kafka, name, folder / "configs")
-        await stage.create_topics()
-        await asyncio.to_thread(compile_once, stage.config())
-        yield stage, lines
-    finally:
-        await asyncio.to_thread(kafka.kill)
-        for line in lines:
-            await line.stop()
 
 
 @dataclass
@@ -122,13 +62,9 @@ class Storm:
             "sigstop": self._zombie,
             "join": self._join,
             "leave": self._leave,
-            "broker-stop": self._broker_stop,
-            "broker-kill": self._broker_kill,
-            "connections-cut": self._cut,
-            "line-held": self._hold,
-            "half-open": self._half_open,
-            "latency": self._latency,
-            "throttled": self._throttle,
+            "broker-stop": partial(self._restart_broker, self.stage.kafka.stop),
+            "broker-kill": partial(self._restart_broker, self.stage.kafka.kill),
+            **{name: partial(self._change, change) for name, change in CHANGES.items()},
             "offsets-deleted": self._offsets_deleted,
             "offsets-rewound": self._offsets_rewound,
             "two-groups": self._two_groups,
@@ -188,21 +124,18 @@ class Storm:
         self.faults[kind] += 1
         self.say(f"{time.monotonic() - self._begun:7.1f} s  {self.faults.total():4d}  {kind}")
 
-    def _later(self, work: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(work)
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._healing.add(task)
         task.add_done_callback(self._healed)
 
-    def _healed(self, task: asyncio.Future[None]) -> None:
-        self._healing.discard(task)  # type: ignore[arg-type]
+    def _healed(self, task: asyncio.Task[None]) -> None:
+        self._healing.discard(task)
         if not task.cancelled() and task.exception() is not None:
             self.team.failures.append(f"healing: {task.exception()!r}")
 
     def _some(self, low: float, high: float) -> float:
         return float(self._draws.uniform(low, high))
-
-    def _line(self) -> Line:
-        return self.lines[int(self._draws.integers(len(self.lines)))]
 
     # -- workers -------------------------------------------------------------------------------------------------
 
@@ -265,45 +198,17 @@ class Storm:
 
     # -- the broker and the lines to it --------------------------------------------------------------------------
 
-    async def _broker_stop(self) -> bool:
-        await asyncio.to_thread(self.stage.kafka.stop)
-        return await self._broker_start()
-
-    async def _broker_kill(self) -> bool:
-        await asyncio.to_thread(self.stage.kafka.kill)
-        return await self._broker_start()
-
-    async def _broker_start(self) -> bool:
+    async def _restart_broker(self, end: Callable[[], None]) -> bool:
+        await asyncio.to_thread(end)
         await asyncio.sleep(self._some(0, 2))
         await asyncio.to_thread(self.stage.kafka.start)
         return True
 
-    async def _cut(self) -> bool:
-        self._line().cut()
-        return True
-
-    async def _hold(self) -> bool:
-        line = self._line()
-        line.hold()
-        self._later(self._mend(line, self._some(0.5, SESSION + 3)))
-        return True
-
-    async def _half_open(self) -> bool:
-        line = self._line()
-        line.half_open()
-        self._later(self._mend(line, self._some(2, 6)))
-        return True
-
-    async def _latency(self) -> bool:
-        line = self._line()
-        line.delay = self._some(0.02, 0.2)
-        self._later(self._mend(line, self._some(2, 5)))
-        return True
-
-    async def _throttle(self) -> bool:
-        line = self._line()
-        line.rate = self._some(20_000, 100_000)
-        self._later(self._mend(line, self._some(2, 5)))
+    async def _change(self, change: Change) -> bool:
+        line = self.lines[int(self._draws.integers(len(self.lines)))]
+        seconds = change(line, self._draws)
+        if seconds:
+            self._later(self._mend(line, seconds))
         return True
 
     async def _mend(self, line: Line, after: float) -> None:
