@@ -90,7 +90,7 @@ class Stage:
 _compiled: list[bool] = []
 
 
-def _compile_once(config: Path) -> None:
+def compile_once(config: Path) -> None:
     """Fill the cache of compiled kernels, or the first worker of a fresh machine spends its time on that."""
     if not _compiled:
         warm_up(build_policy(load_settings(config), config))
@@ -98,15 +98,29 @@ def _compile_once(config: Path) -> None:
 
 
 class WorkerProcess:
-    """`stream-anon run` in a process of its own; its log lines are read from a file."""
+    """`stream-anon run` in a process of its own; its log lines are read from a file.
 
-    def __init__(self, config: Path, environment: Mapping[str, str] | None = None, workers: int = 1) -> None:
-        _compile_once(config)
+    Parameters
+    ----------
+    workers
+        How many of them it runs as one service.
+    module
+        What is run instead of the command line.
+    """
+
+    def __init__(
+        self,
+        config: Path,
+        environment: Mapping[str, str] | None = None,
+        workers: int = 1,
+        module: str = "stream_anon.cli.main",
+    ) -> None:
+        compile_once(config)
         self._log = config.with_suffix(f".{time.monotonic_ns()}.log")
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "stream_anon.cli.main", "run", "--config", str(config)),
+                    *(sys.executable, "-m", module, "run", "--config", str(config)),
                     *([] if workers == 1 else ["--workers", str(workers)]),
                 ],
                 stdout=log,
@@ -169,6 +183,10 @@ class WorkerProcess:
     @property
     def code(self) -> int | None:
         return self._process.poll()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     async def ended(self, within: float) -> int:
         """Return its exit code; fail if it still runs after `within` seconds."""

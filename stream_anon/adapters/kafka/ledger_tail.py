@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Collection, Mapping
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import KafkaError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.leaving import leave
 from stream_anon.adapters.kafka.seam import Place
 from stream_anon.errors import BrokerError
 
@@ -108,9 +108,7 @@ class Tail:
 
 async def stop_politely(client: AIOKafkaConsumer) -> None:
     """Stop a consumer, within a second; never raises."""
-    with contextlib.suppress(TimeoutError, KafkaError, OSError, AssertionError):
-        async with asyncio.timeout(1.0):
-            await client.stop()
+    await leave(client.stop(), 1.0)
 
 
 def key_of(place: Place) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Iterable, Sequence
 
 from aiokafka import AIOKafkaProducer
@@ -18,6 +17,7 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.structs import RecordMetadata
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
+from stream_anon.adapters.kafka.leaving import leave
 from stream_anon.adapters.kafka.seam import Parcel, Place
 from stream_anon.errors import TopicError
 
@@ -26,7 +26,6 @@ BATCH_BYTES = 512 * 1024
 LEAST_BATCH_BYTES = 256
 # With 100 ms, the default, every transaction would wait for the markers of the one before it.
 RETRY_BACKOFF_MS = 5
-_YIELD_EVERY = 5000
 _TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 
 
@@ -156,28 +155,23 @@ class Shipment:
         sent: list[BatchBuilder] = []
         try:
             batch = self._producer.create_batch()
-            appended = 0
             for parcel in parcels:
-                keys, headers = parcel.keys, list(parcel.headers)
-                for i, value in enumerate(parcel.values):
-                    key = None if keys is None else keys[i]
-                    if not _append(batch, parcel.time, key, value, headers):
-                        futures.append(await self._producer.send_batch(batch, topic, partition=partition))
-                        sent.append(batch)
-                        batch = self._producer.create_batch()
-                        if not _append(batch, parcel.time, key, value, headers):
-                            raise ValueError("an empty batch refused a record")
-                    appended += 1
-                    if appended % _YIELD_EVERY == 0:
-                        await asyncio.sleep(0)
+                taken = 0
+                while (taken := taken + _fill(batch, parcel, taken)) < len(parcel.values):
+                    if not batch.record_count():
+                        raise ValueError("an empty batch refused a record")
+                    futures.append(await self._producer.send_batch(batch, topic, partition=partition))
+                    sent.append(batch)
+                    batch = self._producer.create_batch()
+                await asyncio.sleep(0)
             if batch.record_count():
                 futures.append(await self._producer.send_batch(batch, topic, partition=partition))
                 sent.append(batch)
             # Each one is awaited: a commit succeeds though a batch was refused.
-            taken = await asyncio.gather(*futures)
+            told = await asyncio.gather(*futures)
             # A batch that was sent twice is acknowledged without its offset.
-            known = bool(taken) and taken[0] is not None and taken[0].offset >= 0
-            return (topic, partition), taken[0].offset if known else None
+            known = bool(told) and told[0] is not None and told[0].offset >= 0
+            return (topic, partition), told[0].offset if known else None
         except _TOO_LARGE:
             too_large = (f.done() and not f.cancelled() and isinstance(f.exception(), _TOO_LARGE) for f in futures)
             batch = next(batch for batch, it in zip(sent, too_large, strict=True) if it)
@@ -188,10 +182,21 @@ class Shipment:
                     future.exception()
 
 
-def _append(
-    batch: BatchBuilder, time: int, key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes]]
-) -> bool:
-    return batch.append(timestamp=time, key=key, value=value, headers=headers) is not None
+def _fill(batch: BatchBuilder, parcel: Parcel, first: int) -> int:
+    """Append values of a parcel from `first` on; return how many the batch took.
+
+    Appends to the builder within: the two layers around it cost more than itself.
+    """
+    append, begun = batch._builder.append, int(batch._relative_offset)  # noqa: SLF001 - pinned by a test
+    time, headers, keys = parcel.time, list(parcel.headers), parcel.keys
+    number = begun
+    for place in range(first, len(parcel.values)):
+        if append(number, time, None if keys is None else keys[place], parcel.values[place], headers) is None:
+            batch.close()
+            break
+        number += 1
+    batch._relative_offset = number  # noqa: SLF001
+    return number - begun
 
 
 async def throw_away(producer: AIOKafkaProducer) -> None:
@@ -210,6 +215,4 @@ async def throw_away(producer: AIOKafkaProducer) -> None:
         await asyncio.wait([task], timeout=0.01)
     if task is not None and task.done() and not task.cancelled():
         task.exception()
-    with contextlib.suppress(TimeoutError, KafkaError, OSError):
-        async with asyncio.timeout(1.0):
-            await producer.client.close()
+    await leave(producer.client.close(), 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Collection, Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitio
 from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
+from stream_anon.adapters.kafka.draining import drain_plainly
 from stream_anon.adapters.kafka.group_fencing import membership_of
 from stream_anon.adapters.kafka.inputs import InputTopics
+from stream_anon.adapters.kafka.leaving import leave
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Place, Polled
 from stream_anon.errors import BrokerError, TopicError
 
@@ -26,6 +29,7 @@ _FETCH_WAIT_MS = 200
 _JOIN_WITHIN = 30.0
 _ENDS_WITHIN = 1.0
 _LOOK_EVERY = 10.0  # seconds until a topic that is new, or a partition that was added, is noticed
+_OFFSET, _TIME = attrgetter("offset"), attrgetter("timestamp")
 
 
 class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka ships no types
@@ -183,6 +187,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         """See `seam.Source`. May be cancelled: what was not returned stays with the client."""
         consumer = self._running()
         self._raise_if_dead(consumer)
+        drain_plainly(consumer)
         try:
             async with asyncio.timeout(wait + 0.05):  # while the group reassigns, aiokafka waits without limit
                 answer = await consumer.getmany(timeout_ms=int(wait * 1000), max_records=most)
@@ -204,8 +209,8 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             return None
         n = len(records)
         values = [record.value for record in records]
-        offsets = np.fromiter((record.offset for record in records), np.int64, n)
-        times = np.fromiter((record.timestamp for record in records), np.int64, n)
+        offsets = np.fromiter(map(_OFFSET, records), np.int64, n)
+        times = np.fromiter(map(_TIME, records), np.int64, n)
         chunk = Chunk(number, first, values, offsets, times)
         self._next[number] = chunk.end
         return chunk
@@ -304,14 +309,10 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             self._looking = None
         if consumer is None:
             return
-        with contextlib.suppress(TimeoutError, KafkaError, OSError, AssertionError):
-            async with asyncio.timeout(within):
-                await consumer.stop()
+        await leave(consumer.stop(), within)
         # What the polite way left: connections and the tasks behind them.
         client = consumer._client  # noqa: SLF001 - pinned by a test
-        with contextlib.suppress(TimeoutError, KafkaError, OSError):
-            async with asyncio.timeout(1.0):
-                await client.close()
+        await leave(client.close(), 1.0)
 
     def _running(self) -> AIOKafkaConsumer:
         if self._consumer is None:

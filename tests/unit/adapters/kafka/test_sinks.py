@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from aiokafka.errors import NodeNotReadyError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
+from aiokafka.producer.message_accumulator import BatchBuilder
+from aiokafka.record.memory_records import MemoryRecords
 
 from stream_anon.adapters.kafka.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.connection import Connection
@@ -52,29 +54,15 @@ async def test_topic_that_cannot_be_looked_up_is_called_missing(kind: type) -> N
     assert not isinstance(raised.value, TopicError)
 
 
-class Batch:
-    """A batch that has room for everything."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def append(self, **record: object) -> object:
-        self._count += 1
-        return record
-
-    def record_count(self) -> int:
-        return self._count
-
-
 class HalfRefusing:
     """A producer that refuses what goes to partition 0 and never answers for the rest."""
 
     client = SimpleNamespace(cluster=SimpleNamespace(partitions_for_topic=lambda topic: {0, 1, 2, 3}))
 
-    def create_batch(self) -> Batch:
-        return Batch()
+    def create_batch(self) -> BatchBuilder:
+        return BatchBuilder(4096, 0)
 
-    async def send_batch(self, batch: Batch, topic: str, *, partition: int) -> asyncio.Future[object]:
+    async def send_batch(self, batch: BatchBuilder, topic: str, *, partition: int) -> asyncio.Future[object]:
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         if partition == 0:
             answer.set_exception(NodeNotReadyError())
@@ -90,3 +78,50 @@ async def test_refused_batch_leaves_the_other_lanes_sending_for_ever() -> None:
     assert len(asyncio.all_tasks() - before) == 3
     await shipment.forget()
     assert asyncio.all_tasks() == before
+
+
+class Taking(HalfRefusing):
+    """A producer that takes everything and keeps what its batches hold."""
+
+    def __init__(self) -> None:
+        self.batches: list[bytes] = []
+        self.counts: list[int] = []
+
+    async def send_batch(self, batch: BatchBuilder, topic: str, *, partition: int) -> asyncio.Future[object]:
+        self.counts.append(batch.record_count())
+        self.batches.append(bytes(batch._build()))
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        answer.set_result(None)
+        return answer
+
+
+async def test_records_at_the_edges_of_batches_are_lost_repeated_or_reordered() -> None:
+    # Batches of 4096 bytes: parcels that do not fill one, that fill several, and a value that fills one alone.
+    values: list[bytes | None] = [str(i).encode() * (1 + i % 40) for i in range(600)] + [b"x" * 4000, None, b"end"]
+    keys = [f"k{i}".encode() for i in range(len(values))]
+    parcels = [
+        Parcel("out", 0, values[a:b], 5000 + a, (("batch", b"b"),), None if a == 0 else keys[a:b])
+        for a, b in ((0, 7), (7, 400), (400, len(values)))
+    ]
+    producer = Taking()
+    shipment = Shipment(producer)
+    shipment.send(parcels)
+    await shipment.settle()
+    found = []
+    for data, count in zip(producer.batches, producer.counts, strict=True):
+        records = list(MemoryRecords(data).next_batch())
+        assert [record.offset for record in records] == list(range(count))
+        found += [(record.key, record.value, record.timestamp, list(record.headers)) for record in records]
+    wanted = [
+        (None if parcel.keys is None else parcel.keys[i], value, parcel.time, [("batch", b"b")])
+        for parcel in parcels
+        for i, value in enumerate(parcel.values)
+    ]
+    assert found == wanted
+    assert len(producer.batches) > 5
+
+
+async def test_value_larger_than_a_batch_blocks_its_lane() -> None:
+    shipment = Shipment(Taking())
+    shipment.send([Parcel("out", 0, [b"x", b"x" * 5000, b"y"], 5000)])
+    await asyncio.wait_for(shipment.settle(), 5)

@@ -1,0 +1,250 @@
+"""Measure how soon after a fault the delay is bounded again, at half of the service's throughput.
+
+    python benchmarks/delay.py [--rate N] [--seconds D] [--json FILE]
+
+Two workers on a real Kafka, the Adult census at a steady rate, one fault after the other. A record's delay runs
+from its sending to its window being visible. `recovered_after` counts from the end of a fault (a crash has no
+length) to the last moment at which a window with a delay of `max_delay` + 5 s or more became visible. The exit code
+is 1 where that takes longer than 10 s, or 20 s after a crash.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from aiokafka import AIOKafkaProducer
+
+from benchmarks.adult import DATA, adult_events
+from benchmarks.path import machine
+from benchmarks.serving import Feeder, Route, Server, Watcher, adult_settings, delays, quantile
+from tests.support.apache_kafka import missing_parts
+from tests.support.apache_kafka.launcher import free_port
+from tests.support.storm.broker import KafkaBehindLines
+from tests.support.storm.line import Line
+
+MAX_DELAY = 2.0
+SLACK = 5.0
+ALLOWED = 10.0
+ALLOWED_AFTER_CRASH = 20.0
+FAULTS = (
+    "line-held",
+    "worker-stopped",
+    "broker-stopped",
+    "broker-killed",
+    "worker-killed",
+    "killed-in-transaction",
+)
+CRASHES = ("worker-killed", "killed-in-transaction")
+_QUIET = 4.0  # seconds before each fault
+_WATCHED = 30.0  # seconds after its end
+
+
+@dataclass
+class Scene:
+    """Two workers behind a line each, what feeds them, and what watches them."""
+
+    folder: Path
+    data: Path
+    window: int
+    kafka: KafkaBehindLines
+    lines: Sequence[Line]
+    route: Route
+    feeder: Feeder
+    watcher: Watcher
+    servers: list[Server] = field(default_factory=list)
+
+    async def add_worker(self, place: int, fault: str = "") -> Server:
+        """Start a worker behind one of the lines and wait until it is ready."""
+        config = adult_settings(
+            self.route,
+            self.data,
+            self.folder,
+            self.window,
+            bootstrap_servers=self.lines[place].address,
+            fault=fault,
+        )
+        server = Server(
+            ["-m", "stream_anon.cli.main", "run", "--config", str(config)],
+            self.folder / f"worker-{time.monotonic_ns()}.log",
+        )
+        self.servers.append(server)
+        deadline = time.monotonic() + 240
+        while '"ready"' not in server.said:
+            server.check()
+            if time.monotonic() > deadline:
+                raise TimeoutError("a worker is not ready")
+            await asyncio.sleep(0.1)
+        return server
+
+    async def throughput(self) -> float:
+        """Return records a second of both workers together."""
+        await self.feeder.feed(6 * self.window)
+        await self.watcher.wait_for(self.feeder.sent, self.servers)
+        for server in self.servers:
+            server.hold()
+        await self.feeder.feed(20 * self.window)
+        known, begun = self.watcher.total, time.monotonic()
+        for server in self.servers:
+            server.go_on()
+        await self.watcher.wait_for(known + 18 * self.window, self.servers)
+        rate = (self.watcher.total - known) / (time.monotonic() - begun)
+        await self.watcher.wait_for(self.feeder.sent, self.servers)
+        return rate
+
+    async def stop(self) -> None:
+        """End all of it."""
+        for server in self.servers:
+            server.kill()
+        await self.watcher.stop()
+        await self.feeder.producer.stop()
+        await asyncio.to_thread(self.kafka.kill)
+        for line in self.lines:
+            await line.stop()
+
+
+async def open_scene(folder: Path, data: Path, window: int, count: int) -> Scene:
+    """Start lines, broker and two workers; `count` different events."""
+    lines = [Line(free_port()) for _ in range(2)]
+    for line in lines:
+        await line.start()
+    kafka = KafkaBehindLines(folder / "kafka", lines)
+    await asyncio.to_thread(kafka.__enter__)
+    route = Route(kafka, f"delay-{uuid.uuid4().hex[:6]}")
+    await route.create()
+    producer = AIOKafkaProducer(
+        bootstrap_servers=kafka.address,
+        max_batch_size=256 * 1024,
+        max_request_size=64 * 1024 * 1024,
+        retry_backoff_ms=50,
+    )
+    await producer.start()
+    events = adult_events(data, count)
+    scene = Scene(folder, data, window, kafka, lines, route, Feeder(route, events, producer), Watcher(route))
+    try:
+        await scene.watcher.start()
+        for place in range(2):
+            await scene.add_worker(place)
+    except BaseException:
+        await scene.stop()
+        raise
+    return scene
+
+
+async def observe(scene: Scene, fault: str, rate: float, seconds: float) -> dict[str, Any]:
+    """Return what one fault does to the delay.
+
+    Parameters
+    ----------
+    seconds
+        How long it lasts, where it is no crash.
+    """
+    allowed = ALLOWED_AFTER_CRASH if fault in CRASHES else ALLOWED
+    feeding = asyncio.create_task(scene.feeder.feed_for(3600.0, rate))
+    try:
+        await asyncio.sleep(_QUIET)
+        first = len(scene.watcher.seen)
+        begun = time.monotonic()
+        ended = await _break(scene, fault, seconds)
+        await asyncio.sleep(max(ended + _WATCHED - time.monotonic(), 0.0))
+    finally:
+        feeding.cancel()
+        await asyncio.gather(feeding, return_exceptions=True)
+    late = begun
+    worst = 0.0
+    for window in scene.watcher.seen[first:]:
+        longest = quantile(delays(scene.feeder, [window]), 1.0) or 0.0
+        worst = max(worst, longest)
+        if longest >= MAX_DELAY + SLACK:
+            late = window.moment
+    found = delays(
+        scene.feeder, [window for window in scene.watcher.seen[first:] if window.moment > ended + allowed]
+    )
+    return {
+        "fault": fault,
+        "seconds": round(ended - begun, 1),
+        "rate": round(rate),
+        "recovered_after": round(max(late - ended, 0.0), 1),
+        "allowed": allowed,
+        "worst_delay": round(worst, 2),
+        "p99_afterwards": round(quantile(found, 0.99) or float("nan"), 2),
+    }
+
+
+async def _break(scene: Scene, fault: str, seconds: float) -> float:
+    """Break something, mend it, and return when that was."""
+    if fault == "line-held":
+        scene.lines[0].hold()
+        await asyncio.sleep(seconds)
+        scene.lines[0].heal()
+    elif fault == "worker-stopped":
+        scene.servers[0].hold()
+        await asyncio.sleep(seconds)
+        scene.servers[0].go_on()
+    elif fault in {"broker-stopped", "broker-killed"}:
+        await asyncio.to_thread(scene.kafka.stop if fault == "broker-stopped" else scene.kafka.kill)
+        await asyncio.sleep(seconds)
+        await asyncio.to_thread(scene.kafka.start)
+    elif fault == "worker-killed":
+        scene.servers.pop(0).kill()
+    else:
+        victim = await scene.add_worker(0, "closing.9:kill@3")
+        while victim.running:  # noqa: ASYNC110 - a process
+            await asyncio.sleep(0.02)
+        scene.servers.remove(victim)
+    return time.monotonic()
+
+
+async def run(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+    scene = await open_scene(folder, given.data, given.window, 100_000)
+    results = []
+    try:
+        rate = given.rate or await scene.throughput() / 2
+        for fault in given.faults:
+            while len(scene.servers) < 2:
+                await scene.add_worker(0)
+                await asyncio.sleep(3.0)
+            results.append(await observe(scene, fault, rate, given.seconds))
+            print(json.dumps(results[-1]), flush=True)
+            await scene.watcher.wait_for(scene.watcher.total, scene.servers)
+    finally:
+        await scene.stop()
+    return results
+
+
+def main() -> int:
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # a broker that is away is no news here
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--faults", nargs="+", choices=FAULTS, default=list(FAULTS))
+    parser.add_argument("--window", type=int, default=10_000)
+    parser.add_argument("--rate", type=float, help="records a second; by default half of what is measured first")
+    parser.add_argument("--seconds", type=float, default=5.0, help="how long a fault lasts")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of adult.csv and its hierarchies")
+    parser.add_argument("--json", type=Path, help="write the results here as well, a list")
+    given = parser.parse_args()
+    missing = missing_parts() or ("" if (given.data / "adult.csv").exists() else "no adult.csv: --data FOLDER")
+    if missing:
+        print(missing, file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory(prefix="delay") as folder:
+        results = asyncio.run(run(given, Path(folder)))
+    if given.json:
+        about = machine()
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        given.json.write_text(json.dumps([{**found, "machine": about} for found in results], indent=2) + "\n")
+    return 0 if all(found["recovered_after"] <= found["allowed"] for found in results) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,215 @@
+"""Measure the running service beside a bare exactly-once pass-through, by turns, on one real broker.
+
+    python benchmarks/throughput.py [--windows 1000 10000 50000] [--workers 1 2] [--repeats 5] [--json FILE]
+
+(a) is benchmarks/pass_through.py, (b) `stream-anon run`; both read the Adult census as JSON. Both run all the time;
+for each turn both are stopped by a signal, one is fed, and the records that it publishes after its first window are
+counted until its last full one. Prints the ratio b/a (median over the turns), processor seconds for a million
+records, the delay at half of the service's throughput and the peak memory. Broker, readers and workers share the
+machine's cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import statistics
+import sys
+import tempfile
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from aiokafka import AIOKafkaProducer
+
+from benchmarks.adult import DATA, adult_events
+from benchmarks.path import machine
+from benchmarks.serving import Feeder, Route, Server, Watcher, adult_settings, delays, quantile
+from tests.support.apache_kafka import ApacheKafka, missing_parts
+
+EVENTS = 200_000
+MEASURED = {1_000: 60_000, 10_000: 200_000, 50_000: 500_000}
+WARM = 4  # windows before anything is measured: kernels, and the order that the engine learns
+HALF_RATE_SECONDS = 4.0
+
+
+@dataclass
+class System:
+    """One of the two, with what feeds and what watches it."""
+
+    name: str
+    servers: list[Server]
+    feeder: Feeder
+    watcher: Watcher
+    window: int
+
+    async def measure(self, records: int) -> tuple[float, float]:
+        """Return records a second and processor seconds for a million records of one turn."""
+        for server in self.servers:
+            server.hold()
+        await self.feeder.feed(records)
+        first = len(self.watcher.seen)
+        for server in self.servers:
+            server.go_on()
+        while len(self.watcher.seen) <= first:  # noqa: ASYNC110 - a moment is enough
+            await asyncio.sleep(0.001)
+        cpu = sum(server.cpu for server in self.servers)
+        known = self.watcher.total
+        try:
+            await self.watcher.wait_for(self.feeder.sent, self.servers)
+        finally:
+            spent = sum(server.cpu for server in self.servers) - cpu
+        seen = self.watcher.seen[first:]
+        last = max(i for i, window in enumerate(seen) if window.records >= self.window)
+        counted = sum(window.records for window in seen[1 : last + 1])
+        rate = counted / (seen[last].moment - seen[0].moment)
+        return rate, spent / (self.feeder.sent - known) * 1e6
+
+    async def delay(self, rate: float) -> tuple[float | None, float | None]:
+        """Return p50 and p99 of the delay at a rate."""
+        first = len(self.watcher.seen)
+        await self.feeder.feed_for(HALF_RATE_SECONDS, rate)
+        await self.watcher.wait_for(self.feeder.sent, self.servers)
+        found = delays(self.feeder, self.watcher.seen[first:])
+        return quantile(found, 0.5), quantile(found, 0.99)
+
+    async def end(self) -> None:
+        """Kill the processes and disconnect."""
+        for server in self.servers:
+            server.kill()
+        await self.watcher.stop()
+        await self.feeder.producer.stop()
+
+
+async def start(
+    kind: str, kafka: ApacheKafka, data: Path, events: list[bytes], window: int, workers: int, folder: Path
+) -> System:
+    route = Route(kafka, f"{kind}-{window}-{workers}-{uuid.uuid4().hex[:6]}")
+    await route.create()
+    if kind == "service":
+        config = adult_settings(route, data, folder, window, session_timeout="60s")
+        command = ["-m", "stream_anon.cli.main", "run", "--config", str(config)]
+    else:
+        command = ["benchmarks/pass_through.py", kafka.address, route.name, str(window)]
+    servers = [Server(command, folder / f"{route.name}.{n}.log") for n in range(workers)]
+    producer = AIOKafkaProducer(
+        bootstrap_servers=kafka.address, max_batch_size=256 * 1024, max_request_size=64 * 1024 * 1024
+    )
+    await producer.start()
+    system = System(kind, servers, Feeder(route, events, producer), Watcher(route), window)
+    await system.watcher.start()
+    try:
+        await _warm(system, window * workers)
+    except BaseException:
+        await system.end()
+        raise
+    return system
+
+
+async def _warm(system: System, records: int) -> None:
+    """Wait until all are ready, and let each see some windows."""
+    ready = '"event":"ready"', '"event": "ready"', "ready\n"
+    deadline = time.monotonic() + 240
+    while not all(any(word in server.said for word in ready) for server in system.servers):
+        for server in system.servers:
+            server.check()
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{system.name} is not ready: {system.servers[0].said[-1000:]}")
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(2.0)  # with two, the second one's join makes both take over
+    await system.feeder.feed(WARM * records)
+    await system.watcher.wait_for(system.feeder.sent, system.servers)
+
+
+async def compare(
+    kafka: ApacheKafka, data: Path, events: list[bytes], window: int, workers: int, repeats: int, folder: Path
+) -> dict[str, Any]:
+    """Measure both systems by turns."""
+    both: list[System] = []
+    rates: dict[str, list[float]] = {"pass-through": [], "service": []}
+    cpu: dict[str, list[float]] = {"pass-through": [], "service": []}
+    try:
+        for kind in rates:
+            both.append(await start(kind, kafka, data, events, window, workers, folder))
+            for server in both[-1].servers:
+                server.hold()
+        count = MEASURED.get(window, 10 * window) // window // workers * window * workers
+        for _ in range(repeats):
+            for system in both:
+                rate, seconds = await system.measure(count)
+                for server in system.servers:
+                    server.hold()
+                rates[system.name].append(rate)
+                cpu[system.name].append(seconds)
+        half = statistics.median(rates["service"]) / 2
+        late = {}
+        for system in both:
+            for server in system.servers:
+                server.go_on()
+            late[system.name] = await system.delay(half)
+            for server in system.servers:
+                server.hold()
+        peak = {system.name: round(max(server.peak for server in system.servers)) for system in both}
+    finally:
+        for system in both:
+            await system.end()
+    ratios = [b / a for a, b in zip(rates["pass-through"], rates["service"], strict=True)]
+    return {
+        "window": window,
+        "workers": workers,
+        "ratio": round(statistics.median(ratios), 3),
+        "ratios": [round(ratio, 3) for ratio in ratios],
+        "records_per_second": {name: round(statistics.median(found)) for name, found in rates.items()},
+        "cpu_seconds_per_million": {name: round(statistics.median(found), 2) for name, found in cpu.items()},
+        "delay_at_half_p50": {name: found[0] and round(found[0], 3) for name, found in late.items()},
+        "delay_at_half_p99": {name: found[1] and round(found[1], 3) for name, found in late.items()},
+        "peak_rss_mib": peak,
+    }
+
+
+async def run(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+    events = adult_events(given.data, EVENTS)
+    kafka = ApacheKafka(folder / "kafka")
+    await asyncio.to_thread(kafka.__enter__)
+    results = []
+    try:
+        for window in given.windows:
+            for workers in given.workers:
+                found = await compare(kafka, given.data, events, window, workers, given.repeats, folder)
+                results.append(found)
+                print(json.dumps(found), flush=True)
+    finally:
+        await asyncio.to_thread(kafka.kill)
+    return results
+
+
+def main() -> int:
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # a broker that is away is no news here
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000, 50_000])
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of adult.csv and its hierarchies")
+    parser.add_argument("--json", type=Path, help="write the results here as well, a list")
+    given = parser.parse_args()
+    missing = missing_parts() or ("" if (given.data / "adult.csv").exists() else "no adult.csv: --data FOLDER")
+    if missing:
+        print(missing, file=sys.stderr)
+        return 2
+    about = machine()
+    print(", ".join(f"{name} {value}" for name, value in about.items()), flush=True)
+    with tempfile.TemporaryDirectory(prefix="throughput") as folder:
+        results = asyncio.run(run(given, Path(folder)))
+    if given.json:
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        given.json.write_text(json.dumps([{**found, "machine": about} for found in results], indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

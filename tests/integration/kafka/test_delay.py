@@ -1,0 +1,31 @@
+"""The delay after a fault on a real Kafka, at a small rate; `python benchmarks/delay.py` is the long variant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.delay import observe, open_scene
+from tests.support.apache_kafka import missing_parts
+from tests.support.data import shared_data
+
+RATE = 1500.0
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
+
+@pytest.mark.timeout(600)
+async def test_delay_stays_long_after_a_fault(tmp_path: Path) -> None:
+    data = shared_data("arx-adult")
+    missing = missing_parts()
+    if missing:
+        pytest.skip(missing)
+    scene = await open_scene(tmp_path, data, 1000, 10_000)
+    try:
+        for fault in ("line-held", "killed-in-transaction"):
+            found = await observe(scene, fault, RATE, 4.0)
+            assert found["recovered_after"] <= found["allowed"], found
+            assert found["worst_delay"] > 1.0, f"the fault did nothing: {found}"
+    finally:
+        await scene.stop()

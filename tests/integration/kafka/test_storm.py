@@ -1,0 +1,52 @@
+"""Random faults on several real workers and a real Kafka; and that the storm would notice a missing fence.
+
+The long variant is `python benchmarks/chaos.py --faults 200`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.apache_kafka import ApacheKafka, missing_parts
+from tests.support.service import Stage, compile_once
+from tests.support.storm.control import FENCED, MOST_ZOMBIES, UNFENCED, wake_zombies
+from tests.support.storm.stage import stage_behind_lines
+from tests.support.storm.storm import Storm
+
+FAULTS = int(os.environ.get("STREAM_ANON_STORM_FAULTS", "20"))
+SEED = int(os.environ.get("STREAM_ANON_STORM_SEED", "1"))
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
+
+@pytest.mark.timeout(600 + 20 * FAULTS)
+async def test_storm_loses_repeats_or_exposes_a_record(unique: str, tmp_path: Path) -> None:
+    missing = missing_parts()
+    if missing:
+        pytest.skip(missing)
+    async with stage_behind_lines(tmp_path / "storm", unique) as (stage, lines):
+        report = await Storm(stage, lines, SEED).run(FAULTS, 150 + 8.0 * FAULTS)
+    figures = report.figures()
+    assert report.verdict.clean, figures
+    assert not report.failures, figures
+    assert report.faults.total() >= FAULTS // 2, f"too slow a machine for a storm: {figures}"
+    assert report.verdict.released > 0.8 * report.verdict.accepted, figures
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("fenced", [False, True])
+async def test_storm_overlooks_a_missing_fence(
+    kafka: ApacheKafka, unique: str, tmp_path: Path, fenced: bool
+) -> None:
+    stage = Stage(kafka, unique, tmp_path)
+    await stage.create_topics()
+    await asyncio.to_thread(compile_once, stage.config())
+    if fenced:
+        assert await wake_zombies(stage, FENCED, 2) == (2, 0)
+    else:
+        zombies, duplicated = await wake_zombies(stage, UNFENCED, MOST_ZOMBIES)
+        assert duplicated, f"{zombies} zombies without a fence repeated nothing"

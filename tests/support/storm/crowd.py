@@ -1,0 +1,95 @@
+"""People who send numbered records until they are told to stop, whatever the broker does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+
+import numpy as np
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
+
+from tests.support.service import CITIES, PARTITIONS, Stage
+
+_TICK = 0.05
+_BAD = 0.01  # of all records: they end as dead letters
+_SEND_WITHIN = 60.0
+
+
+class Crowd:
+    """A producer of numbered records; `people` tells whose each one is.
+
+    A record is sent once and never again: whether it was taken is for the input topic to say.
+    """
+
+    def __init__(self, stage: Stage, seed: int, rate: float) -> None:
+        self._stage = stage
+        self._draws = np.random.default_rng([seed, 1])
+        self._rate = rate
+        self.people: list[int] = []  # by serial number
+        self.acknowledged: set[int] = set()
+        self.refused = 0
+
+    async def send_until(self, stop: asyncio.Event) -> None:
+        """Send `rate` records a second; a producer that fails is replaced."""
+        producer: AIOKafkaProducer | None = None
+        try:
+            while not stop.is_set():
+                if producer is None:
+                    producer = await self._start()
+                elif not await self._send(producer, max(int(self._rate * _TICK), 1)):
+                    await _end(producer)
+                    producer = None
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), _TICK)
+        finally:
+            if producer is not None:
+                await _end(producer)
+
+    async def _start(self) -> AIOKafkaProducer | None:
+        producer = AIOKafkaProducer(
+            bootstrap_servers=self._stage.kafka.address,
+            acks="all",
+            enable_idempotence=True,
+            request_timeout_ms=10_000,
+        )
+        try:
+            await asyncio.wait_for(producer.start(), 15)
+        except (KafkaError, OSError, TimeoutError, AssertionError):
+            await _end(producer)
+            return None
+        return producer
+
+    async def _send(self, producer: AIOKafkaProducer, count: int) -> bool:
+        first = len(self.people)
+        waiting = []
+        for serial in range(first, first + count):
+            value = self._record(serial)
+            partition = int(self._draws.integers(PARTITIONS))
+            waiting.append(asyncio.ensure_future(self._one(producer, value, partition)))
+        done, late = await asyncio.wait(waiting, timeout=_SEND_WITHIN)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        taken = [first + i for i, task in enumerate(waiting) if task in done and task.exception() is None]
+        self.acknowledged.update(taken)
+        self.refused += count - len(taken)
+        return len(taken) == count
+
+    async def _one(self, producer: AIOKafkaProducer, value: bytes, partition: int) -> None:
+        await (await producer.send(self._stage.name, value, partition=partition))
+
+    def _record(self, serial: int) -> bytes:
+        person = int(self._draws.integers(5000))
+        self.people.append(person)
+        age: int | str = int(self._draws.integers(100))
+        if self._draws.random() < _BAD:
+            age = "no number"
+        city = CITIES[int(self._draws.integers(len(CITIES)))]
+        return json.dumps({"person": person, "age": age, "city": city, "serial": serial}).encode()
+
+
+async def _end(producer: AIOKafkaProducer) -> None:
+    with contextlib.suppress(KafkaError, OSError, TimeoutError, AssertionError):
+        await asyncio.wait_for(producer.stop(), 5)

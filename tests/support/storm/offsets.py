@@ -1,0 +1,67 @@
+"""What an operator's hand does to a group at rest: delete its offsets, set them back, put them right again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+from aiokafka.protocol.admin import DeleteGroupsRequest
+
+from tests.support.service import Stage
+
+_WITHIN = 40.0
+_NOT_THERE = 69
+
+
+async def ledger_of(stage: Stage) -> dict[int, int]:
+    """Return the ledger's entries: by partition, the next offset to release."""
+    entries: dict[int, int] = {}
+    for record in await stage.kafka.read_to_end(f"{stage.output}.ledger"):
+        entries[json.loads(record.key)[1]] = json.loads(record.value)["next"]
+    return entries
+
+
+async def delete_offsets(stage: Stage) -> None:
+    """Delete the group, as soon as its last member is gone."""
+    deadline = time.monotonic() + _WITHIN
+    admin = AIOKafkaAdminClient(bootstrap_servers=stage.kafka.address)
+    await admin.start()
+    try:
+        while True:
+            try:
+                node = await admin.find_coordinator(stage.name)
+                answer = await admin._send_request_to_node(node, DeleteGroupsRequest([stage.name]))
+                if answer.results[0][1] in (0, _NOT_THERE):
+                    return
+            except KafkaError:
+                pass
+            assert time.monotonic() < deadline, "the group does not come to rest"
+            await asyncio.sleep(0.3)
+    finally:
+        await admin.close()
+
+
+async def set_offsets(stage: Stage, offsets: dict[int, int]) -> None:
+    """Set the group's offsets, as soon as its last member is gone."""
+    deadline = time.monotonic() + _WITHIN
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=stage.kafka.address, group_id=stage.name, enable_auto_commit=False
+    )
+    await consumer.start()
+    try:
+        places = {TopicPartition(stage.name, number): offset for number, offset in offsets.items()}
+        consumer.assign(list(places))
+        while True:
+            try:
+                await consumer.commit(places)
+            except (KafkaError, ValueError):
+                assert time.monotonic() < deadline, "the group does not come to rest"
+                await asyncio.sleep(0.3)
+            else:
+                return
+    finally:
+        await consumer.stop()

@@ -1,0 +1,192 @@
+"""What became of every record of the input, told by the output, the certificates and the dead letters alone."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from aiokafka import ConsumerRecord
+
+from stream_anon.audit.audit import Audit
+from stream_anon.audit.records import decode_record
+from stream_anon.microdata.policy import Policy
+from tests.support.service import K, Stage
+
+Spot = tuple[int, int]
+"""Partition and offset of the input."""
+
+
+@dataclass
+class Verdict:
+    """Figures of a storm. All but those of the first four must be 0.
+
+    Parameters
+    ----------
+    accepted
+        Records in the input topic.
+    lost
+        Accepted records of which nothing speaks; also acknowledged ones that are not in the input.
+    duplicated
+        Releases and dead letters beyond a record's first, and records in the ranges of two certificates.
+    under_k
+        Classes with fewer than k distinct people.
+    certificate_mismatches
+        Gaps and overlaps between ranges, sums that disagree with the records, findings of the audit.
+    """
+
+    accepted: int = 0
+    released: int = 0
+    suppressed: int = 0
+    dead_letters: int = 0
+    lost: int = 0
+    duplicated: int = 0
+    under_k: int = 0
+    certificate_mismatches: int = 0
+    windows: int = 0
+    notes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def clean(self) -> bool:
+        return not (self.lost or self.duplicated or self.under_k or self.certificate_mismatches)
+
+    def mismatch(self, what: str, count: int = 1) -> None:
+        if count:
+            self.certificate_mismatches += count
+            self.notes[what] += count
+
+
+@dataclass(frozen=True)
+class Topics:
+    """All committed records of the four topics."""
+
+    given: Sequence[ConsumerRecord]
+    output: Sequence[ConsumerRecord]
+    certificates: Sequence[ConsumerRecord]
+    dead_letters: Sequence[ConsumerRecord]
+
+
+async def read_topics(stage: Stage, within: float = 120.0) -> Topics:
+    names = ("", ".out.certificates", ".out", ".out.dead-letters")
+    read = [await stage.kafka.read_to_end(stage.name + name, within=within) for name in names]
+    return Topics(read[0], read[2], read[1], read[3])
+
+
+def judge(topics: Topics, people: Sequence[int], acknowledged: set[int], policy: Policy) -> Verdict:
+    """Return what became of every record.
+
+    Parameters
+    ----------
+    people
+        Whose record each serial number is.
+    acknowledged
+        Serial numbers that the broker said it has.
+    """
+    verdict = Verdict(accepted=len(topics.given))
+    given = {(record.partition, record.offset): json.loads(record.value) for record in topics.given}
+    verdict.lost += len(acknowledged - {record["serial"] for record in given.values()})
+    firsts = [part for part in (json.loads(record.value) for record in topics.certificates) if part["part"] == 1]
+    verdict.windows = len(firsts)
+    covered = _check_ranges(verdict, firsts, given)
+    released = _check_records(verdict, topics.output, people)
+    rejected = _check_dead_letters(verdict, topics.dead_letters, given)
+    _check_windows(verdict, firsts, given, covered, released, rejected)
+    _audit(verdict, topics, policy)
+    return verdict
+
+
+def _check_ranges(
+    verdict: Verdict, firsts: Sequence[Mapping[str, Any]], given: Mapping[Spot, Any]
+) -> dict[str, list[Spot]]:
+    """Return the records in the ranges of each certificate."""
+    ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    covered: dict[str, list[Spot]] = defaultdict(list)
+    times: Counter[Spot] = Counter()
+    for certificate in firsts:
+        for part in certificate["inputs"]:
+            ranges[part["partition"]].append((part["start"], part["end"]))
+            spots = [(part["partition"], offset) for offset in range(part["start"], part["end"])]
+            covered[certificate["batch"]] += [spot for spot in spots if spot in given]
+            times.update(spots)
+    for parts in ranges.values():
+        parts.sort()
+        if parts[0][0] != 0:
+            verdict.mismatch("no range begins at 0")
+        verdict.mismatch("a gap between ranges", sum(a[1] < b[0] for a, b in pairwise(parts)))
+        verdict.mismatch("ranges overlap", sum(a[1] > b[0] for a, b in pairwise(parts)))
+    verdict.lost += len(given.keys() - times.keys())
+    verdict.duplicated += sum(count - 1 for spot, count in times.items() if count > 1 and spot in given)
+    return covered
+
+
+def _check_records(
+    verdict: Verdict, output: Iterable[ConsumerRecord], people: Sequence[int]
+) -> dict[str, set[int]]:
+    """Return the serial numbers that each window released."""
+    serials: Counter[int] = Counter()
+    released: dict[str, set[int]] = defaultdict(set)
+    classes: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for record in output:
+        batch = dict(record.headers)["batch"].decode()
+        value = json.loads(record.value)
+        serial = value["serial"]
+        serials[serial] += 1
+        released[batch].add(serial)
+        classes[batch, json.dumps([value["age"], value["city"]])].add(people[serial])
+    verdict.released = serials.total()
+    verdict.duplicated += serials.total() - len(serials)
+    verdict.under_k = sum(len(members) < K for members in classes.values())
+    return released
+
+
+def _check_dead_letters(
+    verdict: Verdict, letters: Iterable[ConsumerRecord], given: Mapping[Spot, Any]
+) -> set[Spot]:
+    values = [json.loads(record.value) for record in letters]
+    spots = Counter((value["partition"], value["offset"]) for value in values)
+    verdict.dead_letters = spots.total()
+    verdict.duplicated += spots.total() - len(spots)
+    good = [spot for spot in spots if not isinstance(given.get(spot, {"age": 0})["age"], str)]
+    verdict.mismatch("a dead letter of a good record", len(good))
+    return set(spots)
+
+
+def _check_windows(
+    verdict: Verdict,
+    firsts: Iterable[Mapping[str, Any]],
+    given: Mapping[Spot, Any],
+    covered: Mapping[str, Sequence[Spot]],
+    released: Mapping[str, set[int]],
+    rejected: set[Spot],
+) -> None:
+    batches = set()
+    for certificate in firsts:
+        batch = certificate["batch"]
+        batches.add(batch)
+        spots = covered.get(batch, [])
+        out = released.get(batch, set())
+        within = {given[spot]["serial"] for spot in spots}
+        letters = sum(spot in rejected for spot in spots)
+        verdict.suppressed += certificate["suppressed"]
+        verdict.lost += max(len(within) - len(out) - certificate["suppressed"] - letters, 0)
+        verdict.mismatch("records from outside of the window's ranges", len(out - within))
+        verdict.mismatch("in is not what the ranges hold", int(certificate["in"] != len(within)))
+        verdict.mismatch("released is not what is there", int(certificate["released"] != len(out)))
+        verdict.mismatch("rejected is not what is there", int(certificate["rejected"] != letters))
+    verdict.mismatch("records without a certificate", len(released.keys() - batches))
+
+
+def _audit(verdict: Verdict, topics: Topics, policy: Policy) -> None:
+    """Let the project's own audit read the same topics."""
+    audit = Audit(policy)
+    for part in topics.certificates:
+        audit.add_part(part.value, dict(part.headers)["batch"].decode())
+    for record in topics.output:
+        headers = dict(record.headers)
+        bare = record.key is None and headers.keys() == {"batch"}
+        audit.add_record(headers["batch"].decode(), decode_record(record.value), record.timestamp, bare=bare)
+    for violation in audit.finish().violations:
+        verdict.mismatch(f"audit: {violation.kind}", violation.count)
