@@ -91,7 +91,7 @@ def _rank(number: float) -> int:
     try:
         double = float(number) + 0.0
     except OverflowError:
-        double = math.copysign(math.inf, number)
+        double = math.inf if number > 0 else -math.inf
     bits: int = struct.unpack("<q", struct.pack("<d", double))[0]
     return bits if bits >= 0 else bits ^ 0x7FFFFFFFFFFFFFFF
 

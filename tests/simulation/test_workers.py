@@ -108,6 +108,7 @@ class Storm:
 
     async def calm(self) -> None:
         """Let everything come to rest."""
+        self.broker.expire()  # what the dead left open ends with its timeout
         for driver in self.workers:
             driver.sink.break_at.clear()
             driver.sink.gate.set()

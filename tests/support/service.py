@@ -184,10 +184,6 @@ class WorkerProcess:
     def code(self) -> int | None:
         return self._process.poll()
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     async def ended(self, within: float) -> int:
         """Return its exit code; fail if it still runs after `within` seconds."""
         return await asyncio.to_thread(self._process.wait, within)

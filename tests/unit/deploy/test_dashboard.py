@@ -149,6 +149,7 @@ NOT_SHOWN = {
     "stream_anon_broker_reachable",
     "stream_anon_information_loss_ratio",  # the last window's: the histogram holds all of them
     "stream_anon_input_lost_records_total",
+    "stream_anon_order_version",
     "stream_anon_partitions_skipped_total",
     "stream_anon_partitions_stopped_total",
     "stream_anon_partitions_without_entry_total",
