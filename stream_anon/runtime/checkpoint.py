@@ -168,8 +168,9 @@ class Checkpoint:
                 await self._renew()
                 outcome = Outcome.LOST
             except Exception as error:  # noqa: BLE001 - whatever broke: the outcome is unknown
-                refused += step == 6 and not isinstance(error, TopicError)  # which says itself what is to be done
-                text = describe(error) + (TOO_LARGE if step == 6 and refused > 1 else "")
+                slow = step == 6 and not isinstance(error, TopicError)  # which says itself what is to be done
+                refused += slow
+                text = describe(error) + (TOO_LARGE if slow and refused > 1 else "")
                 self.tell(TransactionBroken(f"closing.{step}", text))
                 ending = await self._ending(publication, pauses)
                 if ending is Ending.AT_START and closing.membership == self.current():

@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 
 # Parts of the transaction's timeout that its steps may take; with the ledger's, together below 1, so that no step
 # outlives it.
-_SETTLE, _ADD, _FENCE, _COMMIT = 0.24, 0.10, 0.15, 0.20  # begin, send and add offsets: 0.10 each
+_BEGIN, _SEND, _SETTLE, _ADD, _FENCE, _COMMIT = 0.05, 0.05, 0.34, 0.10, 0.15, 0.20
 
 
 class TransactionalSink:
@@ -96,14 +96,14 @@ class TransactionalSink:
     async def begin(self) -> None:
         """See `seam.Sink`."""
         producer, _, _ = self._ready()
-        await self._within(_ADD, "begin", producer.begin_transaction())
+        await self._within(_BEGIN, "begin", producer.begin_transaction())
 
     async def send(self, parcels: Sequence[Parcel]) -> None:
         """See `seam.Sink`."""
         producer, _, shipment = self._ready()
         topics = {parcel.topic for parcel in parcels} - self._topics
         if topics:
-            await self._within(_ADD, "follow topics", follow_topics(producer, self._topics, topics))
+            await self._within(_SEND, "follow topics", follow_topics(producer, self._topics, topics))
         shipment.send(parcels)
 
     async def settle(self) -> dict[Place, int]:
