@@ -25,7 +25,7 @@ class KafkaBehindLines(ApacheKafka):
         shown = [f"{name}://127.0.0.1:{line.port}" for name, line in zip(names, lines, strict=True)]
         plain = f"PLAINTEXT://127.0.0.1:{self.port}"
         self._properties = {
-            "listeners": ",".join([plain, *own, f"CONTROLLER://127.0.0.1:{self._controller}"]),
+            "listeners": ",".join([plain, *own, f"CONTROLLER://127.0.0.1:{self.controller}"]),
             "advertised.listeners": ",".join([plain, *shown]),
             "listener.security.protocol.map": ",".join(
                 f"{name}:PLAINTEXT" for name in ["PLAINTEXT", "CONTROLLER", *names]
