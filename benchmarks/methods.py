@@ -72,7 +72,7 @@ CASTLE = "CASTLE"
 ANONYPYX = "anonypyx Mondrian"
 METHODS: Mapping[str, Method] = {
     PLAIN: Method(lambda s, rows: sort_and_cut(rows, s.book, s.model, s.criteria.k)),
-    "forest": engine(lambda s: Forest(s.model, s.book)),
+    "forest": engine(lambda s: Forest(s.model, s.book, 1)),
     "forest, both lines": engine(lambda s: Forest(s.model, s.book, 2)),
     "k-forest": engine(lambda s: KForest(s.model, s.criteria.k), 2.0),
     "mondrian": engine(lambda s: Mondrian(s.model)),

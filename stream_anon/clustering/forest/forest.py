@@ -66,7 +66,7 @@ class Forest(FromScratch):
         The k for which the window will close; 0 if that is not known, then nothing is prepared.
     """
 
-    def __init__(self, model: CostModel, book: OrderBook, rounds: int = 2, k: int = 0) -> None:
+    def __init__(self, model: CostModel, book: OrderBook, rounds: int = 1, k: int = 0) -> None:
         super().__init__()
         self._attributes = tables_first(model)
         self._model = reordered(model, self._attributes)
