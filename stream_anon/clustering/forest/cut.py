@@ -106,6 +106,19 @@ def cut_line(
                 least = loss
                 back[end] = place
         best[end] = least
+    return walked_back(back)
+
+
+@kernel
+def walked_back(back: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the classes of the best cut end; empty if there is none.
+
+    Parameters
+    ----------
+    back
+        int64[n + 1], for each end where the class before it ends, -1 where no cut is legal.
+    """
+    n = len(back) - 1
     if back[n] < 0 and n > 0:
         return np.empty(0, np.int64)
     count = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.cut import cut_line
+from stream_anon.clustering.forest.cut import cut_line, walked_back
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel, set_cost, table_cost, walked_cost
 
@@ -97,17 +97,4 @@ def cut_line_of_sets(
             if people >= k and loss < best[end]:
                 best[end] = loss
                 back[end] = place
-    if back[n] < 0 and n > 0:
-        return np.empty(0, np.int64)
-    count = 0
-    end = n
-    while end > 0:
-        count += 1
-        end = back[end]
-    ends = np.empty(count, np.int64)
-    end = n
-    while end > 0:
-        count -= 1
-        ends[count] = end
-        end = back[end]
-    return ends
+    return walked_back(back)

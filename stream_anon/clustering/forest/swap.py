@@ -14,29 +14,35 @@ _LITTLE = 1e-9
 
 
 @kernel
-def _legal_after(
-    pool: NDArray[np.int64], left: int, mover: int, other: int, room: NDArray[np.int64], ledger: Ledger
-) -> bool:
-    """Return whether both classes stay legal if the row at place `mover` leaves its class for the other.
+def move_row(pool: NDArray[np.int64], left: int, mover: int, partner: int) -> int:
+    """Move a row of a pair of classes to the other one, or exchange it for `partner`; return how the first grows.
 
-    With `other` >= 0 the row at that place of the other class comes in exchange.
+    Parameters
+    ----------
+    pool
+        int64[m], the rows of the first class, `left` of them, and of the second.
+    mover, partner
+        Places in `pool`, one in each class; no partner is -1.
     """
-    m = len(pool)
-    for side in range(2):
-        first = 0 if side == 0 else left
-        last = left if side == 0 else m
-        count = 0
-        for i in range(first, last):
-            if i not in (mover, other):
-                room[count] = pool[i]
-                count += 1
-        for comer in (mover, other):
-            if comer >= 0 and not first <= comer < last:
-                room[count] = pool[comer]
-                count += 1
-        if not is_legal(room[:count], ledger):
-            return False
-    return True
+    if partner >= 0:
+        pool[mover], pool[partner] = pool[partner], pool[mover]
+        return 0
+    if mover < left:
+        pool[mover], pool[left - 1] = pool[left - 1], pool[mover]
+        return -1
+    pool[mover], pool[left] = pool[left], pool[mover]
+    return 1
+
+
+@kernel
+def stays_legal(
+    pool: NDArray[np.int64], left: int, mover: int, partner: int, room: NDArray[np.int64], ledger: Ledger
+) -> bool:
+    """Return whether both classes are legal after `move_row`; room int64[at least m] is where it is tried."""
+    trial = room[: len(pool)]
+    trial[:] = pool
+    border = left + move_row(trial, left, mover, partner)
+    return is_legal(trial[:border], ledger) and is_legal(trial[border:], ledger)
 
 
 @kernel
@@ -163,8 +169,7 @@ def swap_pass(
                     joined += interval_cost(model, j, low, high)
                 total = left + (size[far] + 1) * joined
                 if total < best and (
-                    ledger.each_once
-                    or _legal_after(pool, middle - start, border[side, b] - start, -1, room, ledger)
+                    ledger.each_once or stays_legal(pool, middle - start, border[side, b] - start, -1, room, ledger)
                 ):
                     best = total
                     mover = border[side, b]
@@ -200,7 +205,7 @@ def swap_pass(
                         break
                 if total < best and (
                     ledger.each_once
-                    or _legal_after(
+                    or stays_legal(
                         pool, middle - start, border[slot, b] - start, border[1 - slot, d] - start, room, ledger
                     )
                 ):
@@ -210,14 +215,7 @@ def swap_pass(
         known = mover < 0
         if mover >= 0:
             changed += 1
-            if partner >= 0:
-                rows[mover], rows[partner] = rows[partner], rows[mover]
-            elif mover < middle:
-                rows[mover], rows[middle - 1] = rows[middle - 1], rows[mover]
-                ends[c] -= 1
-            else:
-                rows[mover], rows[middle] = rows[middle], rows[mover]
-                ends[c] += 1
+            ends[c] += move_row(rows, middle, mover, partner)
         start = ends[c]
         slot = 1 - slot
     return changed

@@ -1,6 +1,6 @@
 """SWAP where sets of values are published: rows move or change places between neighbouring classes.
 
-As in `refine`, with one difference: a set costs less without a row as soon as nobody else in the class has its
+As in `swap`, with one difference: a set costs less without a row as soon as nobody else in the class has its
 value, wherever that value lies between the others.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.legality import Ledger, is_legal
+from stream_anon.clustering.forest.swap import move_row, stays_legal
+from stream_anon.clustering.legality import Ledger
 from stream_anon.compiled import inlined, kernel
 from stream_anon.privacy.cost import CostModel, set_cost, table_cost, walked_cost
 
@@ -136,7 +137,7 @@ def swap_sets(
     kinds = np.zeros((2, q), np.int64)
     border = np.empty((2, 0), np.int64)
     without = np.empty((2, 0), np.float64)
-    moved = np.empty(0, np.int64)
+    room = np.empty(0, np.int64)
     borders = np.zeros(2, np.int64)
     cost_of = np.empty(2, np.float64)
     size = np.empty(2, np.int64)
@@ -147,10 +148,10 @@ def swap_sets(
         left = ends[c] - start
         size[0] = left
         size[1] = m - left
-        if m > len(moved):
+        if m > len(room):
             border = np.empty((2, 2 * m), np.int64)
             without = np.empty((2, 2 * m), np.float64)
-            moved = np.empty(2 * m, np.int64)
+            room = np.empty(2 * m, np.int64)
         for side in range(2):
             first = 0 if side == 0 else left
             last = left if side == 0 else m
@@ -177,7 +178,7 @@ def swap_sets(
                 for j in range(q):
                     joined += _cost_after(model, counts, kinds, box, own, 1 - side, j, _NONE, codes[pool[place], j])
                 total = mine + (size[1 - side] + 1) * joined
-                if total < best and _stays_legal(pool, left, place, _NONE, moved, ledger):
+                if total < best and (ledger.each_once or stays_legal(pool, left, place, _NONE, room, ledger)):
                     best = total
                     mover = place
                     partner = _NONE
@@ -193,7 +194,9 @@ def swap_sets(
                     total += size[1] * _cost_after(model, counts, kinds, box, own, 1, j, two, one)
                     if total >= best:
                         break
-                if total < best and _stays_legal(pool, left, border[0, b], border[1, d], moved, ledger):
+                if total < best and (
+                    ledger.each_once or stays_legal(pool, left, border[0, b], border[1, d], room, ledger)
+                ):
                     best = total
                     mover = border[0, b]
                     partner = border[1, d]
@@ -204,32 +207,6 @@ def swap_sets(
                     counts[1, j, codes[pool[place], j]] = 0
         if mover >= 0:
             changed += 1
-            ends[c] += _move(pool, left, mover, partner)
+            ends[c] += move_row(pool, left, mover, partner)
         start = ends[c]
     return changed
-
-
-@kernel
-def _move(pool: NDArray[np.int64], left: int, mover: int, partner: int) -> int:
-    """Exchange two rows of a pair of classes, or move one if there is no partner; return how the first grows."""
-    if partner >= 0:
-        pool[mover], pool[partner] = pool[partner], pool[mover]
-        return 0
-    if mover < left:
-        pool[mover], pool[left - 1] = pool[left - 1], pool[mover]
-        return -1
-    pool[mover], pool[left] = pool[left], pool[mover]
-    return 1
-
-
-@kernel
-def _stays_legal(
-    pool: NDArray[np.int64], left: int, mover: int, partner: int, moved: NDArray[np.int64], ledger: Ledger
-) -> bool:
-    """Return whether both classes stay legal after `_move`; moved int64[at least m] is room to try it."""
-    if ledger.each_once:
-        return True
-    trial = moved[: len(pool)]
-    trial[:] = pool
-    border = left + _move(trial, left, mover, partner)
-    return is_legal(trial[:border], ledger) and is_legal(trial[border:], ledger)
