@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 import numba
+import numpy as np
 
 _F = TypeVar("_F", bound=Callable[..., object])
+_V = TypeVar("_V", bool, int)
 _PACKAGE = Path(__file__).parent
 _ROOMS = ("microdata", "privacy", "clustering", "windowing", "engine", "adapters/json_codec")
 
@@ -34,6 +36,14 @@ def _sources() -> str:
         for path in sorted((_PACKAGE / room).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def constant(value: _V) -> _V:
+    """Return a constant to call kernels with.
+
+    A plain one is a type of its own to numba, and each kernel that it is passed to is compiled once more for it.
+    """
+    return cast("_V", np.array(value)[()])
 
 
 def kernel(function: _F) -> _F:

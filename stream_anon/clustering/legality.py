@@ -202,9 +202,9 @@ def deficit(rows: NDArray[np.int64], ledger: Ledger, parts: NDArray[np.float64])
                 values = held_values(rows, values, s, ledger)
             lack = least - values
         if ledger.asked[s, 7] > 0:
-            uneven = unevenness(rows, s, 0, ledger)
-            if people < m:
-                uneven = max(uneven, unevenness(rows, s, 1, ledger))
+            uneven = 0.0
+            for way in range(2 if people < m else 1):  # over records, then over (individual, value) pairs
+                uneven = max(uneven, unevenness(rows, s, way, ledger))
             lack += uneven
         parts[1 + s] = lack
         total += lack

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.legality import Ledger, is_legal
 from stream_anon.compiled import kernel
@@ -168,7 +169,7 @@ def mondrian_classes(
                 else:
                     cut, ties = _median_cut(codes[j], part, low[j], high[j]), m
                 if not in_place:
-                    tried[:m] = part
+                    copy_to(tried, part)
                 attempt = part if in_place else tried[:m]
                 left = _split(attempt, spare, codes[j], cut, ties)
                 if not (is_legal(attempt[:left], ledger) and is_legal(attempt[left:], ledger)):
@@ -180,12 +181,12 @@ def mondrian_classes(
                     best = loss
                 middle = left
                 if not in_place:
-                    found[:m] = attempt
+                    copy_to(found, attempt)
                 if not least_loss:
                     break
         if middle > 0:
             if not in_place:
-                part[:] = found[:m]
+                copy_to(part, found[:m])
             stack.append((start + middle, stop))
             stack.append((start, start + middle))
         else:

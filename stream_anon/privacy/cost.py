@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import inlined, kernel
+from stream_anon.compiled import constant, inlined, kernel
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import WHOLE_TABLE, CategoricalDomain, PrefixDomain
@@ -188,6 +188,9 @@ def _firsts(domain: CategoricalDomain) -> NDArray[np.int32]:
     return np.concatenate(rows).astype(np.int32) if rows else np.empty(0, np.int32)
 
 
+_ONLY = constant(0)
+
+
 @kernel
 def table_cost(model: CostModel, j: int, low: int, high: int) -> float:
     """Return the weighted cost of codes `low` to `high` of attribute `j` if it has a table, else -1.
@@ -293,7 +296,8 @@ def whole_table(model: CostModel) -> NDArray[np.float32]:
     table = np.zeros(size * size, np.float32)
     for low in range(size):
         for high in range(low, size):
-            cost = walked_cost(model, 0, low, high)
+            # Codes as other kernels pass them: the compiler would make one more for wider numbers.
+            cost = walked_cost(model, _ONLY, np.int32(low), np.int32(high))  # type: ignore[arg-type]
             table[low * size + high] = cost
             table[high * size + low] = cost
     return table

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.legality import Ledger, deficit
 from stream_anon.compiled import inlined, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
@@ -182,8 +183,8 @@ def measure(groups: Groups, c: int, model: CostModel) -> None:
     groups.loss[c] = 0.0
     if row < 0:
         return
-    low[:] = codes[row]
-    high[:] = codes[row]
+    copy_to(low, codes[row])
+    copy_to(high, codes[row])
     while row >= 0:
         for j in range(codes.shape[1]):
             code = codes[row, j]

@@ -33,7 +33,7 @@ class Keyed(NamedTuple):
         """Return rows int64[n] with codes int32[q, n] along the order; O(n log n)."""
         keys = line_keys(codes, table)
         along = ascending(keys, table)
-        return cls(table, rows[along], keys[:, along])
+        return cls(table, rows[along], keys.take(along, axis=1))
 
     def places_of(self, others: Keyed) -> NDArray[np.int64]:
         """Return how many of these rows stand before each of the others; O(m log n)."""

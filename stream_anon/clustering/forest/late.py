@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.copying import copy_to
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -113,8 +114,8 @@ def draw_boxes(
     """
     start = 0
     for c in range(len(ends)):
-        low[c] = codes[rows[start]]
-        high[c] = low[c]
+        copy_to(low[c], codes[rows[start]])
+        copy_to(high[c], low[c])
         for i in range(start + 1, ends[c]):
             for j in range(codes.shape[1]):
                 code = codes[rows[i], j]

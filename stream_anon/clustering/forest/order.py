@@ -212,7 +212,7 @@ def line_keys(codes: NDArray[np.int32], table: KeyTable) -> NDArray[np.int64]:
     if table.curve:
         hilbert_keys(codes, table.sizes, keys[0])
     else:
-        snake_keys(codes, table, keys)
+        snake_keys(np.ascontiguousarray(codes), table, keys)
     return keys
 
 

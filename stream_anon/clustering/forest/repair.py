@@ -9,19 +9,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.forest.desk import DISSOLVE, EXCHANGE, MERGE, NOTHING, Desk, desk_for
 from stream_anon.clustering.forest.groups import Groups, Lines, join, leave, listed, members, recount
 from stream_anon.clustering.forest.places import cheapest_class, widen
 from stream_anon.clustering.forest.pricing import price
 from stream_anon.clustering.forest.split import sort_places
 from stream_anon.clustering.legality import Ledger, deficit
-from stream_anon.compiled import kernel
+from stream_anon.compiled import constant, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _PATIENT_ROUNDS = 40  # from then on any price is paid
 _DEARER = 1.2  # a step waits for the next round if its price rose by more than this factor
 _DEARER_BY = 0.05  # and this much
 _MOST_STEPS = 100  # for each failing class, so that none can be made to move rows for ever by tiny gains
+_KEEP, _OR_DISSOLVE = constant(False), constant(True)
+_NOBODY = constant(-1)
 
 
 def repaired(
@@ -51,8 +54,8 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
     versions = np.empty((len(groups.head), 2), np.int64)
     for i in range(count):
         f = failing[i]
-        asked[f] = price(f, True, groups, lines, model, ledger, desk)
-        steps[f] = desk.step
+        asked[f] = price(f, _OR_DISSOLVE, groups, lines, model, ledger, desk)
+        copy_to(steps[f], desk.step)
         versions[f, 0] = desk.version[f]
         versions[f, 1] = desk.version[desk.step[1]]
     rounds = 0
@@ -71,20 +74,20 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
                     and versions[f, 0] == desk.version[f]
                     and versions[f, 1] == desk.version[steps[f, 1]]
                 ):
-                    desk.step[:] = steps[f]
+                    copy_to(desk.step, steps[f])
                     now = asked[f]
                 else:
-                    now = price(f, True, groups, lines, model, ledger, desk)
+                    now = price(f, _OR_DISSOLVE, groups, lines, model, ledger, desk)
                     limit = max(asked[f], _DEARER * asked[f]) + _DEARER_BY
                     if now == np.inf or (now > limit and rounds < _PATIENT_ROUNDS):
                         asked[f] = now
-                        steps[f] = desk.step
+                        copy_to(steps[f], desk.step)
                         versions[f, 0] = desk.version[f]
                         versions[f, 1] = desk.version[desk.step[1]]
                         break
                 steps[f, 0] = NOTHING
                 if not _do(f, groups, lines, model, ledger, desk):
-                    now = price(f, False, groups, lines, model, ledger, desk)
+                    now = price(f, _KEEP, groups, lines, model, ledger, desk)
                     if now == np.inf:
                         asked[f] = now
                         break
@@ -186,7 +189,7 @@ def merge_rest(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> 
     for f in range(len(groups.head)):
         while groups.size[f] > 0 and groups.lack[f] > 0:
             m = members(groups, f, desk.room)
-            partner = -1
+            partner = _NOBODY
             mends = False
             least = np.inf
             for b in range(len(groups.head)):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.forest.tables import cell, leading_tables
 from stream_anon.clustering.legality import Ledger, is_legal
-from stream_anon.compiled import kernel
+from stream_anon.compiled import constant, kernel
 from stream_anon.privacy.cost import CostModel, interval_cost
 
 _LITTLE = 1e-9
+NOBODY = constant(-1)
 
 
 @kernel
@@ -22,7 +24,7 @@ def move_row(pool: NDArray[np.int64], left: int, mover: int, partner: int) -> in
     pool
         int64[m], the rows of the first class, `left` of them, and of the second.
     mover, partner
-        Places in `pool`, one in each class; no partner is -1.
+        Places in `pool`, one in each class; no partner is `NOBODY`.
     """
     if partner >= 0:
         pool[mover], pool[partner] = pool[partner], pool[mover]
@@ -40,7 +42,7 @@ def stays_legal(
 ) -> bool:
     """Return whether both classes are legal after `move_row`; room int64[at least m] is where it is tried."""
     trial = room[: len(pool)]
-    trial[:] = pool
+    copy_to(trial, pool)
     border = left + move_row(trial, left, mover, partner)
     return is_legal(trial[:border], ledger) and is_legal(trial[border:], ledger)
 
@@ -143,8 +145,8 @@ def swap_pass(
                     kept += 1
             borders[side] = kept
         best = size[0] * cost_of[0] + size[1] * cost_of[1] - _LITTLE
-        mover = -1
-        partner = -1
+        mover = NOBODY
+        partner = NOBODY
         pool = rows[start:stop]
         if stop - start > len(room):
             room = np.empty(2 * (stop - start), np.int64)
@@ -169,11 +171,12 @@ def swap_pass(
                     joined += interval_cost(model, j, low, high)
                 total = left + (size[far] + 1) * joined
                 if total < best and (
-                    ledger.each_once or stays_legal(pool, middle - start, border[side, b] - start, -1, room, ledger)
+                    ledger.each_once
+                    or stays_legal(pool, middle - start, border[side, b] - start, NOBODY, room, ledger)
                 ):
                     best = total
                     mover = border[side, b]
-                    partner = -1
+                    partner = NOBODY
         for b in range(borders[slot]):
             for d in range(borders[1 - slot]):
                 if size[slot] * without[slot, b] + size[1 - slot] * without[1 - slot, d] >= best:

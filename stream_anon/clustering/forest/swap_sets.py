@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.swap import move_row, stays_legal
+from stream_anon.clustering.forest.swap import NOBODY, move_row, stays_legal
 from stream_anon.clustering.legality import Ledger
 from stream_anon.compiled import inlined, kernel
 from stream_anon.privacy.cost import CostModel, set_cost, table_cost, walked_cost
 
 _LITTLE = 1e-9
-_NONE = -1
 
 
 @inlined
@@ -160,14 +159,14 @@ def swap_sets(
             for place in range(first, last):
                 rest = 0.0
                 for j in range(q):
-                    rest += _cost_after(model, counts, kinds, box, own, side, j, codes[pool[place], j], _NONE)
+                    rest += _cost_after(model, counts, kinds, box, own, side, j, codes[pool[place], j], NOBODY)
                 if rest < cost_of[side] - _LITTLE:
                     border[side, borders[side]] = place
                     without[side, borders[side]] = rest
                     borders[side] += 1
         best = size[0] * cost_of[0] + size[1] * cost_of[1] - _LITTLE
-        mover = _NONE
-        partner = _NONE
+        mover = NOBODY
+        partner = NOBODY
         for side in range(2):
             for b in range(borders[side]):
                 place = border[side, b]
@@ -176,12 +175,14 @@ def swap_sets(
                     continue
                 joined = 0.0
                 for j in range(q):
-                    joined += _cost_after(model, counts, kinds, box, own, 1 - side, j, _NONE, codes[pool[place], j])
+                    joined += _cost_after(
+                        model, counts, kinds, box, own, 1 - side, j, NOBODY, codes[pool[place], j]
+                    )
                 total = mine + (size[1 - side] + 1) * joined
-                if total < best and (ledger.each_once or stays_legal(pool, left, place, _NONE, room, ledger)):
+                if total < best and (ledger.each_once or stays_legal(pool, left, place, NOBODY, room, ledger)):
                     best = total
                     mover = place
-                    partner = _NONE
+                    partner = NOBODY
         for b in range(borders[0]):
             for d in range(borders[1]):
                 total = 0.0
