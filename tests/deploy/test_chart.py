@@ -157,6 +157,29 @@ def test_a_secret_is_a_variable_or_a_value() -> None:
     assert secrets == {"sasl": "kafka-user", "tls": "kafka-ca"}
 
 
+def test_a_token_is_taken_from_where_nobody_renews_it() -> None:
+    """The service account's token is projected; one in a Secret is mounted, so that its changes arrive."""
+
+    def mounted(*more: str) -> tuple[dict[str, str], dict[str, Any]]:
+        deployment = of_kind(
+            render(value_set("bearer"), *(part for value in more for part in ("--set", value))), "Deployment"
+        )
+        volumes = {volume["name"]: volume for volume in deployment["spec"]["template"]["spec"]["volumes"]}
+        return environment(deployment), volumes["sasl"]
+
+    variables, volume = mounted()
+    token = volume["projected"]["sources"][0]["serviceAccountToken"]
+    assert token == {"audience": "kafka.example", "expirationSeconds": 3600, "path": "token"}
+    assert variables["STREAM_ANON__KAFKA__SECURITY__TOKEN_FILE"] == "/etc/stream-anon-sasl/token"  # noqa: S105
+    assert not {"STREAM_ANON__KAFKA__SECURITY__USERNAME", "STREAM_ANON__KAFKA__SECURITY__PASSWORD_FILE"} & set(
+        variables
+    )
+    _, volume = mounted(
+        "kafkaSecurity.sasl.serviceAccountTokenAudience=", "kafkaSecurity.sasl.existingSecret=kafka-token"
+    )
+    assert volume["secret"]["items"] == [{"key": "token", "path": "token"}]
+
+
 def test_the_scaler_asks_for_more_workers_than_partitions() -> None:
     for name, most in (("keda", 6), ("keda-plain", 4), ("existing-configmap", 3)):
         assert of_kind(render(value_set(name)), "ScaledObject")["spec"]["maxReplicaCount"] == most
@@ -193,6 +216,8 @@ def test_the_network_policy_shuts_the_brokers_out() -> None:
         ("minimal", ["terminationGracePeriodSeconds=10"], "terminationGracePeriodSeconds"),
         ("minimal", ["http.adminPort=9464"], "http.adminPort: must differ"),
         ("minimal", ["kafkaSecurity.protocol=SASL_SSL"], "kafkaSecurity.sasl.existingSecret"),
+        ("production", ["kafkaSecurity.sasl.serviceAccountTokenAudience=x"], "serviceAccountTokenAudience: is for"),
+        ("bearer", ["keda.enabled=true"], "keda: cannot log in"),
         ("minimal", ["keda.enabled=true"], "inputPartitions: keda needs it"),
         ("minimal", ["files.policy\\.yaml=x"], "policy.yaml"),
         ("keda-plain", ["keda.maxReplicas=5"], "keda.maxReplicas: 5 is above inputPartitions, 4"),

@@ -36,14 +36,14 @@ def attempt(values: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return helm("template", "people", str(CHART), *options, *more)
 
 
-def render(values: Path) -> list[dict[str, Any]]:
+def render(values: Path, *more: str) -> list[dict[str, Any]]:
     """Return the objects of a value set."""
-    return [document for document in yaml.safe_load_all(_rendered(values, values.read_text())) if document]
+    return [document for document in yaml.safe_load_all(_rendered(values, values.read_text(), *more)) if document]
 
 
 @cache
-def _rendered(values: Path, _content: str) -> str:
-    done = attempt(values)
+def _rendered(values: Path, _content: str, *more: str) -> str:
+    done = attempt(values, *more)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 

@@ -103,7 +103,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $_ := set $chosen "KAFKA__SECURITY__PROTOCOL" $security.protocol }}
 {{- if hasPrefix "SASL" $security.protocol }}
 {{- $_ := set $chosen "KAFKA__SECURITY__SASL_MECHANISM" $security.sasl.mechanism }}
+{{- if eq $security.sasl.mechanism "OAUTHBEARER" }}
+{{- $_ := set $chosen "KAFKA__SECURITY__TOKEN_FILE" "/etc/stream-anon-sasl/token" }}
+{{- else }}
 {{- $_ := set $chosen "KAFKA__SECURITY__PASSWORD_FILE" "/etc/stream-anon-sasl/password" }}
+{{- end }}
 {{- end }}
 {{- if and (hasSuffix "SSL" $security.protocol) $security.tls.existingSecret }}
 {{- $_ := set $chosen "KAFKA__SECURITY__CA_FILE" "/etc/stream-anon-tls/ca.crt" }}
@@ -117,7 +121,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 - name: STREAM_ANON__{{ $name }}
   value: {{ $value | quote }}
 {{- end }}
-{{- if hasPrefix "SASL" $security.protocol }}
+{{- if and (hasPrefix "SASL" $security.protocol) (ne $security.sasl.mechanism "OAUTHBEARER") }}
 - name: STREAM_ANON__KAFKA__SECURITY__USERNAME
   valueFrom:
     secretKeyRef:
@@ -143,8 +147,16 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 {{- end }}
-{{- if and (hasPrefix "SASL" $v.kafkaSecurity.protocol) (not $v.kafkaSecurity.sasl.existingSecret) }}
+{{- $bearer := eq $v.kafkaSecurity.sasl.mechanism "OAUTHBEARER" }}
+{{- $audience := $v.kafkaSecurity.sasl.serviceAccountTokenAudience }}
+{{- if and (hasPrefix "SASL" $v.kafkaSecurity.protocol) (not $v.kafkaSecurity.sasl.existingSecret) (not (and $bearer $audience)) }}
 {{- fail "kafkaSecurity.sasl.existingSecret: a SASL protocol needs it" }}
+{{- end }}
+{{- if and $audience (or (not $bearer) $v.kafkaSecurity.sasl.existingSecret) }}
+{{- fail "kafkaSecurity.sasl.serviceAccountTokenAudience: is for OAUTHBEARER, instead of existingSecret" }}
+{{- end }}
+{{- if and $bearer $v.keda.enabled (hasPrefix "SASL" $v.kafkaSecurity.protocol) }}
+{{- fail "keda: cannot log in with a token from a file; use autoscaling" }}
 {{- end }}
 {{- if and $v.kafkaSecurity.tls.clientCertificate (not $v.kafkaSecurity.tls.existingSecret) }}
 {{- fail "kafkaSecurity.tls.existingSecret: the client's certificate must be in it" }}
