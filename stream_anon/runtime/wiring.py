@@ -118,6 +118,7 @@ async def work(
     tell: Listener,
     stop: asyncio.Event,
     warm: Callable[[], None] = lambda: None,
+    source: Source | None = None,
 ) -> None:
     """Be a worker until `stop` is set; `warm` is called once all kernels are compiled."""
     tell(started(settings, policy))
@@ -125,7 +126,7 @@ async def work(
     await asyncio.to_thread(warm_up, policy)
     await asyncio.to_thread(JsonCodec(policy).warm_up)
     warm()
-    await build_worker(settings, policy, clock, tell, stop).run()
+    await build_worker(settings, policy, clock, tell, stop, source).run()
 
 
 def kafka_of(settings: Settings) -> KafkaSettings:
@@ -184,8 +185,15 @@ def started(settings: Settings, policy: Policy) -> WorkerStarted:
     )
 
 
-def build_worker(settings: Settings, policy: Policy, clock: Clock, tell: Listener, stop: asyncio.Event) -> Worker:
-    """Return a worker between two topics of a real broker."""
+def build_worker(
+    settings: Settings,
+    policy: Policy,
+    clock: Clock,
+    tell: Listener,
+    stop: asyncio.Event,
+    source: Source | None = None,
+) -> Worker:
+    """Return a worker between two topics of a real broker; by default it is a member of the group by itself."""
     kafka = kafka_of(settings)
     connection = connection_of(kafka)
     exactly_once = kafka.delivery == "exactly-once"
@@ -199,7 +207,7 @@ def build_worker(settings: Settings, policy: Policy, clock: Clock, tell: Listene
     return assemble(
         settings,
         policy,
-        source=KafkaSource(connection, kafka.inputs),
+        source=source or KafkaSource(connection, kafka.inputs),
         sink=sink,
         ledger=ledger,
         clock=clock,
