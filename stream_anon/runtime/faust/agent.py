@@ -62,7 +62,9 @@ def anonymizing_agent(
         raise SettingsError("kafka.input", "must name its topics: a Faust app reads no pattern", str(path))
     connection_of(kafka).options("start")  # files that cannot be read end it before it begins
     service = AnonymizingService(app, settings, policy, registry)
-    topic = app.topic(*kafka.inputs.names, key_type=bytes, value_type=bytes, acks=False, allow_empty=True)
+    # Bytes as they are: what does not fit must become a dead letter, and Faust's errors show values.
+    raw = {"key_type": bytes, "value_type": bytes, "key_serializer": "raw", "value_serializer": "raw"}
+    topic = app.topic(*kafka.inputs.names, **raw, acks=False, allow_empty=True)
     app.on_partitions_revoked.connect(service.on_revoked)
     app.on_partitions_assigned.connect(service.on_assigned)
     app.on_before_shutdown.connect(service.on_shutdown)

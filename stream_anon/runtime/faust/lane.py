@@ -29,8 +29,12 @@ class Lane:
         The source's number of the partition.
     seen
         The offset that the stream brought last; -1 before any.
-    floor
+    limit
         Only a stretch that began where the last seek went, or below, brings offsets up to here.
+    floor
+        As far as that is believed by now.
+    sought, asked
+        When the last seek began, and when it was asked for last.
     read
         Whether a takeover opened it; else all that comes is dropped.
     """
@@ -38,12 +42,14 @@ class Lane:
     number: int
     place: Place
     seen: int = -1
+    limit: int = -1
     floor: int = -1
     joined: bool = True
     read: bool = False
     next: int = 0
     first: int = 0
     sought: float = 0.0
+    asked: float = 0.0
     _begins: set[int] = field(default_factory=set)  # of seeks whose stretches may be on their way
     _values: list[bytes | None] = field(default_factory=list)
     _offsets: list[int] = field(default_factory=list)
@@ -61,16 +67,22 @@ class Lane:
         on can bring.
         """
         ahead = [begin - 1 for begin in self._begins if begin > offset]
-        self.floor = min(self.seen, *ahead) if ahead else self.seen
-        self.joined = self.floor < offset and not ahead
+        self.limit = min(self.seen, *ahead) if ahead else self.seen
+        # Faust drops what lies below the last record that it handed on, and may note that one only now.
+        self.floor = self.limit - 1
+        self.joined = self.seen < offset and not ahead
         self._begins.add(offset)
         self.next = self.first = offset
-        self.sought = now
+        self.sought = self.asked = now
         self.drop()
+
+    def aim_again(self, now: float) -> None:
+        """Take note that the same seek is asked for once more."""
+        self.asked, self.floor = now, self.limit
 
     def begin_anew(self) -> None:
         """Forget all that was on its way: it belongs to a generation of the group that is over."""
-        self.seen = self.floor = -1
+        self.seen = self.limit = self.floor = -1
         self.joined, self.read = True, False
         self._begins.clear()
         self.drop()
@@ -82,8 +94,8 @@ class Lane:
     def take(self, offset: int, value: bytes | None, time: int) -> bool:
         """Return whether a record of the stream is taken."""
         self.seen = offset
-        if offset <= self.floor:
-            self.joined, self.floor, self._begins = True, -1, {self.first}
+        if not self.joined and offset <= self.floor:
+            self.joined, self._begins = True, {self.first}
         if not self.read or not self.joined or offset < self.next:
             return False
         if offset > self.next:

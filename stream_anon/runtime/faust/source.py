@@ -221,9 +221,10 @@ class FaustSource:
                 task.result()
         now = self._clock.monotonic()
         for lane in self._numbered:
-            if lane.read and not lane.joined and now - lane.sought > SEEK_AGAIN and lane.number not in self._seeks:
+            if lane.read and not lane.joined and now - lane.asked > SEEK_AGAIN and lane.number not in self._seeks:
                 if now - lane.sought > GIVE_UP:
                     raise DeadClient("seeking: nothing came of it")
+                lane.aim_again(now)
                 self._ask(lane)
 
     def pause(self, sources: Collection[int]) -> None:

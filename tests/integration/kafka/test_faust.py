@@ -1,0 +1,152 @@
+"""The service in real Faust apps on a real Kafka: what leaves, and what a crash, a zombie and a rebalance do to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.service import (
+    PARTITIONS,
+    Stage,
+    WorkerProcess,
+    check_published,
+    make_records,
+    produce,
+    read_published,
+    wait_until_accounted,
+)
+
+pytest.importorskip("faust", reason="needs the extra `faust`")
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture
+async def stage(kafka: ApacheKafka, unique: str, tmp_path: Path) -> Stage:
+    # A short session, so that a dead app is missed soon; transactions end before it.
+    stage = Stage(kafka, unique, tmp_path, {"kafka": {"session_timeout": "6s"}})
+    await stage.create_topics()
+    return stage
+
+
+class FaustProcess(WorkerProcess):
+    """A Faust app in a process of its own."""
+
+    def __init__(self, config: Path, guarantee: str = "at_least_once") -> None:
+        super().__init__(config, {"FAUST_GUARANTEE": guarantee}, module="tests.support.faust_app")
+
+
+async def audit(config: Path) -> tuple[int | None, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "stream_anon.cli.main", "audit", "--config", str(config)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**os.environ, "COLUMNS": "200", "PYTHONPATH": ":".join(sys.path)},
+    )
+    text, _ = await asyncio.wait_for(process.communicate(), 60)
+    return process.returncode, text.decode()
+
+
+async def abort(stage: Stage, values: list[bytes]) -> None:
+    """Send records to the input in a transaction that is aborted."""
+    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address, transactional_id=f"{stage.name}.aborted")
+    await producer.start()
+    try:
+        await producer.begin_transaction()
+        for number, value in enumerate(values):
+            await producer.send_and_wait(stage.name, value, partition=number % PARTITIONS)
+        await producer.abort_transaction()
+    finally:
+        await producer.stop()
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once"])
+async def test_app_exposes_loses_or_repeats_a_record_or_reads_an_aborted_one(stage: Stage, guarantee: str) -> None:
+    await abort(stage, make_records(40, 7, first=90_000))
+    await produce(stage, make_records(1500, 1))
+    config = stage.config()
+    with FaustProcess(config, guarantee) as app:
+        await app.wait_for("window-published", within=90)
+        bad = [b"{", b'{"person": 1, "age": "x", "city": "Bonn", "serial": 1}']
+        await abort(stage, make_records(40, 8, first=91_000))
+        await produce(stage, [*make_records(500, 2, first=1500), *bad])
+        published = await wait_until_accounted(stage, 2002)
+        check_published(published, 2002)
+        assert len(published.records) > 1900
+        assert {letter["reason"] for letter in published.dead_letters} == {"malformed", "wrong-type"}
+        assert {c["delivery"] for c in published.certificates} == {"exactly-once"}
+        app.signal(signal.SIGTERM)
+        assert await app.ended(25) == 0
+        assert "Bonn" not in app.text, "a value in a log"
+    code, text = await audit(config)
+    assert code == 0, text
+
+
+# Between settle and offsets, between offsets and commit, after the commit.
+@pytest.mark.parametrize("point", ["closing.7", "closing.9", "closing.10"])
+async def test_app_killed_in_a_transaction_loses_or_repeats_its_window(stage: Stage, point: str) -> None:
+    await produce(stage, make_records(1200, 3))
+    with FaustProcess(stage.config(kafka={"fault": f"{point}:kill@2"})) as first:
+        assert await first.ended(90) == -signal.SIGKILL
+    with FaustProcess(stage.config()):
+        check_published(await wait_until_accounted(stage, 1200, 90), 1200)
+    if point != "closing.10":
+        aborted = await stage.kafka.read_to_end(stage.output, isolation="read_uncommitted")
+        assert len(aborted) > len((await read_published(stage)).records), "the kill met no open transaction"
+
+
+async def test_app_stopped_beyond_its_session_publishes_what_others_published(stage: Stage) -> None:
+    # It wakes before the fence, holding a window that its successor has read again: it must be turned away.
+    await produce(stage, make_records(1200, 4))
+    with FaustProcess(stage.config(kafka={"fault": "closing.8:stop@2"})) as zombie:
+        await zombie.wait_for("window-published", within=90)
+        await asyncio.sleep(0.5)
+        with FaustProcess(stage.config()) as successor:
+            check_published(await wait_until_accounted(stage, 1200, 90), 1200)
+            zombie.signal(signal.SIGCONT)
+            await zombie.wait_for("window-abandoned")
+            await produce(stage, make_records(400, 5, first=1200))
+            check_published(await wait_until_accounted(stage, 1600), 1600)
+            assert successor.said("window-published")
+
+
+async def test_apps_that_come_and_go_share_a_record(stage: Stage) -> None:
+    with FaustProcess(stage.config()) as first:
+        await first.wait_for("ready", within=90)
+        sending = asyncio.create_task(produce(stage, make_records(6000, 6), rate=200))
+        with FaustProcess(stage.config()) as second:
+            assert (await second.wait_for("taken-over", within=90))["partitions"] == PARTITIONS // 2
+            await second.wait_for("window-published")
+            second.kill()
+            await sending
+            check_published(await wait_until_accounted(stage, 6000, 90), 6000)
+            assert first.said("window-published")
+
+
+async def test_at_least_once_is_passed_off_as_more(stage: Stage) -> None:
+    # All records of the second window are out, its offsets are not committed: they leave a second time.
+    await produce(stage, make_records(1200, 9))
+    weaker = {"delivery": "at-least-once"}
+    with FaustProcess(stage.config(kafka={**weaker, "fault": "closing.8:kill@2"})) as first:
+        assert await first.ended(90) == -signal.SIGKILL
+        assert first.said("at-least-once"), "no warning at the start"
+    with FaustProcess(stage.config(kafka=weaker)) as second:
+        await second.wait_for("ready", within=90)
+        await second.wait_for("window-published", times=5)
+        deadline = 100
+        while (await read_published(stage)).serials.keys() < set(range(1150)) and deadline:
+            await asyncio.sleep(0.2)
+            deadline -= 1
+    published = await read_published(stage)
+    assert {c["delivery"] for c in published.certificates} == {"at-least-once"}
+    twice = [serial for serial, times in published.serials.items() if times == 2]
+    assert len(twice) > 150, "the crash repeated nothing: this test shows nothing"
+    assert max(published.serials.values()) == 2
+    assert not json.dumps(published.certificates).count("exactly-once")
