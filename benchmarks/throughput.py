@@ -1,12 +1,13 @@
 """Measure the running service beside a bare exactly-once pass-through, by turns, on one real broker.
 
-    python benchmarks/throughput.py [--windows 1000 10000 50000] [--workers 1 2] [--repeats 5] [--json FILE]
+    python benchmarks/throughput.py [--windows 1000 10000 50000] [--workers 1 2] [--repeats 5] [--faust]
+        [--json FILE]
 
 (a) is benchmarks/pass_through.py, (b) `stream-anon run`; both read the Adult census as JSON. Both run all the time;
 for each turn both are stopped by a signal, one is fed, and the records that it publishes after its first window are
 counted until its last full one. Prints the ratio b/a (median over the turns), processor seconds for a million
 records, the delay at half of the service's throughput and the peak memory. Broker, readers and workers share the
-machine's cores.
+machine's cores. With --faust a third one takes turns, (c) the service in a Faust app, and the ratio c/b is printed.
 """
 
 from __future__ import annotations
@@ -36,11 +37,12 @@ EVENTS = 200_000
 MEASURED = {1_000: 60_000, 10_000: 200_000, 50_000: 500_000}
 WARM = 4  # windows before anything is measured: kernels, and the order that the engine learns
 HALF_RATE_SECONDS = 4.0
+MODULES = {"service": "stream_anon.cli.main", "faust": "tests.support.faust_app"}
 
 
 @dataclass
 class System:
-    """One of the two, with what feeds and what watches it."""
+    """One of those compared, with what feeds and what watches it."""
 
     name: str
     servers: list[Server]
@@ -91,9 +93,9 @@ async def start(
 ) -> System:
     route = Route(kafka, f"{kind}-{window}-{workers}-{uuid.uuid4().hex[:6]}")
     await route.create()
-    if kind == "service":
+    if kind in MODULES:
         config = adult_settings(route, data, folder, window, session_timeout="60s")
-        command = ["-m", "stream_anon.cli.main", "run", "--config", str(config)]
+        command = ["-m", MODULES[kind], "run", "--config", str(config)]
     else:
         command = ["benchmarks/pass_through.py", kafka.address, route.name, str(window)]
     servers = [Server(command, folder / f"{route.name}.{n}.log") for n in range(workers)]
@@ -127,19 +129,26 @@ async def _warm(system: System, records: int) -> None:
 
 
 async def compare(
-    kafka: ApacheKafka, data: Path, events: list[bytes], window: int, workers: int, repeats: int, folder: Path
+    kafka: ApacheKafka,
+    data: Path,
+    events: list[bytes],
+    window: int,
+    workers: int,
+    given: argparse.Namespace,
+    folder: Path,
 ) -> dict[str, Any]:
-    """Measure both systems by turns."""
+    """Measure all systems by turns."""
     both: list[System] = []
-    rates: dict[str, list[float]] = {"pass-through": [], "service": []}
-    cpu: dict[str, list[float]] = {"pass-through": [], "service": []}
+    kinds = ("pass-through", "service", *(["faust"] if given.faust else []))
+    rates: dict[str, list[float]] = {kind: [] for kind in kinds}
+    cpu: dict[str, list[float]] = {kind: [] for kind in kinds}
     try:
         for kind in rates:
             both.append(await start(kind, kafka, data, events, window, workers, folder))
             for server in both[-1].servers:
                 server.hold()
         count = MEASURED.get(window, 10 * window) // window // workers * window * workers
-        for _ in range(repeats):
+        for _ in range(given.repeats):
             for system in both:
                 rate, seconds = await system.measure(count)
                 for server in system.servers:
@@ -149,6 +158,8 @@ async def compare(
         half = statistics.median(rates["service"]) / 2
         late = {}
         for system in both:
+            if system.name == "faust":
+                continue  # the rate is more than it takes
             for server in system.servers:
                 server.go_on()
             late[system.name] = await system.delay(half)
@@ -159,11 +170,13 @@ async def compare(
         for system in both:
             await system.end()
     ratios = [b / a for a, b in zip(rates["pass-through"], rates["service"], strict=True)]
+    beside = [c / b for b, c in zip(rates["service"], rates["faust"], strict=True)] if given.faust else []
     return {
         "window": window,
         "workers": workers,
         "ratio": round(statistics.median(ratios), 3),
         "ratios": [round(ratio, 3) for ratio in ratios],
+        **({"faust_ratio": round(statistics.median(beside), 3)} if beside else {}),
         "records_per_second": {name: round(statistics.median(found)) for name, found in rates.items()},
         "cpu_seconds_per_million": {name: round(statistics.median(found), 2) for name, found in cpu.items()},
         "delay_at_half_p50": {name: found[0] and round(found[0], 3) for name, found in late.items()},
@@ -180,7 +193,7 @@ async def run(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     try:
         for window in given.windows:
             for workers in given.workers:
-                found = await compare(kafka, given.data, events, window, workers, given.repeats, folder)
+                found = await compare(kafka, given.data, events, window, workers, given, folder)
                 results.append(found)
                 print(json.dumps(found), flush=True)
     finally:
@@ -194,6 +207,7 @@ def main() -> int:
     parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000, 50_000])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--faust", action="store_true", help="the service in a Faust app too (extra `faust`)")
     parser.add_argument("--data", type=Path, default=DATA, help="folder of adult.csv and its hierarchies")
     parser.add_argument("--json", type=Path, help="write the results here as well, a list")
     given = parser.parse_args()

@@ -1,6 +1,6 @@
-"""A Faust app of its own process that puts the service between two of its topics, and counts what another agent saw.
+"""A Faust app in a process of its own, with the service between two of its topics.
 
-    python -m tests.support.faust_app run --config FILE
+python -m tests.support.faust_app run --config FILE
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import faust
-from faust.types import AgentT, StreamT
+from faust.types import AgentT
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import Clock
@@ -63,8 +63,15 @@ def anonymizing_agent(
     connection_of(kafka).options("start")  # files that cannot be read end it before it begins
     service = AnonymizingService(app, settings, policy, registry)
     # Bytes as they are: what does not fit must become a dead letter, and Faust's errors show values.
-    raw = {"key_type": bytes, "value_type": bytes, "key_serializer": "raw", "value_serializer": "raw"}
-    topic = app.topic(*kafka.inputs.names, **raw, acks=False, allow_empty=True)
+    topic = app.topic(
+        *kafka.inputs.names,
+        key_type=bytes,
+        value_type=bytes,
+        key_serializer="raw",
+        value_serializer="raw",
+        acks=False,
+        allow_empty=True,
+    )
     app.on_partitions_revoked.connect(service.on_revoked)
     app.on_partitions_assigned.connect(service.on_assigned)
     app.on_before_shutdown.connect(service.on_shutdown)
@@ -75,7 +82,7 @@ def anonymizing_agent(
 
 
 class AnonymizingService:
-    """The worker in an app: fed by an agent, run as one of the app's tasks, stopped before the app leaves the group."""
+    """The worker in an app: fed by an agent, run as a task of the app, stopped before the app leaves the group."""
 
     def __init__(
         self, app: faust.App, settings: Settings, policy: Policy, registry: CollectorRegistry | None
@@ -95,7 +102,7 @@ class AnonymizingService:
         log = into_log(open_log(self._clock.wall, logs.format, logs.level))
         return log if registry is None else tell_all(into_metrics(Metrics(registry)), log)
 
-    async def consume(self, stream: StreamT[Any]) -> None:
+    async def consume(self, stream: Any) -> None:
         """Hand every record over; ends with the stream."""
         source = self.source
         async for event in stream.noack().events():
@@ -130,20 +137,19 @@ class AnonymizingService:
         if kafka_of(self._settings).group != group:
             raise SettingsError("kafka.group", f"must be the id of the Faust app, {group}")
         if reset != "earliest":
-            raise SettingsError(
-                "kafka.start", "decides where partitions begin: leave the app's consumer_auto_offset_reset at earliest"
-            )
+            what = "decides where partitions begin: leave the app's consumer_auto_offset_reset at earliest"
+            raise SettingsError("kafka.start", what)
 
-    async def on_revoked(self, app: faust.App, revoked: Any, **_: Any) -> None:  # noqa: ARG002 - the signal's
+    async def on_revoked(self, *_given: Any, **_more: Any) -> None:
         """Hear that the group takes all partitions."""
         self.source.revoked()
 
-    async def on_assigned(self, app: faust.App, assigned: Any, **_: Any) -> None:  # noqa: ARG002 - the signal's
+    async def on_assigned(self, *given: Any, **_more: Any) -> None:
         """Hear what the group gave."""
-        places = [(place.topic, place.partition) for place in assigned]
+        places = [(place.topic, place.partition) for place in given[1]]  # the app comes first
         self.source.assigned_now(places, self._app.consumer_generation_id)
 
-    async def on_shutdown(self, app: faust.App, **_: Any) -> None:  # noqa: ARG002 - the signal's
+    async def on_shutdown(self, *_given: Any, **_more: Any) -> None:
         """Publish what is worth it while the app is still a member of its group."""
         self._stop.set()
         if self._running:

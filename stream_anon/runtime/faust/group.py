@@ -82,8 +82,8 @@ class FaustGroup:
             return False
 
     async def _in_its_thread(self, function: Any, *arguments: Any) -> Any:
-        thread: Any = self._app.consumer._thread  # noqa: SLF001 - pinned by a test
-        return await thread.call_thread(function, *arguments)
+        consumer: Any = self._app.consumer
+        return await consumer._thread.call_thread(function, *arguments)  # noqa: SLF001 - pinned by a test
 
     def _running(self) -> Any:
         consumer = self._consumer

@@ -1,7 +1,7 @@
 """One partition's records on their way from a stream to the worker: none twice, and none left out unnoticed.
 
-A stream shows offsets and nothing else, so what it skipped is not to be seen. What is known: it brings **stretches**,
-each of ascending offsets without a hole, and it begins another one whenever somebody seeks::
+A stream shows offsets and nothing else, so what it skipped is not to be seen. What is known: it brings
+**stretches**, each of ascending offsets without a hole, and it begins another one whenever somebody seeks::
 
     12 13 14 15 │ 9 10 11 12 13 ...     a stretch from 12, and after a seek to 9 one from 9
 

@@ -1,4 +1,4 @@
-"""A Faust app's stream as the worker's source: what the app's consumer brings, in the order that the worker needs."""
+"""A Faust app's stream as the worker's source: what the app's consumer brings, and what its group decides."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class FaustSource:
         """See `seam.Source`. The app has joined or will: this goes back to what the group said last."""
         self._mark(self._given or frozenset(), settled=self._given is not None)
 
-    async def poll(self, wait: float, most: int) -> Polled:  # noqa: ARG002 - as the seam has it
+    async def poll(self, wait: float, most: int) -> Polled:
         """See `seam.Source`. Returns all that waits: a lane is not read in parts."""
         self._look_at_seeks()
         if not self._waiting:

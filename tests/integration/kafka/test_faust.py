@@ -1,4 +1,4 @@
-"""The service in real Faust apps on a real Kafka: what leaves, and what a crash, a zombie and a rebalance do to it."""
+"""The service in real Faust apps on a real Kafka: what leaves, whatever crashes, wakes late or comes and goes."""
 
 from __future__ import annotations
 

@@ -124,8 +124,7 @@ class FakeStream:
 
 
 def message(offset: int, value: bytes | None) -> Any:
-    made = faust.types.Message("people", 1, offset, 12.5, 0, [], b"key", value, None, generation_id=3)
-    return made
+    return faust.types.Message("people", 1, offset, 12.5, 0, [], b"key", value, None, generation_id=3)
 
 
 async def test_a_record_is_acknowledged_or_changed_on_its_way(app: Any, service: AnonymizingService) -> None:
