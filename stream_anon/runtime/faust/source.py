@@ -13,7 +13,7 @@ from stream_anon.errors import BrokerError
 from stream_anon.runtime.faust.lane import Lane
 
 MOST_WAITING = 20_000  # records taken from the stream and not yet polled
-LINGER = 0.02  # seconds: a stream brings one record at a time, decoding is cheap by the hundred
+LINGER = 0.1  # seconds: a stream brings one record at a time, and a turn of the worker costs as much as many
 SEEK_AGAIN = 1.0
 GIVE_UP = 15.0
 

@@ -67,7 +67,7 @@ async def abort(stage: Stage, values: list[bytes]) -> None:
         await producer.stop()
 
 
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once"])
+@pytest.mark.parametrize("guarantee", ["at_least_once", pytest.param("exactly_once", marks=pytest.mark.slow)])
 async def test_app_exposes_loses_or_repeats_a_record_or_reads_an_aborted_one(stage: Stage, guarantee: str) -> None:
     await abort(stage, make_records(40, 7, first=90_000))
     await produce(stage, make_records(1500, 1))
@@ -90,7 +90,7 @@ async def test_app_exposes_loses_or_repeats_a_record_or_reads_an_aborted_one(sta
 
 
 # Between settle and offsets, between offsets and commit, after the commit.
-@pytest.mark.parametrize("point", ["closing.7", "closing.9", "closing.10"])
+@pytest.mark.parametrize("point", [pytest.param("closing.7", marks=pytest.mark.slow), "closing.9", "closing.10"])
 async def test_app_killed_in_a_transaction_loses_or_repeats_its_window(stage: Stage, point: str) -> None:
     await produce(stage, make_records(1200, 3))
     with FaustProcess(stage.config(kafka={"fault": f"{point}:kill@2"})) as first:

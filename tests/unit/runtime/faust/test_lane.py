@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+pytest.importorskip("faust", reason="needs the extra `faust`")
 
 from stream_anon.runtime.faust.lane import Lane
 

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping
 
 import pytest
 
+pytest.importorskip("faust", reason="needs the extra `faust`")
+
 from stream_anon.adapters.kafka.seam import DeadClient, Membership, Place
 from stream_anon.errors import BrokerError
 from stream_anon.runtime.faust.source import GIVE_UP, MOST_WAITING, SEEK_AGAIN, FaustSource
