@@ -55,7 +55,9 @@ class Route:
             await self.kafka.create_topic(topic, partitions)
 
 
-def adult_settings(route: Route, data: Path, folder: Path, window: int, **kafka: Any) -> Path:
+def adult_settings(
+    route: Route, data: Path, folder: Path, window: int, max_delay: str = "2s", **kafka: Any
+) -> Path:
     """Write a settings file with the policy of `benchmarks.adult` and return it."""
     attributes: dict[str, Any] = {
         "person_id": {"role": "identifier"},
@@ -75,7 +77,7 @@ def adult_settings(route: Route, data: Path, folder: Path, window: int, **kafka:
             **kafka,
         },
         "privacy": {"k": 10, "individual": "person_id"},
-        "window": {"max_records": window, "max_delay": "2s"},
+        "window": {"max_records": window, "max_delay": max_delay},
         "attributes": attributes,
         "http": {"port": 0, "admin_port": 0},
         "logs": {"format": "json", "level": "info"},

@@ -95,7 +95,8 @@ async def start(
     route = Route(kafka, f"{kind}-{window}-{workers}-{uuid.uuid4().hex[:6]}")
     await route.create()
     if kind in MODULES:
-        config = adult_settings(route, data, folder, window, session_timeout="60s")
+        delay = "60s" if kind == "faust" else "2s"  # its windows must close by count too
+        config = adult_settings(route, data, folder, window, delay, session_timeout="60s")
         command = ["-m", MODULES[kind], "run", "--config", str(config)]
     else:
         command = ["benchmarks/pass_through.py", kafka.address, route.name, str(window)]
