@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 import faust
@@ -27,7 +26,7 @@ def make_app(config: Path) -> faust.App:
         broker_heartbeat_interval=kafka.session_timeout / 5,
         broker_rebalance_timeout=kafka.session_timeout,
         broker_commit_interval=0.5,
-        datadir=tempfile.mkdtemp(prefix="faust"),
+        datadir=str(config.with_suffix(".faust")),
         web_enabled=False,
         topic_disable_leader=True,
         processing_guarantee=os.environ.get("FAUST_GUARANTEE", "at_least_once"),
