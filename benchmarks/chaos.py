@@ -20,7 +20,7 @@ import uuid
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from benchmarks.path import machine
+from benchmarks.report import machine, write_json
 from tests.support.apache_kafka import missing_parts
 from tests.support.storm.control import MOST_ZOMBIES, UNFENCED, wake_zombies
 from tests.support.storm.report import Report
@@ -66,9 +66,7 @@ def main() -> int:
         if given.control:
             figures["control"] = asyncio.run(control(Path(folder) / "control"))
     print(json.dumps(figures, indent=2))
-    if given.json:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps(figures, indent=2) + "\n")
+    write_json(given.json, figures)
     proven = not given.control or figures["control"]["duplicated"] > 0
     return 0 if report.verdict.clean and not report.failures and proven else 1
 

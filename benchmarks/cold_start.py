@@ -8,7 +8,6 @@ the others find it filled. `cpu` is the child's processor time, `wall` depends o
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import subprocess
@@ -18,7 +17,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from benchmarks.path import machine
+from benchmarks.report import machine, write_json
 
 KINDS = ("none", "people", "distinct-l")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -67,8 +66,7 @@ def main() -> int:
             )[given.repeats // 2]
         results.append({"kind": kind, "empty": empty, "filled": filled})
         print(f"{kind:11} empty {empty}  filled {filled}", flush=True)
-    if given.json:
-        given.json.write_text(json.dumps({"machine": machine(), "results": results}, indent=2) + "\n")
+    write_json(given.json, {"machine": machine(), "results": results})
     return 0
 
 

@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from aiokafka import AIOKafkaProducer
 
 from benchmarks.adult import DATA, adult_events
-from benchmarks.path import machine
+from benchmarks.report import machine, write_json
 from benchmarks.serving import Feeder, Route, Server, Watcher, adult_settings, delays, quantile
 from tests.support.apache_kafka import missing_parts
 from tests.support.apache_kafka.launcher import free_port
@@ -239,10 +239,8 @@ def main() -> int:
         return 2
     with tempfile.TemporaryDirectory(prefix="delay") as folder:
         results = asyncio.run(run(given, Path(folder)))
-    if given.json:
-        about = machine()
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps([{**found, "machine": about} for found in results], indent=2) + "\n")
+    about = machine()
+    write_json(given.json, [{**found, "machine": about} for found in results])
     return 0 if all(found["recovered_after"] <= found["allowed"] for found in results) else 1
 
 

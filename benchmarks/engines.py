@@ -20,9 +20,7 @@ With a criterion or `--zipf` each engine runs without the constraint too: `loss`
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import os
 import statistics
 import sys
 from collections.abc import Callable, Sequence
@@ -38,7 +36,7 @@ from benchmarks.baselines.bound import lower_bounds
 from benchmarks.baselines.castle import Castle
 from benchmarks.baselines.sets import set_loss, spans_of
 from benchmarks.methods import ANONYPYX, CASTLE, METHODS, PLAIN, Method, Setting
-from benchmarks.path import machine
+from benchmarks.report import in_words, machine, on_one_core, write_json
 from benchmarks.tables import TABLES, Table
 from benchmarks.windows import DATA, class_sizes, each_once, load_tables, loss_of, windows_of, zipf_people
 from stream_anon.clustering.forest.book import OrderBook
@@ -270,10 +268,9 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     given = arguments()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    on_one_core()
     about = machine()
-    print(", ".join(f"{name} {value}" for name, value in about.items()), f"- one core, {given.clock} time")
+    print(in_words(about), f"- one core, {given.clock} time")
     if ANONYPYX in given.methods and not anonypyx.is_installed():
         print(f"!!! {anonypyx.ABSENT}", file=sys.stderr, flush=True)
     tables, missing = load_tables(given.tables, given.data)
@@ -296,10 +293,7 @@ def main() -> int:
                         against_none(bench, table, one)
                     results.append(one)
                     show(one)
-    if given.json:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        found = {"machine": about, "clock": given.clock, "missing": missing, "results": results}
-        given.json.write_text(json.dumps(found, indent=2) + "\n")
+    write_json(given.json, {"machine": about, "clock": given.clock, "missing": missing, "results": results})
     return 1 if missing else 0
 
 

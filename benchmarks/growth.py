@@ -11,7 +11,6 @@ shares of its stages follow, so that a cliff has a name: `!!!` marks more than 1
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from collections import Counter
@@ -25,7 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.methods import METHODS, Setting
-from benchmarks.path import machine
+from benchmarks.report import in_words, machine, write_json
 from benchmarks.tables import Table, made_up
 from benchmarks.windows import loss_of
 from stream_anon.clustering.forest import forest as stages
@@ -140,15 +139,13 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the results here as well")
     given = parser.parse_args()
     about = machine()
-    print(", ".join(f"{name} {value}" for name, value in about.items()), "- CPU time of one thread")
+    print(in_words(about), "- CPU time of one thread")
     warm, _ = setting_of(300, 4, 5)
     for name in given.methods:
         METHODS[name].classes(warm, warm.table.rows)
     print(f"{'over':7}{'size':>10}  {'method':12}{'us/row':>9}{'GCP':>8}{'power':>7}  stages of the forest")
     results = [one for over in given.over for one in sweep(over, given)]
-    if given.json:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps({"machine": about, "results": results}, indent=2) + "\n")
+    write_json(given.json, {"machine": about, "results": results})
     return 0
 
 

@@ -9,8 +9,6 @@ the forest is learned on the table's first rows before anything is measured.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
 import sys
 import time
@@ -23,7 +21,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.engines import DATA, loss_of, windows_of
-from benchmarks.path import machine
+from benchmarks.report import in_words, machine, on_one_core, write_json
 from benchmarks.tables import TABLES, Table
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
@@ -130,10 +128,9 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the tables")
     parser.add_argument("--json", type=Path, help="write the results here as well")
     given = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    on_one_core()
     about = machine()
-    print(", ".join(f"{name} {value}" for name, value in about.items()), "- CPU clock of one core")
+    print(in_words(about), "- CPU clock of one core")
     print(f"{'table':10}{'window':>8}  {'way':14}{'close ms':>10}{'close':>8}{'total':>7}{'GCP':>8}{'loss':>8}")
     results: list[dict[str, Any]] = []
     for name in given.tables:
@@ -146,9 +143,7 @@ def main() -> int:
                     f"{one['total']:>7.2f}{one['gcp']:>8.4f}{one['loss']:>8.4f}",
                     flush=True,
                 )
-    if given.json:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps({"machine": about, "results": results}, indent=2) + "\n")
+    write_json(given.json, {"machine": about, "results": results})
     return 0
 
 

@@ -10,7 +10,6 @@ over windows where the optimum loses anything, and how many of them it met exact
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.methods import METHODS, Setting
+from benchmarks.report import write_json
 from benchmarks.tables import Table
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.compiled import kernel
@@ -191,9 +191,7 @@ def main() -> int:
                 }
                 results.append(one)
                 print(f"{kind:15}{k:>3}  {name:22}{one['mean']:>7.3f}{one['worst']:>7.2f}{one['optimal']:>9.0%}")
-    if given.json:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps({"rows": given.rows, "results": results}, indent=2) + "\n")
+    write_json(given.json, {"rows": given.rows, "results": results})
     return 0
 
 

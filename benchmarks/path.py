@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
-import os
-import platform
 import resource
 import statistics
 import sys
@@ -24,6 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.adult import DATA, adult_events, adult_policy
+from benchmarks.report import in_words, machine, on_one_core, write_json
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
@@ -137,24 +135,6 @@ def show(result: dict[str, Any]) -> None:
     print(f"peak RSS {result['peak_rss_mib']} MiB, the events themselves included")
 
 
-def machine() -> dict[str, Any]:
-    """Return what the figures depend on."""
-    cpuinfo = Path("/proc/cpuinfo")
-    models = [
-        line.partition(":")[2].strip()
-        for line in (cpuinfo.read_text().splitlines() if cpuinfo.exists() else [])
-        if line.startswith("model name")
-    ]
-    return {
-        "processor": models[0] if models else platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "load": [round(load, 2) for load in os.getloadavg()],
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "system": platform.system(),
-    }
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=300_000)
@@ -171,10 +151,9 @@ def main() -> int:
     if not (given.data / "adult.csv").exists():
         print("path.py needs adult.csv and its hierarchies: --data FOLDER", file=sys.stderr)
         return 2
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    on_one_core()
     about = machine()
-    print(", ".join(f"{name} {value}" for name, value in about.items()), f"- one core, {given.clock} time")
+    print(in_words(about), f"- one core, {given.clock} time")
     events = adult_events(given.data, given.records)
     rss = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     print(f"RSS with the events and before the path: {rss} MiB")
@@ -182,17 +161,15 @@ def main() -> int:
     for window in given.windows:
         results.append(measure(adult_policy(given.data, window, given.k, given.engine), events, given.repeats))
         show(results[-1])
-    if given.json:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        found = {
-            "machine": about,
-            "rss_before_mib": rss,
-            "k": given.k,
-            "engine": given.engine,
-            "clock": given.clock,
-            "results": results,
-        }
-        given.json.write_text(json.dumps(found, indent=2) + "\n")
+    found = {
+        "machine": about,
+        "rss_before_mib": rss,
+        "k": given.k,
+        "engine": given.engine,
+        "clock": given.clock,
+        "results": results,
+    }
+    write_json(given.json, found)
     return 0
 
 

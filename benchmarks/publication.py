@@ -12,8 +12,6 @@ Rows per second are of one core's processor time, after compilation.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -26,7 +24,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.engines import loss_of, windows_of
-from benchmarks.path import machine
+from benchmarks.report import in_words, machine, on_one_core, write_json
 from benchmarks.tables import TABLES, Table
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
@@ -260,10 +258,9 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the tables")
     parser.add_argument("--json", type=Path, help="write the results here as well")
     given = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    on_one_core()
     about = machine()
-    print(", ".join(f"{name} {value}" for name, value in about.items()), "- one core")
+    print(in_words(about), "- one core")
     if anonypyx is None and "sets" in given.parts:
         print(MISSING, file=sys.stderr)
     results: dict[str, list[dict[str, Any]]] = {}
@@ -276,9 +273,7 @@ def main() -> int:
                 found = measure(TABLES[table](given.data), size, given.k)
                 show(found)
                 results.setdefault(name, []).extend(found)
-    if given.json:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps({"machine": about, "results": results}, indent=2) + "\n")
+    write_json(given.json, {"machine": about, "results": results})
     if anonypyx is None and "sets" in given.parts:
         print(MISSING, file=sys.stderr)
     return 0

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from aiokafka import AIOKafkaProducer
 
 from benchmarks.adult import DATA, adult_events
-from benchmarks.path import machine
+from benchmarks.report import in_words, machine, write_json
 from benchmarks.serving import Feeder, Route, Server, Watcher, adult_settings, delays, quantile
 from tests.support.apache_kafka import ApacheKafka, missing_parts
 
@@ -219,12 +219,10 @@ def main() -> int:
         print(missing, file=sys.stderr)
         return 2
     about = machine()
-    print(", ".join(f"{name} {value}" for name, value in about.items()), flush=True)
+    print(in_words(about), flush=True)
     with tempfile.TemporaryDirectory(prefix="throughput") as folder:
         results = asyncio.run(run(given, Path(folder)))
-    if given.json:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps([{**found, "machine": about} for found in results], indent=2) + "\n")
+    write_json(given.json, [{**found, "machine": about} for found in results])
     return 0
 
 
