@@ -394,7 +394,3 @@ Event = (
     | WorkerStopped
 )
 Listener = Callable[[Event], None]
-
-
-def ignore(event: Event) -> None:
-    """Listen to nothing."""

@@ -129,11 +129,6 @@ class ApacheKafka:
         self._process.wait(within)
         self._process = None
 
-    def restart(self) -> None:
-        """Stop and start it again on the same port and data."""
-        self.stop()
-        self.start()
-
     def _end(self, how: signal.Signals) -> None:
         if self._process is None:
             return
