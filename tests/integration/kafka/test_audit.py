@@ -39,11 +39,7 @@ async def _send(stage: Stage, topic: str, value: bytes, *headers: tuple[str, byt
         await producer.stop()
 
 
-async def test_a_right_topic_is_accused_or_a_wrong_one_passes(
-    kafka: ApacheKafka, unique: str, tmp_path: Path
-) -> None:
-    stage = Stage(kafka, unique, tmp_path)
-    await stage.create_topics()
+async def test_a_right_topic_is_accused_or_a_wrong_one_passes(stage: Stage) -> None:
     await produce(stage, make_records(1500, 1))
     config = stage.config()
     with WorkerProcess(config) as worker:
@@ -68,9 +64,7 @@ async def test_a_right_topic_is_accused_or_a_wrong_one_passes(
     assert batch in text
 
 
-async def test_a_record_beside_all_windows_passes(kafka: ApacheKafka, unique: str, tmp_path: Path) -> None:
-    stage = Stage(kafka, unique, tmp_path)
-    await stage.create_topics()
+async def test_a_record_beside_all_windows_passes(stage: Stage) -> None:
     config = stage.config()
     code, text = await _audit(config)
     assert code == 0, text

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.apache_kafka import ApacheKafka
 from tests.support.service import (
     PARTITIONS,
     Stage,
@@ -23,13 +22,6 @@ from tests.support.service import (
 )
 
 pytestmark = pytest.mark.kafka
-
-
-@pytest.fixture
-async def stage(kafka: ApacheKafka, unique: str, tmp_path: Path) -> Stage:
-    stage = Stage(kafka, unique, tmp_path)
-    await stage.create_topics()
-    return stage
 
 
 def _children(pid: int) -> list[int]:

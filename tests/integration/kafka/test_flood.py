@@ -6,12 +6,10 @@ import asyncio
 import json
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from tests.support.apache_kafka import ApacheKafka
 from tests.support.service import (
     PARTITIONS,
     Stage,
@@ -28,13 +26,6 @@ PIECE = 100
 TIMES = 10
 LEAST = 3000  # records a second, however slow the machine is
 FLAT = 12 * 1024 * 1024
-
-
-@pytest.fixture
-async def stage(kafka: ApacheKafka, unique: str, tmp_path: Path) -> Stage:
-    stage = Stage(kafka, unique, tmp_path)
-    await stage.create_topics()
-    return stage
 
 
 class Watch:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from tests.support.apache_kafka import ApacheKafka
 from tests.support.service import (
     PARTITIONS,
     Published,
@@ -28,13 +27,6 @@ pytestmark = pytest.mark.kafka
 
 SENT = 600
 SET_BACK = {1: 3, 2: 10}  # partition, offset
-
-
-@pytest.fixture
-async def stage(kafka: ApacheKafka, unique: str, tmp_path: Path) -> Stage:
-    stage = Stage(kafka, unique, tmp_path)
-    await stage.create_topics()
-    return stage
 
 
 async def _forget(config: Path, *arguments: str) -> tuple[int | None, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
@@ -24,13 +23,6 @@ from tests.support.service import (
 )
 
 pytestmark = pytest.mark.kafka
-
-
-@pytest.fixture
-async def stage(kafka: ApacheKafka, unique: str, tmp_path: Path) -> Stage:
-    stage = Stage(kafka, unique, tmp_path)
-    await stage.create_topics()
-    return stage
 
 
 async def _add_partitions(kafka: ApacheKafka, topic: str, total: int) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.apache_kafka import ApacheKafka
 from tests.support.data import ROOT
 from tests.support.prometheus_server import PrometheusServer
 from tests.support.promtool import run_promtool, tool
@@ -40,14 +39,9 @@ def _filled(expression: str) -> str:
     return expression
 
 
-async def test_a_panel_shows_nothing_a_rule_breaks_or_promtool_objects(
-    kafka: ApacheKafka, unique: str, tmp_path: Path
-) -> None:
+async def test_a_panel_shows_nothing_a_rule_breaks_or_promtool_objects(stage: Stage, tmp_path: Path) -> None:
     tool("prometheus")
-    (tmp_path / "stage").mkdir()
     (tmp_path / "prometheus").mkdir()
-    stage = Stage(kafka, unique, tmp_path / "stage")
-    await stage.create_topics()
     records = make_records(RATE * LOAD_SECONDS, 1)
     for place in range(0, len(records), 50):
         records[place] = b"{"  # every fiftieth is a dead letter

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.apache_kafka import ApacheKafka, missing_parts
+from tests.support.apache_kafka import missing_parts
 from tests.support.service import Stage, compile_once
 from tests.support.storm.control import FENCED, MOST_ZOMBIES, UNFENCED, wake_zombies
 from tests.support.storm.stage import stage_behind_lines
@@ -39,11 +39,7 @@ async def test_storm_loses_repeats_or_exposes_a_record(unique: str, tmp_path: Pa
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("fenced", [False, True])
-async def test_storm_overlooks_a_missing_fence(
-    kafka: ApacheKafka, unique: str, tmp_path: Path, fenced: bool
-) -> None:
-    stage = Stage(kafka, unique, tmp_path)
-    await stage.create_topics()
+async def test_storm_overlooks_a_missing_fence(stage: Stage, fenced: bool) -> None:
     await asyncio.to_thread(compile_once, stage.config())
     if fenced:
         assert await wake_zombies(stage, FENCED, 2) == (2, 0)

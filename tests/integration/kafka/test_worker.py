@@ -9,12 +9,10 @@ import asyncio
 import os
 import signal
 import time
-from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from tests.support.apache_kafka import ApacheKafka
 from tests.support.service import (
     PARTITIONS,
     Stage,
@@ -30,13 +28,6 @@ RUNS = int(os.environ.get("STREAM_ANON_TEST_RUNS", "2"))
 
 pytestmark = pytest.mark.kafka
 every_seed = pytest.mark.parametrize("seed", range(RUNS))
-
-
-@pytest.fixture
-async def stage(kafka: ApacheKafka, unique: str, tmp_path: Path) -> Stage:
-    stage = Stage(kafka, unique, tmp_path)
-    await stage.create_topics()
-    return stage
 
 
 @every_seed
