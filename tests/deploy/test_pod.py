@@ -16,9 +16,9 @@ import pytest
 import yaml
 
 from tests.support.apache_kafka import ApacheKafka
-from tests.support.apache_kafka.launcher import free_port
 from tests.support.containers import log_lines, podman
 from tests.support.helm import of_kind, render
+from tests.support.ports import free_port
 from tests.support.service import Stage, check_published, make_records, produce, wait_until_accounted
 
 pytestmark = [pytest.mark.containers, pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(1800)]

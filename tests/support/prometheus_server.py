@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import time
 import urllib.error
@@ -16,6 +15,7 @@ from typing import Any, Self
 import yaml
 
 from tests.support.data import ROOT
+from tests.support.ports import free_port
 from tests.support.promtool import tool
 
 
@@ -30,8 +30,7 @@ class PrometheusServer:
         }
         config = folder / "prometheus.yml"
         config.write_text(yaml.safe_dump(document))
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._address = f"127.0.0.1:{free.getsockname()[1]}"
+        self._address = f"127.0.0.1:{free_port()}"
         self._log = folder / "prometheus.log"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.support.apache_kafka.launcher import free_port
+from tests.support.ports import free_port
 
 
 class Tansu:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import shutil
 import signal
 import socket
@@ -20,6 +21,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaError
 
+from tests.support.ports import free_port
+
 HERE = Path(__file__).parent
 LIBS = HERE / "libs"
 _UP_WITHIN = 60.0
@@ -36,24 +39,19 @@ def missing_parts() -> str:
 
 
 def fetch_jars() -> None:
-    """Let Maven put Kafka's jars into `libs/`, once."""
-    if list(LIBS.glob("kafka_2.13-*.jar")):
-        return
-    scratch = HERE / f"libs.{uuid.uuid4().hex}"
-    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={scratch}"]
-    try:
-        subprocess.run(command, cwd=HERE, check=True, timeout=600, capture_output=True)
-        if not LIBS.exists():
-            scratch.rename(LIBS)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def free_port() -> int:
-    """Return a loopback port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Let Maven put Kafka's jars into `libs/`, once: test processes that start together wait for the first."""
+    with (HERE / "pom.xml").open("rb") as pom:
+        fcntl.flock(pom, fcntl.LOCK_EX)  # falls with the file
+        if list(LIBS.glob("kafka_2.13-*.jar")):
+            return
+        scratch = HERE / f"libs.{uuid.uuid4().hex}"
+        command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={scratch}"]
+        try:
+            subprocess.run(command, cwd=HERE, check=True, timeout=600, capture_output=True)
+            if not LIBS.exists():
+                scratch.rename(LIBS)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 class ApacheKafka:

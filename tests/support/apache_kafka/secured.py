@@ -16,7 +16,8 @@ from aiokafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest
 
 from stream_anon.adapters.kafka.permissions import Acl
 from tests.support.apache_kafka.certificates import Authority
-from tests.support.apache_kafka.launcher import ApacheKafka, free_port
+from tests.support.apache_kafka.launcher import ApacheKafka
+from tests.support.ports import free_port
 
 USER = "service"
 PASSWORD = "pa$$-Zyxwvut-word"  # noqa: S105 - of a broker that lives for a test

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.support.apache_kafka.launcher import free_port
+from tests.support.ports import free_port
 from tests.support.service import Stage, compile_once
 from tests.support.storm.broker import KafkaBehindLines
 from tests.support.storm.line import Line
