@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.kernels import compile_in_turn
+from tests.support.order import InGroups, put_in_order
 
 settings.register_profile(
     "ci",
@@ -27,3 +29,12 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast" if short else "ci"))
     if os.environ.get("PYTEST_XDIST_WORKER"):
         compile_in_turn()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    put_in_order(items)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> InGroups:
+    return InGroups(config, log)

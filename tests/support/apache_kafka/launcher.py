@@ -25,7 +25,7 @@ from tests.support.ports import free_port
 
 HERE = Path(__file__).parent
 LIBS = HERE / "libs"
-_UP_WITHIN = 60.0
+_UP_WITHIN = 120.0
 _DOWN_WITHIN = 20.0
 
 

@@ -1,0 +1,88 @@
+"""What runs first and what runs in one process, where tests are dealt to several.
+
+The longest come first, or one process is left alone with them at the end. Of the fast ones the two that compile the
+most kernels come first of all: they need different ones, so neither waits for the other's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+_FIRST = (
+    # With a broker.
+    "tests/integration/kafka/test_storm.py::test_storm_loses",
+    "tests/integration/kafka/test_flood.py",
+    "tests/integration/kafka/test_delay.py",
+    "tests/integration/kafka/test_panels.py",
+    "tests/deploy/test_pod.py",
+    "tests/deploy/test_image.py",
+    "tests/integration/kafka/test_failures.py",
+    "tests/integration/kafka/test_security.py",
+    "tests/integration/kafka/test_storm.py",
+    "tests/integration/kafka/test_forget.py",
+    "tests/integration/kafka/test_fleet.py",
+    "tests/integration/kafka/test_worker.py",
+    "tests/integration/kafka/test_audit.py",
+    "tests/integration/kafka/test_inputs.py",
+    "tests/integration/test_demo.py",
+    "tests/deploy/test_chart.py",
+    # Without.
+    "tests/unit/clustering/k_forest/test_partitioner.py",
+    "tests/conformance/test_partitioners.py",
+    "tests/properties/test_engine_machine.py",
+    "tests/simulation/test_workers.py",
+    "tests/properties/test_codec.py",
+    "tests/properties/test_adult.py",
+    "tests/unit/runtime/test_propose.py",
+    "tests/unit/deploy/test_alerts.py",
+    "tests/unit/runtime/test_worker.py",
+    "tests/attacks/test_sybils.py",
+    "tests/unit/cli/test_anonymize.py",
+    "tests/conformance/test_vectors.py",
+    "tests/attacks/test_watching.py",
+    "tests/unit/cli/test_audit.py",
+    "tests/unit/test_compiled.py",
+)
+# Files that stay together: what they share takes long to make, or they measure speed and want no such company.
+_TOGETHER = {
+    "tests/integration/kafka/test_failures.py": "a secured broker",
+    "tests/integration/kafka/test_security.py": "a secured broker",
+    "tests/deploy/test_pod.py": "the image",
+    "tests/deploy/test_image.py": "the image",
+    "tests/integration/kafka/test_flood.py": "speed",
+    "tests/integration/kafka/test_delay.py": "speed",
+    "tests/integration/kafka/test_panels.py": "speed",
+}
+# Each test of these may run in any process: all that they share is a broker, and each process has one.
+_DEALT_OUT = {
+    "tests/integration/kafka/test_storm.py",
+    "tests/integration/kafka/test_forget.py",
+    "tests/integration/kafka/test_fleet.py",
+    "tests/integration/kafka/test_worker.py",
+    "tests/integration/kafka/test_audit.py",
+    "tests/integration/kafka/test_inputs.py",
+}
+
+
+class InGroups(LoadScopeScheduling):
+    """Deal groups of tests to processes in their order; a group is a file if nothing else is said."""
+
+    def __init__(self, config: pytest.Config, log: Any = None) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return nodeid if file in _DEALT_OUT else _TOGETHER.get(file, file)
+
+
+def put_in_order(items: list[pytest.Item]) -> None:
+    """Put the longest first."""
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    return next((i for i, start in enumerate(_FIRST) if item.nodeid.startswith(start)), len(_FIRST))
