@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,25 @@ from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit, RecordCoder
 from stream_anon.microdata.policy import Policy
 from tests.support import hostile
+from tests.support.effort import examples
 
 BROAD = [hostile.broad_policy(missing, unknown) for missing in Missing for unknown in Unknown]
 PLAIN = [hostile.plain_policy(missing, unknown) for missing in Missing for unknown in Unknown]
 POLICIES = [*BROAD, *PLAIN]
-CODECS = [JsonCodec(policy, max_record_bytes=8000) for policy in POLICIES]
 NAMES = list(hostile.FITTING)
 
 chosen = st.integers(0, len(POLICIES) - 1)
-slowly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+slowly = settings(examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@cache
+def codecs() -> list[JsonCodec]:
+    """Return a codec for each policy; their tables take a second to make, which no other process shall spend."""
+    return [JsonCodec(policy, max_record_bytes=8000) for policy in POLICIES]
+
+
+def plain_codec() -> JsonCodec:
+    return codecs()[len(BROAD)]
 
 
 def one_by_one(policy: Policy, values: list[bytes | None], offsets: np.ndarray) -> CodedBatch:
@@ -57,7 +68,7 @@ def assert_same(batch: CodedBatch, expected: CodedBatch) -> None:
 @given(chosen, st.lists(hostile.values(NAMES), max_size=12))
 def test_columns_say_something_else_than_a_single_look(which: int, values: list[bytes | None]) -> None:
     offsets = np.arange(100, 100 + 2 * len(values), 2)
-    assert_same(CODECS[which].decode(values, 3, offsets), one_by_one(POLICIES[which], values, offsets))
+    assert_same(codecs()[which].decode(values, 3, offsets), one_by_one(POLICIES[which], values, offsets))
 
 
 @slowly
@@ -66,7 +77,7 @@ def test_a_record_fools_the_columns_in_good_company(which: int, records: list[di
     good = {name: choices[0] for name, choices in hostile.FITTING.items()}
     values: list[bytes | None] = [nested(good), *map(hostile.text_of, records), nested(good)]
     offsets = np.arange(len(values))
-    batch = CODECS[which].decode(values, 3, offsets)
+    batch = codecs()[which].decode(values, 3, offsets)
     assert {0, len(values) - 1} <= set(batch.offsets.tolist())
     assert_same(batch, one_by_one(POLICIES[which], values, offsets))
 
@@ -77,7 +88,7 @@ def test_one_field_fools_the_columns(name: str) -> None:
     good = {name: choices[0] for name, choices in hostile.FITTING.items()}
     tries: list[bytes | None] = [nested(good | {name: value}) for value in hostile.TRICKY]
     offsets = np.arange(len(tries))
-    for codec, policy in zip(CODECS, POLICIES, strict=True):
+    for codec, policy in zip(codecs(), POLICIES, strict=True):
         assert_same(codec.decode(tries, 3, offsets), one_by_one(policy, tries, offsets))
         for value in tries:
             assert_same(codec.decode([value], 3, offsets[:1]), one_by_one(policy, [value], offsets[:1]))
@@ -137,15 +148,14 @@ def test_bytes_make_a_single_look_raise(value: bytes) -> None:
         assert result == Misfit(Reason.TOO_LARGE)
 
 
-@pytest.mark.parametrize("codec", CODECS)
-def test_the_columns_are_never_asked(codec: JsonCodec) -> None:
+@pytest.mark.parametrize("which", range(len(POLICIES)))
+def test_the_columns_are_never_asked(which: int) -> None:
     good = {name: choices[0] for name, choices in hostile.FITTING.items()}
     good["odd"] = "\u00e9"  # a boolean in place of a category is for the scanner, or a single look
-    assert not codec._columns.decode([nested(good)]).left.any()
+    assert not codecs()[which]._columns.decode([nested(good)]).left.any()
 
 
 GOOD = {name: choices[0] for name, choices in hostile.FITTING.items()}
-PLAIN_CODEC = JsonCodec(PLAIN[0], max_record_bytes=8000)
 PLAIN_TEXT = nested(GOOD | {"score": -12.375, "flag": False, "other": {"a": [1, "b", {}], "c": None}})
 
 
@@ -162,14 +172,14 @@ PLAIN_TEXT = nested(GOOD | {"score": -12.375, "flag": False, "other": {"a": [1, 
     ],
 )
 def test_the_scanner_is_never_asked(record: bytes) -> None:
-    assert PLAIN_CODEC._scanner is not None
-    batch, left = PLAIN_CODEC._scanner.scan([record, record], 3, np.arange(2))
+    assert plain_codec()._scanner is not None
+    batch, left = plain_codec()._scanner.scan([record, record], 3, np.arange(2))
     assert (len(batch), len(left)) == (2, 0)
     assert_same(batch, one_by_one(PLAIN[0], [record, record], np.arange(2)))
 
 
 def test_a_policy_that_the_scanner_does_not_read_is_scanned() -> None:
-    assert all(codec._scanner is None for codec in CODECS[: len(BROAD)])
+    assert all(codec._scanner is None for codec in codecs()[: len(BROAD)])
 
 
 @st.composite
@@ -195,10 +205,10 @@ def mutated(draw: st.DrawFn) -> bytes:
 NUMBERED = [nested(GOOD | {"score": score, "count": count}) for score, count in ((0.001, 0), (1e15, 10**17))]
 
 
-@settings(slowly, max_examples=250)
+@settings(slowly, max_examples=examples(250).max_examples)
 @given(st.integers(0, len(PLAIN) - 1), st.lists(mutated(), min_size=1, max_size=8))
 def test_changed_bytes_lead_the_scanner_astray(which: int, values: list[bytes]) -> None:
-    policy, codec = PLAIN[which], CODECS[len(BROAD) + which]
+    policy, codec = PLAIN[which], codecs()[len(BROAD) + which]
     offsets = np.arange(len(values))
     assert_same(codec.decode(values, 3, offsets), one_by_one(policy, list(values), offsets))
 
@@ -218,7 +228,7 @@ def test_a_number_is_read_or_written_otherwise(name: str) -> None:
     marked = nested(GOOD | {name: "@"})
     values: list[bytes | None] = [marked.replace(b'"@"', number.encode()) for number in NUMBERS.split()]
     offsets = np.arange(len(values))
-    for codec, policy in zip(CODECS[len(BROAD) :], PLAIN, strict=True):
+    for codec, policy in zip(codecs()[len(BROAD) :], PLAIN, strict=True):
         assert_same(codec.decode(values, 3, offsets), one_by_one(policy, values, offsets))
 
 
@@ -231,7 +241,7 @@ def test_a_number_is_read_or_written_otherwise(name: str) -> None:
 def test_a_decimal_passes_in_another_form_than_the_encoder_writes(numbers: list[float]) -> None:
     values: list[bytes | None] = [nested(GOOD | {"score": number}) for number in numbers]
     offsets = np.arange(len(values))
-    assert_same(PLAIN_CODEC.decode(values, 3, offsets), one_by_one(PLAIN[0], values, offsets))
+    assert_same(plain_codec().decode(values, 3, offsets), one_by_one(PLAIN[0], values, offsets))
 
 
 def test_bytes_that_are_no_text_pass_in_company_of_those_that_are() -> None:
@@ -239,9 +249,9 @@ def test_bytes_that_are_no_text_pass_in_company_of_those_that_are() -> None:
     values: list[bytes | None] = [good, good.replace(b"fine", b"fi\xffe"), good.replace(b"fine", "fü".encode())]
     for chosen_values in (values, values[::2]):
         offsets = np.arange(len(chosen_values))
-        assert_same(PLAIN_CODEC.decode(chosen_values, 3, offsets), one_by_one(PLAIN[0], chosen_values, offsets))
+        assert_same(plain_codec().decode(chosen_values, 3, offsets), one_by_one(PLAIN[0], chosen_values, offsets))
 
 
-@pytest.mark.parametrize("codec", CODECS)
-def test_no_records_are_an_error(codec: JsonCodec) -> None:
-    assert len(codec.decode([], 0, np.arange(0))) == 0
+@pytest.mark.parametrize("which", range(len(POLICIES)))
+def test_no_records_are_an_error(which: int) -> None:
+    assert len(codecs()[which].decode([], 0, np.arange(0))) == 0

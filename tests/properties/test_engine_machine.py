@@ -32,6 +32,7 @@ from stream_anon.microdata.policy import Policy, Shortfall
 from stream_anon.microdata.release import Suppression
 from stream_anon.privacy.cost import cost_model
 from tests.support.batches import batch_of, both, small_policy
+from tests.support.effort import examples
 
 SOURCES = (0, 1, 2)
 K, L, MOST, DELAY, LIMIT = 2, 2, 8, 10.0, 3
@@ -283,7 +284,7 @@ class PreparingMachine(EngineMachine):
         self._early.stop()
 
 
-_SETTINGS = settings(max_examples=60, stateful_step_count=25)
+_SETTINGS = settings(examples(60), stateful_step_count=25)
 TestEngine = EngineMachine.TestCase
 TestEngine.settings = _SETTINGS
 TestPreparingEngine = PreparingMachine.TestCase

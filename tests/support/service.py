@@ -30,6 +30,7 @@ from tests.support.apache_kafka import ApacheKafka
 
 K = 5
 PARTITIONS = 4
+AT_THE_LATEST = 120.0  # seconds that anything may need on a machine that does much else
 CITIES = ("Aachen", "Bonn", "Calw", "Dessau", "Essen", "Fulda", "Gera", "Halle")
 
 
@@ -155,7 +156,7 @@ class WorkerProcess:
     def text(self) -> str:
         return self._log.read_text()
 
-    async def wait_for(self, event: str, within: float = 40.0, times: int = 1) -> dict[str, Any]:
+    async def wait_for(self, event: str, within: float = AT_THE_LATEST, times: int = 1) -> dict[str, Any]:
         """Return the line of an event as soon as it is there."""
         deadline = time.monotonic() + within
         while time.monotonic() < deadline:
@@ -272,7 +273,7 @@ async def read_published(stage: Stage) -> Published:
     )
 
 
-async def wait_until_accounted(stage: Stage, count: int, within: float = 60.0) -> Published:
+async def wait_until_accounted(stage: Stage, count: int, within: float = AT_THE_LATEST) -> Published:
     """Read until certificates speak of `count` records; more than that is an error."""
     deadline = time.monotonic() + within
     while True:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.service import (
+    AT_THE_LATEST,
     PARTITIONS,
     Stage,
     WorkerProcess,
@@ -41,7 +42,7 @@ def _value(fleet: WorkerProcess, series: str) -> float:
     return float(line.split()[1])
 
 
-async def _until(fleet: WorkerProcess, series: str, value: float, within: float = 40.0) -> None:
+async def _until(fleet: WorkerProcess, series: str, value: float, within: float = AT_THE_LATEST) -> None:
     deadline = time.monotonic() + within
     while (seen := _value(fleet, series)) != value:
         assert time.monotonic() < deadline, f"{series} is {seen}, not {value}"
@@ -51,7 +52,7 @@ async def _until(fleet: WorkerProcess, series: str, value: float, within: float 
 async def test_fleet_counts_wrongly_or_leaves_a_dead_worker_dead(stage: Stage) -> None:
     await produce(stage, make_records(1500, 1))
     with WorkerProcess(stage.config(), workers=3) as fleet:
-        await fleet.wait_for("ready", times=3, within=60)
+        await fleet.wait_for("ready", times=3)
         first = await wait_until_accounted(stage, 1500)
         await _until(fleet, "stream_anon_ready", 1)
         assert fleet.get("/readyz")[0] == 200
@@ -85,7 +86,7 @@ async def test_fleet_counts_wrongly_or_leaves_a_dead_worker_dead(stage: Stage) -
 
 async def test_workers_outlive_a_fleet_that_was_killed(stage: Stage) -> None:
     with WorkerProcess(stage.config(), workers=2) as fleet:
-        await fleet.wait_for("ready", times=2, within=60)
+        await fleet.wait_for("ready", times=2)
         children = _children(fleet.pid)
         assert len(children) == 2
         fleet.kill()

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.clustering.forest.cut import cut_line
@@ -26,6 +26,7 @@ from stream_anon.privacy.cost import interval_cost
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.privacy.loss import discernibility
 from stream_anon.privacy.objective import objective
+from tests.support.effort import examples
 
 TREE = CategoricalDomain(Hierarchy.from_tree({"g": {"h": ["a", "b"], "i": ["c"]}, "j": ["d", "e"], "f": None}))
 ATTRIBUTES = (
@@ -51,7 +52,7 @@ def _entropy(shares: list[float]) -> float:
     return -sum(p * math.log2(p) for p in shares if p > 0)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_the_target_s_bits_are_counted_otherwise_than_by_hand(data: st.DataObject) -> None:
     draws = np.random.default_rng(data.draw(st.integers(0, 1000)))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.clustering.forest.late import cheapest_near, draw_boxes, key_places
 from stream_anon.privacy.cost import interval_cost
+from tests.support.effort import examples
 from tests.support.tables import Table, tables
 
 _KEYS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=12)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(standing=_KEYS, late=_KEYS)
 def test_a_late_row_stands_among_other_keys_than_its_own(
     standing: list[tuple[int, int]], late: list[tuple[int, int]]
@@ -37,7 +38,7 @@ def _classes(table: Table, data: st.DataObject) -> tuple[np.ndarray, np.ndarray,
     return rows, np.array(ends, np.int64), [rows[a:b].tolist() for a, b in zip(starts, ends, strict=True)]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(table=tables().filter(lambda table: len(table.rows) > 0), data=st.data())
 def test_a_box_holds_other_codes_than_its_class(table: Table, data: st.DataObject) -> None:
     codes = np.ascontiguousarray(table.rows.codes.T)
@@ -48,7 +49,7 @@ def test_a_box_holds_other_codes_than_its_class(table: Table, data: st.DataObjec
     assert high.tolist() == [codes[members].max(axis=0).tolist() for members in classes]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(table=tables().filter(lambda table: len(table.rows) > 1), data=st.data())
 def test_a_late_row_joins_a_dearer_class_than_it_could(table: Table, data: st.DataObject) -> None:
     codes = np.ascontiguousarray(table.rows.codes.T)

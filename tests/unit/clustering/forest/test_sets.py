@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.cut import cut_line
@@ -20,6 +20,7 @@ from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.privacy.cost import cost_model
 from stream_anon.privacy.criteria import Criteria
+from tests.support.effort import examples
 from tests.support.tables import DOMAINS, Table, is_legal, tables
 
 
@@ -53,7 +54,7 @@ def _best_cut(table: Table, line: Sequence[int], k: int) -> float:
     return best[-1]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(tables())
 def test_the_line_of_sets_is_cut_dearer_than_it_must_be(table: Table) -> None:
     table, k = _as_sets(table), table.criteria.k
@@ -120,7 +121,7 @@ def _moves(table: Table, left: list[int], right: list[int]) -> list[tuple[list[i
     return found
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(tables())
 def test_a_swap_of_sets_is_not_the_cheapest(table: Table) -> None:
     table = _as_sets(table)
@@ -143,7 +144,7 @@ def test_a_swap_of_sets_is_not_the_cheapest(table: Table) -> None:
     assert changed or np.isclose(min([before, *options]), before)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(tables())
 def test_a_resplit_of_sets_is_not_the_cheapest(table: Table) -> None:
     table = _as_sets(table)
