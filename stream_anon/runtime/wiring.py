@@ -18,6 +18,7 @@ from stream_anon.adapters.http.server import HttpServers
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.kafka.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.connection import Connection, Security
+from stream_anon.adapters.kafka.draining import warm_up as warm_up_reading
 from stream_anon.adapters.kafka.ledger import KafkaLedger, NoLedger
 from stream_anon.adapters.kafka.seam import Ledger, Sink, Source
 from stream_anon.adapters.kafka.source import KafkaSource
@@ -125,6 +126,7 @@ async def work(
     # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later.
     await asyncio.to_thread(warm_up, policy)
     await asyncio.to_thread(JsonCodec(policy).warm_up)
+    await asyncio.to_thread(warm_up_reading)
     warm()
     await build_worker(settings, policy, clock, tell, stop, source).run()
 

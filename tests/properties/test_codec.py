@@ -19,6 +19,7 @@ from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit, RecordCoder
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.texts import Texts
 from tests.support import hostile
 from tests.support.effort import examples
 
@@ -173,7 +174,7 @@ PLAIN_TEXT = nested(GOOD | {"score": -12.375, "flag": False, "other": {"a": [1, 
 )
 def test_the_scanner_is_never_asked(record: bytes) -> None:
     assert plain_codec()._scanner is not None
-    batch, left = plain_codec()._scanner.scan([record, record], 3, np.arange(2))
+    batch, left = plain_codec()._scanner.scan(Texts.of([record, record]), 3, np.arange(2))
     assert (len(batch), len(left)) == (2, 0)
     assert_same(batch, one_by_one(PLAIN[0], [record, record], np.arange(2)))
 

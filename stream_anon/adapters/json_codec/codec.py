@@ -19,6 +19,7 @@ from stream_anon.microdata.coding import BatchBuilder, Passed
 from stream_anon.microdata.payload import joined, taken
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Classes, Release
+from stream_anon.microdata.texts import Texts
 
 MOST_RECORD_BYTES = 1_048_576
 
@@ -49,7 +50,7 @@ class JsonCodec:
         Parameters
         ----------
         values
-            One JSON text each; None for a record without a value.
+            One JSON text each; None for a record without a value. `Texts` with a gap are read as they lie there.
         source
             The worker's number of the partition.
         offsets
@@ -62,9 +63,10 @@ class JsonCodec:
         """
         # Three readers, each slower than the one before and asked only for what that one left.
         if self._scanner is None:
-            batch = self._by_columns(values, source, offsets)
+            batch = self._by_columns(list(values), source, offsets)
         else:
-            batch, left = self._scanner.scan(values, source, offsets)
+            texts = values if isinstance(values, Texts) and values.gap else Texts.of(values)
+            batch, left = self._scanner.scan(texts, source, offsets)
             if len(left):
                 others = [values[place] for place in left.tolist()]
                 batch = _merge(batch, self._by_columns(others, source, offsets[left]))
@@ -76,7 +78,7 @@ class JsonCodec:
     def warm_up(self) -> None:
         """Compile every kernel that records of the policy will call."""
         if self._scanner is not None:
-            self._scanner.scan([b"{}"], 0, np.zeros(1, np.int64))
+            self._scanner.scan(Texts.of([b"{}"]), 0, np.zeros(1, np.int64))
         self._encoder.encode_rows(
             Classes.none(len(self._policy.quasi_identifiers)), np.empty(0, np.int64), np.empty(0, np.int32), []
         )

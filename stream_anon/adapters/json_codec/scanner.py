@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +23,7 @@ from stream_anon.adapters.json_codec.words import HIGHS
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, text_keys
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.texts import Texts
 
 _NULL = len(b"null")
 
@@ -51,31 +50,25 @@ class Scanner:
         self._most = max_record_bytes
         self._others = np.array([MISSING_KEY, *text_keys(["True", "False"])], np.int64)
 
-    def scan(
-        self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]
-    ) -> tuple[CodedBatch, NDArray[np.intp]]:
+    def scan(self, texts: Texts, source: int, offsets: NDArray[np.int64]) -> tuple[CodedBatch, NDArray[np.intp]]:
         """Return the plain records as a batch without rejects, and the places of all others.
 
         Parameters
         ----------
-        values
-            One JSON text each; None for a record without a value.
+        texts
+            One JSON text each, with a newline between.
         source
             The worker's number of the partition.
         offsets
             int64[n].
         """
-        # 1. All records in one text: the only step that takes the interpreter lock for each of them.
-        texts: list[bytes] = [value or b"" for value in values] if None in values else list(values)  # type: ignore[arg-type]
-        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        joint = b"\n".join([*texts, PADDING])
-        # No letter of several bytes holds a newline: what is text as a whole is text in each record.
-        high = 0 if joint.isascii() or _is_text(joint) else HIGHS
+        # 1. No letter of several bytes holds a newline: what is text as a whole is text in each record.
+        high = 0 if texts.is_text() else HIGHS
         # 2. What each record holds of each field.
-        found = _Found(joint, len(self._inner), len(texts))
+        found = _Found(texts.room, len(self._inner), len(texts))
         tables = self._tables
         find_members(
-            found.text, found.words, np.cumsum(lengths + 1) - 1, self._most, high,
+            found.text, found.words, texts.stops, self._most, high,
             tables.labels, tables.slots, tables.tables, self._inner, np.empty(MOST_PARENTS, np.int64),
             np.full(len(self._inner) + 1, -1), found.forms, found.starts, found.stops, found.plain,
         )  # fmt: skip
@@ -138,9 +131,9 @@ class Scanner:
 class _Found:
     """What was found in a batch: of each field and record the form of the value and its span."""
 
-    def __init__(self, joint: bytes, count: int, n: int) -> None:
-        self.text = np.frombuffer(joint, np.uint8)
-        self.words = padded_words(joint)
+    def __init__(self, room: NDArray[np.uint8], count: int, n: int) -> None:
+        self.text = room
+        self.words = padded_words(room)
         self.forms = np.zeros((count, n), np.int8)
         self.starts = np.empty((count, n), np.int64)
         self.stops = np.empty((count, n), np.int64)
@@ -149,11 +142,3 @@ class _Found:
     def of(self, field: int) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]:
         """Return the forms, starts and stops of one field."""
         return self.forms[field], self.starts[field], self.stops[field]
-
-
-def _is_text(joint: bytes) -> bool:
-    try:
-        joint.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Collection, Mapping
-from operator import attrgetter
 from typing import Any
 
-import numpy as np
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.client import AIOKafkaClient
 from aiokafka.cluster import ClusterMetadata
@@ -16,7 +14,7 @@ from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitio
 from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
-from stream_anon.adapters.kafka.draining import drain_plainly
+from stream_anon.adapters.kafka.draining import Records, drain_in_batches
 from stream_anon.adapters.kafka.group_fencing import membership_of
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.leaving import leave
@@ -29,7 +27,6 @@ _FETCH_WAIT_MS = 200
 _JOIN_WITHIN = 30.0
 _ENDS_WITHIN = 1.0
 _LOOK_EVERY = 10.0  # seconds until a topic that is new, or a partition that was added, is noticed
-_OFFSET, _TIME = attrgetter("offset"), attrgetter("timestamp")
 
 
 class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka ships no types
@@ -125,6 +122,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
             async with asyncio.timeout(_JOIN_WITHIN + 2 * self._connection.session_timeout):
                 await self._subscribe(consumer)
                 await consumer.start()
+                drain_in_batches(consumer)
             if self._inputs.pattern is not None:
                 self._looking = asyncio.create_task(self._look_for_topics(consumer))
         except (KafkaError, OSError, AssertionError, TimeoutError) as error:
@@ -187,7 +185,6 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         """See `seam.Source`. May be cancelled: what was not returned stays with the client."""
         consumer = self._running()
         self._raise_if_dead(consumer)
-        drain_plainly(consumer)
         try:
             async with asyncio.timeout(wait + 0.05):  # while the group reassigns, aiokafka waits without limit
                 answer = await consumer.getmany(timeout_ms=int(wait * 1000), max_records=most)
@@ -202,16 +199,13 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         chunks = (self._chunk(place, records) for place, records in answer.items())
         return Polled(tuple(chunk for chunk in chunks if chunk is not None))
 
-    def _chunk(self, place: TopicPartition, records: list[ConsumerRecord]) -> Chunk | None:
+    def _chunk(self, place: TopicPartition, records: Records | list[ConsumerRecord]) -> Chunk | None:
         number = self._numbers.get(place, -1)
         first = self._next.get(number)
         if first is None or not records:  # fetched for an assignment that is over
             return None
-        n = len(records)
-        values = [record.value for record in records]
-        offsets = np.fromiter(map(_OFFSET, records), np.int64, n)
-        times = np.fromiter(map(_TIME, records), np.int64, n)
-        chunk = Chunk(number, first, values, offsets, times)
+        columns = records if isinstance(records, Records) else Records.of(records)
+        chunk = Chunk(number, first, columns.values, columns.offsets, columns.times)
         self._next[number] = chunk.end
         return chunk
 

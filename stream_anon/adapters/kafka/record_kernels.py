@@ -1,0 +1,307 @@
+"""Record batches of format 2 as columns and back, without an object for each record and without the lock.
+
+A batch is a head of 61 bytes and its records; each record is its length, attributes, the differences of its time
+and offset to the head's, key, value and headers, with all numbers as zigzag varints. What does not fit is never
+guessed at: the kernels say how far they came, and the client's own reader takes the rest.
+
+The kernels of this file are compiled into no other file's, nor those into these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.compiled import bare_inlined, bare_kernel
+
+HEAD = 61
+_LEAST_RECORD = 7  # bytes
+RECORDS, FILLED, NEXT, BROKEN = range(4)
+"""What `read_run` has found: places in `found`."""
+
+
+def _crc_tables() -> NDArray[np.int64]:
+    """Return the tables of CRC-32C eight bytes at once (Kounavis and Berry, 2008); int64[8, 256]."""
+    tables = np.zeros((8, 256), np.int64)
+    rest = np.arange(256)
+    for _ in range(8):
+        rest = (rest >> 1) ^ np.where(rest & 1, 0x82F63B78, 0)
+    tables[0] = rest
+    for row in range(1, 8):
+        tables[row] = (tables[row - 1] >> 8) ^ tables[0][tables[row - 1] & 255]
+    return tables
+
+
+CRC_TABLES = _crc_tables()
+
+
+@bare_inlined
+def _crc(data: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int, tables: NDArray[np.int64]) -> int:
+    """Return the CRC-32C of the bytes from `at` to `end`."""
+    rest = 0xFFFFFFFF
+    while at + 8 <= end:
+        word = words[at] ^ rest
+        rest = (
+            tables[7, word & 255]
+            ^ tables[6, (word >> 8) & 255]
+            ^ tables[5, (word >> 16) & 255]
+            ^ tables[4, (word >> 24) & 255]
+            ^ tables[3, (word >> 32) & 255]
+            ^ tables[2, (word >> 40) & 255]
+            ^ tables[1, (word >> 48) & 255]
+            ^ tables[0, (word >> 56) & 255]
+        )
+        at += 8
+    while at < end:
+        rest = (rest >> 8) ^ tables[0, (rest ^ data[at]) & 255]
+        at += 1
+    return rest ^ 0xFFFFFFFF
+
+
+@bare_inlined
+def _big(data: NDArray[np.uint8], at: int, width: int) -> int:
+    """Return the number of `width` bytes at a place, big end first, with its sign."""
+    value = np.int64(data[at])
+    if value > 127:
+        value -= 256
+    for place in range(at + 1, at + width):
+        value = value << 8 | np.int64(data[place])
+    return int(value)
+
+
+@bare_inlined
+def _varint(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
+    """Return a zigzag varint and the place behind it, -1 if it does not end."""
+    value, shift = np.int64(0), 0
+    while at < end and shift < 64:
+        byte = np.int64(data[at])
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return int(((value >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1)), at
+        shift += 7
+    return 0, -1
+
+
+@bare_kernel
+def survey(data: NDArray[np.uint8], at: int, found: NDArray[np.int64]) -> None:
+    """Find how far whole batches of format 2 without compression reach, from one at `at` on.
+
+    Parameters
+    ----------
+    data
+        uint8[]: batches one behind the other, the last one perhaps cut off.
+    found
+        int64[2], written: where they end, and how many records they may hold.
+    """
+    records = 0
+    while at + HEAD <= len(data):
+        length = _big(data, at + 8, 4)
+        end = at + 12 + length
+        count = _big(data, at + 57, 4)
+        if length < HEAD - 12 or end > len(data) or data[at + 16] != 2 or _big(data, at + 21, 2) & 7:
+            break
+        if count < 0 or count > length // _LEAST_RECORD:
+            break
+        records += count
+        at = end
+    found[0], found[1] = at, records
+
+
+@bare_inlined
+def _read(
+    data: NDArray[np.uint8],
+    words: NDArray[np.int64],
+    at: int,
+    end: int,
+    count: int,
+    base_offset: int,
+    base_time: int,
+    fixed_time: int,
+    room: NDArray[np.uint8],
+    room_words: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    times: NDArray[np.int64],
+    missing: NDArray[np.bool_],
+    found: NDArray[np.int64],
+) -> bool:
+    """Read `count` records that end at `end`; return whether they are sound. See `read_run`."""
+    records, filled, after = found[RECORDS], found[FILLED], found[NEXT]
+    for _ in range(count):
+        size, at = _varint(data, at, end)
+        if at < 0 or size < _LEAST_RECORD - 1 or size > end - at:
+            return False
+        stop = at + size
+        time, at = _varint(data, at + 1, stop)
+        if at < 0:
+            return False
+        place, at = _varint(data, at, stop)
+        if at < 0:
+            return False
+        size, at = _varint(data, at, stop)
+        if at < 0 or size > stop - at:
+            return False
+        size, at = _varint(data, at + max(size, 0), stop)
+        if at < 0 or size >= stop - at:
+            return False
+        if base_offset + place >= after:
+            after = base_offset + place + 1
+            last = at + max(size, 0)
+            while at + 8 <= last:
+                room_words[filled] = words[at]
+                at += 8
+                filled += 8
+            room_words[filled] = words[at]
+            filled += last - at
+            stops[records] = filled
+            missing[records] = size < 0
+            offsets[records] = after - 1
+            times[records] = base_time + time if fixed_time < 0 else fixed_time
+            room[filled] = 10
+            filled += 1
+            records += 1
+        at = stop
+    found[RECORDS], found[FILLED], found[NEXT] = records, filled, after
+    return at == end
+
+
+@bare_kernel
+def read_run(
+    data: NDArray[np.uint8],
+    words: NDArray[np.int64],
+    at: int,
+    end: int,
+    checked: bool,
+    tables: NDArray[np.int64],
+    room: NDArray[np.uint8],
+    room_words: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    times: NDArray[np.int64],
+    missing: NDArray[np.bool_],
+    found: NDArray[np.int64],
+) -> None:
+    """Read the records of batches that `survey` has found; markers of transactions are passed over.
+
+    Parameters
+    ----------
+    data, words
+        uint8[], int64[]: batches and `PADDING`, and their words (`keys.padded_words`).
+    at, end
+        Where the batches begin and end.
+    checked
+        Whether their checksums were compared elsewhere.
+    tables
+        `CRC_TABLES`.
+    room, room_words
+        uint8[], int64[], written: the values, a newline behind each.
+    stops, offsets, times, missing
+        int64[n], int64[n], int64[n], bool[n], written.
+    found
+        int64[4], updated: records so far, bytes so far, the next offset (records below are left out), and whether
+        what was read is broken.
+    """
+    while at < end:
+        stop = at + 12 + _big(data, at + 8, 4)
+        checksum = _big(data, at + 17, 4) & 0xFFFFFFFF
+        if not checked and _crc(data, words, at + 21, stop, tables) != checksum:
+            found[BROKEN] = 1
+            return
+        attributes, base_offset = _big(data, at + 21, 2), _big(data, at, 8)
+        if not attributes & 32:
+            fixed_time = _big(data, at + 35, 8) if attributes & 8 else -1
+            sound = _read(
+                data, words, at + HEAD, stop, _big(data, at + 57, 4), base_offset, _big(data, at + 27, 8),
+                fixed_time, room, room_words, stops, offsets, times, missing, found,
+            )  # fmt: skip
+            if not sound:
+                found[BROKEN] = 1
+                return
+        # Compaction keeps the last offset of a batch though its record be gone.
+        found[NEXT] = max(found[NEXT], base_offset + _big(data, at + 23, 4) + 1)
+        at = stop
+
+
+@bare_inlined
+def _put_varint(target: NDArray[np.uint8], at: int, value: int) -> int:
+    """Write a number that is not negative as a zigzag varint; return the place behind it."""
+    value <<= 1
+    while value > 127:
+        target[at] = (value & 127) | 128
+        value >>= 7
+        at += 1
+    target[at] = value
+    return at + 1
+
+
+@bare_inlined
+def _width(value: int) -> int:
+    """Return how many bytes a number that is not negative takes as a zigzag varint."""
+    value <<= 1
+    width = 1
+    while value > 127:
+        value >>= 7
+        width += 1
+    return width
+
+
+@bare_kernel
+def write_values(
+    words: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    gap: int,
+    first: int,
+    time: int,
+    tail: NDArray[np.uint8],
+    limit: int,
+    target: NDArray[np.uint8],
+    target_words: NDArray[np.int64],
+    written: NDArray[np.int64],
+) -> int:
+    """Append values as records without a key; return how many of them the batch took.
+
+    Parameters
+    ----------
+    words, stops, gap
+        The words of the room of `Texts` (`keys.padded_words`), and the rest of it.
+    first
+        The first value to write.
+    time
+        Milliseconds after the batch's first record.
+    tail
+        uint8[]: the headers as they stand in each record, with their count.
+    limit
+        Bytes of the batch that no record but its first may exceed.
+    target, target_words
+        uint8[], int64[]: the batch, with eight bytes of room behind what it may hold.
+    written
+        int64[2]: records and bytes of the batch until now, updated.
+    """
+    number, at = written[0], written[1]
+    taken = 0
+    for place in range(first, len(stops)):
+        start = stops[place - 1] + gap if place else 0
+        size = stops[place] - start
+        body = 2 + _width(time) + _width(number) + _width(size) + size + len(tail)
+        if number and at + _width(body) + body > limit:
+            break
+        at = _put_varint(target, at, body)
+        target[at] = 0
+        at = _put_varint(target, at + 1, time)
+        at = _put_varint(target, at, number)
+        target[at] = 1  # no key
+        at = _put_varint(target, at + 1, size)
+        end = at + size
+        while at < end:
+            target_words[at] = words[start]
+            at += 8
+            start += 8
+        at = end
+        for spot in range(len(tail)):
+            target[at + spot] = tail[spot]
+        at += len(tail)
+        number += 1
+        taken += 1
+    written[0], written[1] = number, at
+    return taken
