@@ -106,7 +106,7 @@ class Writer:
         return Publication(batch, tuple(parcels), starts, ends, certificate_digest(certificate))
 
     def _records(self, release: Release, targets: Targets, batch: str, time: int) -> list[Parcel]:
-        values = self._codec.encode(release)
+        values = self._codec.encode_in_bulk(release)
         header = (("batch", batch.encode()),)
         draws = np.random.default_rng(secrets.randbits(256))
         chosen = draws.integers(0, targets.partitions[targets.output], len(values) // CHUNK + 1).tolist()

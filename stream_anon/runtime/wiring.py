@@ -20,6 +20,7 @@ from stream_anon.adapters.kafka.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.connection import Connection, Security
 from stream_anon.adapters.kafka.draining import warm_up as warm_up_reading
 from stream_anon.adapters.kafka.ledger import KafkaLedger, NoLedger
+from stream_anon.adapters.kafka.packed_batch import warm_up as warm_up_writing
 from stream_anon.adapters.kafka.seam import Ledger, Sink, Source
 from stream_anon.adapters.kafka.source import KafkaSource
 from stream_anon.adapters.kafka.topics import Topics, create_ledger
@@ -127,6 +128,7 @@ async def work(
     await asyncio.to_thread(warm_up, policy)
     await asyncio.to_thread(JsonCodec(policy).warm_up)
     await asyncio.to_thread(warm_up_reading)
+    await asyncio.to_thread(warm_up_writing)
     warm()
     await build_worker(settings, policy, clock, tell, stop, source).run()
 

@@ -111,6 +111,10 @@ class JsonCodec:
 
     def encode(self, release: Release) -> list[bytes]:
         """Return one JSON object for each released record, in the release's order."""
+        return [text for text in self._encoder.encode(release) if text is not None]
+
+    def encode_in_bulk(self, release: Release) -> Texts:
+        """Return the same without an object for each record."""
         return self._encoder.encode(release)
 
 

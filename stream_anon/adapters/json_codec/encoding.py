@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 
 import msgspec
 import numpy as np
@@ -16,6 +16,7 @@ from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes, Release
+from stream_anon.microdata.texts import Texts
 
 _encode = msgspec.json.Encoder().encode
 
@@ -57,13 +58,13 @@ class ReleaseEncoder:
             else:
                 self._between[-1].append(part)
 
-    def encode(self, release: Release) -> list[bytes]:
-        """Return one JSON object for each released record, in the release's order."""
+    def encode(self, release: Release) -> Texts:
+        """Return one JSON object for each released record, in the release's order, in one room."""
         return self.encode_rows(release.classes, release.order, release.class_of_row, release.payload)
 
     def encode_rows(
         self, classes: Classes, order: NDArray[np.int64], class_of_row: NDArray[np.int32], payload: Payload
-    ) -> list[bytes]:
+    ) -> Texts:
         """Return one JSON object for each row in `order`; see `Release` for the rest."""
         passed = payload if isinstance(payload, PassedTexts) else PassedTexts.of(payload, self._fields)
         shared, shared_ends = self._shared(classes)
@@ -81,8 +82,8 @@ class ReleaseEncoder:
             padded_words(room),
             ends,
         )
-        text = room.tobytes()
-        return [text[start:end] for start, end in pairwise([0, *ends.tolist()])]
+        room.setflags(write=False)
+        return Texts(room, ends)
 
     def _shared(self, classes: Classes) -> tuple[bytes, NDArray[np.int64]]:
         """Return what all records of each class share, one behind the other, and where each text ends."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import (
@@ -18,8 +19,10 @@ from aiokafka.structs import RecordMetadata
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.leaving import leave
+from stream_anon.adapters.kafka.packed_batch import PackedBatch
 from stream_anon.adapters.kafka.seam import Parcel, Place
 from stream_anon.errors import TopicError
+from stream_anon.microdata.texts import Texts
 
 # Below a broker's default of 1 MiB a batch; a single larger record gets a batch of its own.
 BATCH_BYTES = 512 * 1024
@@ -154,15 +157,15 @@ class Shipment:
         futures: list[asyncio.Future[RecordMetadata]] = []
         sent: list[BatchBuilder] = []
         try:
-            batch = self._producer.create_batch()
+            batch, fill = self._empty(parcels)
             for parcel in parcels:
                 taken = 0
-                while (taken := taken + _fill(batch, parcel, taken)) < len(parcel.values):
+                while (taken := taken + fill(batch, parcel, taken)) < len(parcel.values):
                     if not batch.record_count():
                         raise ValueError("an empty batch refused a record")
                     futures.append(await self._producer.send_batch(batch, topic, partition=partition))
                     sent.append(batch)
-                    batch = self._producer.create_batch()
+                    batch, fill = self._empty(parcels)
                 await asyncio.sleep(0)
             if batch.record_count():
                 futures.append(await self._producer.send_batch(batch, topic, partition=partition))
@@ -180,6 +183,25 @@ class Shipment:
             for future in futures:
                 if future.done() and not future.cancelled():
                     future.exception()
+
+    def _empty(self, parcels: Sequence[Parcel]) -> tuple[BatchBuilder, Callable[[Any, Parcel, int], int]]:
+        """Return an empty batch for a lane, and what fills it."""
+        time = parcels[0].time
+        if all(
+            isinstance(parcel.values, Texts)
+            and parcel.values.missing is None
+            and parcel.keys is None
+            and parcel.time == time
+            for parcel in parcels
+        ):
+            return PackedBatch.of(self._producer), _extend
+        return self._producer.create_batch(), _fill
+
+
+def _extend(batch: PackedBatch, parcel: Parcel, first: int) -> int:
+    """Append values of a parcel from `first` on at once; return how many the batch took."""
+    assert isinstance(parcel.values, Texts)  # noqa: S101 - see `_empty`
+    return batch.extend(parcel.values, first, parcel.time, parcel.headers) if len(parcel.values) else 0
 
 
 def _fill(batch: BatchBuilder, parcel: Parcel, first: int) -> int:

@@ -272,7 +272,7 @@ def write_values(
     tail
         uint8[]: the headers as they stand in each record, with their count.
     limit
-        Bytes of the batch that no record but its first may exceed.
+        Bytes of the batch that no record but its first may reach.
     target, target_words
         uint8[], int64[]: the batch, with eight bytes of room behind what it may hold.
     written
@@ -284,7 +284,7 @@ def write_values(
         start = stops[place - 1] + gap if place else 0
         size = stops[place] - start
         body = 2 + _width(time) + _width(number) + _width(size) + size + len(tail)
-        if number and at + _width(body) + body > limit:
+        if number and at + _width(body) + body >= limit:
             break
         at = _put_varint(target, at, body)
         target[at] = 0

@@ -79,7 +79,7 @@ class Parcel:
     Parameters
     ----------
     values
-        None is a tombstone: of compacted topics it takes the key away.
+        None is a tombstone: of compacted topics it takes the key away. `Texts` are sent in bulk.
     keys
         One for each value, or None where records have no key.
     time

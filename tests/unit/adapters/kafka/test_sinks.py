@@ -17,6 +17,7 @@ from stream_anon.adapters.kafka.producers import Shipment
 from stream_anon.adapters.kafka.seam import Parcel
 from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
 from stream_anon.errors import BrokerError, TopicError
+from stream_anon.microdata.texts import Texts
 
 CONNECTION = Connection("127.0.0.1:9", "g")
 both = pytest.mark.parametrize("kind", [TransactionalSink, AtLeastOnceSink])
@@ -58,6 +59,8 @@ class HalfRefusing:
     """A producer that refuses what goes to partition 0 and never answers for the rest."""
 
     client = SimpleNamespace(cluster=SimpleNamespace(partitions_for_topic=lambda topic: {0, 1, 2, 3}))
+    _message_accumulator = SimpleNamespace(_batch_size=4096)
+    _txn_manager = None
 
     def create_batch(self) -> BatchBuilder:
         return BatchBuilder(4096, 0)
@@ -93,6 +96,18 @@ class Taking(HalfRefusing):
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         answer.set_result(None)
         return answer
+
+
+async def test_records_at_the_edges_of_batches_that_are_filled_in_bulk_are_lost_repeated_or_reordered() -> None:
+    values: list[bytes | None] = [str(i).encode() * (1 + i % 40) for i in range(600)] + [b"x" * 5000, b"", b"end"]
+    producer = Taking()
+    shipment = Shipment(producer)
+    shipment.send([Parcel("out", 0, Texts.of(values[a:b]), 5000) for a, b in ((0, 7), (7, 400), (400, 603))])
+    await shipment.settle()
+    found = [[record.value for record in MemoryRecords(data).next_batch()] for data in producer.batches]
+    assert [value for batch in found for value in batch] == values
+    assert [len(batch) for batch in found] == producer.counts
+    assert len(found) > 5
 
 
 async def test_records_at_the_edges_of_batches_are_lost_repeated_or_reordered() -> None:
