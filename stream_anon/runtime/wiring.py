@@ -47,6 +47,7 @@ from stream_anon.runtime.publication import Writer
 from stream_anon.runtime.rechecking import Rechecks
 from stream_anon.runtime.settings import HttpSettings, KafkaSettings, Settings, load_settings
 from stream_anon.runtime.status import StatusBoard
+from stream_anon.runtime.studies import Studies
 from stream_anon.runtime.threads import Abandonable
 from stream_anon.runtime.worker import Worker
 from stream_anon.version import SOFTWARE
@@ -222,11 +223,6 @@ def build_worker(
     )
 
 
-def _study(work: Callable[[], None]) -> None:
-    """Let the engine learn in a thread of its own: it must not hold up a window, nor a stop."""
-    Abandonable().submit(work)
-
-
 def assemble(  # noqa: PLR0913 - a part an argument
     settings: Settings,
     policy: Policy,
@@ -277,7 +273,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         engine=Engine(
             policy,
             draws=np.random.default_rng(secrets.randbits(256)),
-            partitioner=partitioners(policy, background=_study, adopted=adopted),
+            partitioner=partitioners(policy, background=Studies(clock), adopted=adopted),
         ),
         checkpoint=checkpoint,
         reachability=reachability,
