@@ -72,6 +72,14 @@ class Closing:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Released:
+    """What steps 1 and 2 made of a window, and how long they took."""
+
+    release: Release
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Closed:
     """How a closing ended; `publication` is visible if the outcome says so."""
 
@@ -106,24 +114,40 @@ class Checkpoint:
     reachability: Reachability
     current: Callable[[], Membership | None]
 
+    async def release(self, closing: Closing, before: asyncio.Task[Released] | None) -> Released:
+        """Do steps 1 and 2 of a window, perhaps while the one before is in its transaction.
+
+        Parameters
+        ----------
+        before
+            These steps of the window before: the closer takes one window at a time.
+        """
+        if before is not None:
+            await asyncio.wait([before])
+        shuffle = np.random.default_rng(secrets.randbits(256))
+        # 1. Partition, in a thread without the interpreter's lock, while the next window fills.
+        # 2. The gate recounts every class; what fails is suppressed.
+        await self.at("closing.1")
+        begun = self.clock.monotonic()
+        release = await asyncio.to_thread(self.closer.release, closing.window, shuffle)
+        return Released(release, self.clock.monotonic() - begun)
+
     async def close(  # noqa: PLR0915 - the steps stand in one function
-        self, closing: Closing, targets: Targets, stop: asyncio.Event
+        self, closing: Closing, releasing: asyncio.Task[Released], targets: Targets, stop: asyncio.Event
     ) -> Closed:
         """Publish a window exactly once, or not at all.
 
         Parameters
         ----------
+        releasing
+            Steps 1 and 2: `release`.
         stop
             Ends pauses early; whoever sets it cancels this where it takes too long.
         """
-        shuffle = np.random.default_rng(secrets.randbits(256))
         pauses, broken, refused, commit = Pauses(stop), False, 0, 0.0
-        begun = self.clock.monotonic()
-        # 1. Partition, in a thread without the interpreter's lock, while the next window fills.
-        # 2. The gate recounts every class; what fails is suppressed.
-        await self.at("closing.1")
-        release = await asyncio.to_thread(self.closer.release, closing.window, shuffle)
-        released = self.clock.monotonic()
+        # 1. Partition and 2. gate: they may have begun before this window's turn. Whoever cancels this leaves them.
+        done = await asyncio.shield(releasing)
+        release, released = done.release, self.clock.monotonic()
         # 3. Encode, once: every attempt sends these bytes.
         await self.at("closing.3")
         opened, closed = self._wall_of(release.opened_at), self.clock.wall()
@@ -189,7 +213,7 @@ class Checkpoint:
         self.tell(TransactionEnded(outcome))
         now = self.clock.monotonic()
         last = max(now - commit, 0.0)
-        durations = Durations(released - begun, encoded - released, now - encoded, last, release.gate_seconds)
+        durations = Durations(done.seconds, encoded - released, now - encoded, last, release.gate_seconds)
         return Closed(outcome, release, publication, durations)
 
     def _wall_of(self, monotonic: float) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.seam import Membership
 from stream_anon.microdata.batch import Reason, Rejects
-from stream_anon.runtime.checkpoint import Checkpoint, Closed, Closing
+from stream_anon.runtime.checkpoint import Checkpoint, Closed, Closing, Released
 from stream_anon.runtime.events import Listener, Outcome, WindowAbandoned, WindowPublished
 from stream_anon.runtime.publication import Targets
 from stream_anon.runtime.rechecking import Rechecks
@@ -24,6 +24,7 @@ CANCEL_WITHIN = 0.5
 class _Leaving:
     closing: Closing
     times: NDArray[np.float64]
+    releasing: asyncio.Task[Released]  # it is never cancelled: its thread could not be
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Closings:
         self._waiting: deque[_Leaving] = deque()
         self._running: _Leaving | None = None
         self._task: asyncio.Task[Closed] | None = None
+        self._releasing: asyncio.Task[Released] | None = None  # of the window that was sealed last
 
     @property
     def busy(self) -> bool:
@@ -68,14 +70,26 @@ class Closings:
         return bool(self._waiting)
 
     def put(self, closing: Closing, times: NDArray[np.float64]) -> None:
-        """Let a sealed window follow; `times` are the broker's, of its records."""
-        self._waiting.append(_Leaving(closing, times))
+        """Let a sealed window follow; `times` are the broker's, of its records.
+
+        Its steps 1 and 2 begin as soon as those of the window before have ended: while that one is in its
+        transaction, which mostly waits.
+        """
+        self._releasing = asyncio.create_task(self._checkpoint.release(closing, self._releasing))
+        self._releasing.add_done_callback(self._released)
+        self._waiting.append(_Leaving(closing, times, self._releasing))
+
+    def _released(self, releasing: asyncio.Task[Released]) -> None:
+        """Keep no rows of a window that has left until the next one is full."""
+        if self._releasing is releasing:
+            self._releasing = None
 
     def start_next(self, targets: Targets) -> None:
         """Begin to close the next window, if none is being closed."""
         if self._task is None and self._waiting:
             self._running = self._waiting.popleft()
-            self._task = asyncio.create_task(self._checkpoint.close(self._running.closing, targets, self._stop))
+            closing = self._checkpoint.close(self._running.closing, self._running.releasing, targets, self._stop)
+            self._task = asyncio.create_task(closing)
 
     async def wait(self, within: float) -> None:
         """Return when the closing has ended, or after so many seconds."""
@@ -103,7 +117,9 @@ class Closings:
     def abandon(self, reason: str) -> None:
         """Drop the windows that wait."""
         while self._waiting:
-            window = self._waiting.popleft().closing.window
+            leaving = self._waiting.popleft()
+            leaving.releasing.add_done_callback(_forget)
+            window = leaving.closing.window
             self._tell(WindowAbandoned(window.records + len(window.rejects) + window.over_limit, reason))
 
     async def cancel(self, reason: str) -> None:
@@ -114,6 +130,7 @@ class Closings:
         if task is None or self._running is None:
             return
         task.cancel()
+        self._running.releasing.add_done_callback(_forget)
         await asyncio.wait([task], timeout=CANCEL_WITHIN)  # what hangs is left to the end of the process
         if task.done() and not task.cancelled():
             task.exception()
@@ -143,6 +160,12 @@ class Closings:
             durations=closed.durations,
             outcome=closed.outcome,
         )
+
+
+def _forget(releasing: asyncio.Task[Released]) -> None:
+    """Take note of an error that nobody is left to hear of."""
+    if not releasing.cancelled():
+        releasing.exception()
 
 
 def _by_reason(rejects: Rejects) -> dict[str, int]:
