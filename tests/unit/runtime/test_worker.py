@@ -7,9 +7,12 @@ import json
 from collections import Counter
 from collections.abc import Collection, Mapping
 
+import numpy as np
 import pytest
 
+from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
+from stream_anon.microdata.release import Release
 from stream_anon.runtime.events import (
     Away,
     BrokerAway,
@@ -127,6 +130,30 @@ async def test_third_window_is_taken_while_one_closes_and_one_is_full() -> None:
         driver.sink.gate.set()
         await driver.settle(60)
         check_once(driver.broker, 200)
+
+
+async def test_a_window_waits_to_be_partitioned_until_the_one_before_is_committed() -> None:
+    async with Driver() as driver:
+        driver.sink.gate.clear()  # the first window hangs in its transaction
+        released = []
+        release = driver.worker._parts.checkpoint.closer.release
+
+        def watched(window: SealedWindow, shuffle: np.random.Generator) -> Release:
+            found = release(window, shuffle)
+            released.append(window)
+            return found
+
+        driver.worker._parts.checkpoint.closer.release = watched  # type: ignore[method-assign]
+        driver.send(people(60))
+        for _ in range(50):
+            await driver.worker.turn()
+            if len(released) == 2:
+                break
+        assert len(released) == 2
+        assert not driver.told(WindowPublished)
+        driver.sink.gate.set()
+        await driver.settle(60)
+        check_once(driver.broker, 60)
 
 
 @pytest.mark.parametrize("seconds", [4.9, 5.1])
