@@ -21,7 +21,7 @@ import numpy as np
 _F = TypeVar("_F", bound=Callable[..., object])
 _V = TypeVar("_V", bool, int)
 _PACKAGE = Path(__file__).parent
-_ROOMS = ("microdata", "privacy", "clustering", "windowing", "engine", "adapters/json_codec")
+_ROOMS = ("microdata", "privacy", "clustering", "windowing", "engine", "adapters/json_codec", "adapters/kafka")
 
 
 class _NumbaSettings(Protocol):
