@@ -27,17 +27,17 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 demo: $(VENV)/.runtime ## stream made-up clinic visits through the service and audit what came out
 	@$(BIN)/stream-anon demo
 
-# First what needs no broker, two processes that compute; then three that mostly wait. Both in the order of
+# First what needs no broker, then what does, two processes each, in the order of
 # tests/support/order.py. Laws are tried on all their examples by `make test`, on a third of them by `make check`.
-IN_TWO := -m pytest -n 2 -m "not kafka and not tansu and not containers and not slow"
-IN_THREE := -m pytest -n 3 -m "kafka or tansu or containers or slow"
+FAST := -m pytest -n 2 -m "not kafka and not tansu and not containers and not slow"
+REST := -m pytest -n 2 -m "kafka or tansu or containers or slow"
 
 test: $(VENV)/.dev ## all tests; those that need Java and Maven skip with a reason where these are absent
-	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(BIN)/python $(IN_TWO)
-	$(BIN)/python $(IN_THREE)
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(BIN)/python $(FAST)
+	$(BIN)/python $(REST)
 
 check: $(VENV)/.dev ## the fast part: no broker, no slow tests
-	$(BIN)/python $(IN_TWO)
+	$(BIN)/python $(FAST)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
