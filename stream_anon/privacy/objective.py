@@ -19,6 +19,7 @@ from stream_anon.privacy.cost import CostModel, cost_model, level_model
 
 _PRIOR = 10  # records of the whole sample's mixture that stand beside those of a value: few records prove little
 _NCP_PART = 0.1  # of the classification loss: what tells nothing of the target shall not be thrown away for nothing
+_NOISE = 1e-9  # bits
 
 
 def objective(attributes: Sequence[QuasiIdentifier], loss: Loss, labels: LabelCounts | None = None) -> CostModel:
@@ -72,7 +73,9 @@ def classification_model(attributes: Sequence[QuasiIdentifier], labels: LabelCou
     """
     model = cost_model(attributes)
     told = [_lost_bits(attribute, counts) for attribute, counts in zip(attributes, labels.counts, strict=True)]
-    most = max(float(own.max()) for own in told) or 1.0
+    most = max(float(own.max()) for own in told)
+    if most < _NOISE:  # no attribute tells anything: what rounding left must not become the loss
+        most = 1.0
     bits = np.concatenate(
         [own.ravel() * (attribute.weight / most) for own, attribute in zip(told, attributes, strict=True)]
     )

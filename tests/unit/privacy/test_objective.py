@@ -98,6 +98,13 @@ def test_what_tells_nothing_of_the_target_is_kept_before_what_tells_all() -> Non
         objective(attributes, Loss.CLASSIFICATION)
 
 
+def test_what_rounding_left_becomes_the_loss_where_nothing_tells() -> None:
+    attribute = QuasiIdentifier("says nothing", CategoricalDomain(Hierarchy.flat(["u", "v", "w"])))
+    codes, labels = np.repeat(np.arange(3), 33).astype(np.int32), np.tile(np.arange(3), 33)
+    model = objective([attribute], Loss.CLASSIFICATION, LabelCounts.of(codes[None], labels, [5]))
+    assert interval_cost(model, 0, 0, 2) == pytest.approx(0.1, abs=1e-6)
+
+
 def test_prec_is_steered_by_ncp() -> None:
     model = objective(ATTRIBUTES, Loss.PREC)
     assert interval_cost(model, 0, 0, 1) == pytest.approx(2 * 1 / 3)  # "h": level 1 of 3, weight 2
