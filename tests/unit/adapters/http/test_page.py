@@ -202,6 +202,24 @@ async def test_a_keyboard_does_not_reach_the_leaves(seen: Seen) -> None:
     assert await seen.page.locator(".leaf[tabindex='0']").count() == 1
 
 
+async def test_a_worker_of_several_that_is_not_ready_is_not_to_be_seen(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await seen.page.locator("#workers").is_hidden()
+    workers = [
+        {"number": 0, "ready": True, "reason": "", "partitions_owned": 3},
+        {"number": 1, "ready": False, "reason": HOSTILE, "partitions_owned": 0},
+    ]
+    alone = seen.board.status
+    monkeypatch.setattr(seen.board, "status", lambda: {**alone(), "workers": workers})
+    seen.board(e.RecordsConsumed(1))
+    await seen.until("!document.querySelector('#workers').hidden")
+    rows = (await seen.text("#worker-list")).splitlines()
+    assert [row.split("\t") for row in rows[1:]] == [["0", "ready", "3"], ["1", f"not ready: {HOSTILE}", "0"]]
+    await picture(seen, "workers")
+    assert seen.complaints == []
+
+
 async def test_a_phone_at_night_must_scroll_sideways_or_cannot_be_read(seen: Seen) -> None:
     await seen.page.set_viewport_size({"width": 360, "height": 740})
     contrasts = {}
