@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from benchmarks.engines import loss_of, windows_of
 from benchmarks.report import in_words, machine, on_one_core, write_json
 from benchmarks.tables import TABLES, Table
+from benchmarks.windows import class_sizes, loss_of, windows_of
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.mondrian import Mondrian
@@ -133,8 +133,8 @@ def sets(table: Table, size: int, k: int) -> list[dict[str, Any]]:
                 "window": size,
                 "k": k,
                 "engine": name,
-                "gcp": float(np.mean([loss for loss, _ in losses])),
-                "smallest": int(min(sizes.min() for _, sizes in losses)),
+                "gcp": float(np.mean(losses)),
+                "smallest": min(int(class_sizes(*pair).min()) for pair in zip(scored, answers, strict=True)),
                 "rows_per_second": sum(map(len, scored)) / spent,
             }
         )
@@ -249,11 +249,16 @@ def show(found: list[dict[str, Any]]) -> None:
         print("  ".join(f"{cell:>{max(12, len(key))}}" for key, cell in zip(one, cells, strict=True)), flush=True)
 
 
+def first_rows(table: Table, count: int | None) -> Table:
+    return Table(table.name, table.attributes, table.rows.take(slice(0, count)))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", nargs="+", default=["adult"], choices=list(TABLES))
     parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--rows", type=int, help="only the first ones of each table")
     parser.add_argument("--parts", nargs="+", default=["sets", "extra-levels", "losses"])
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the tables")
     parser.add_argument("--json", type=Path, help="write the results here as well")
@@ -270,7 +275,7 @@ def main() -> int:
         print(f"\n{name}")
         for table in given.tables:
             for size in given.windows:
-                found = measure(TABLES[table](given.data), size, given.k)
+                found = measure(first_rows(TABLES[table](given.data), given.rows), size, given.k)
                 show(found)
                 results.setdefault(name, []).extend(found)
     write_json(given.json, {"machine": about, "results": results})

@@ -1,0 +1,34 @@
+"""Programs that nobody runs between two measurements break unseen: each is run on little."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.data import ROOT, shared_data
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        "incremental.py --tables adult --windows 1000 --orders 1 --most 1",
+        "publication.py --windows 1000 --rows 3000 --parts sets",
+        "engines.py --tables adult --windows 1000 --k 10 --repeats 1 --budget 0.2 --methods forest mondrian",
+        "path.py --records 3000 --windows 1000 --repeats 1",
+    ],
+)
+def test_a_benchmark_no_longer_runs(command: str) -> None:
+    shared_data("arx-adult")
+    program, *arguments = command.split()
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / program), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "Traceback" not in done.stderr
