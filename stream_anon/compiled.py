@@ -21,7 +21,8 @@ import numpy as np
 _F = TypeVar("_F", bound=Callable[..., object])
 _V = TypeVar("_V", bool, int)
 _PACKAGE = Path(__file__).parent
-_ROOMS = ("microdata", "privacy", "clustering", "windowing", "engine", "adapters/json_codec", "adapters/kafka")
+_ROOMS = ("microdata", "privacy", "clustering", "windowing", "engine", "adapters/json_codec")
+_SOURCES = (*(f"{room}/**/*.py" for room in _ROOMS), "adapters/kafka/record_kernels.py")
 
 
 class _NumbaSettings(Protocol):
@@ -32,8 +33,8 @@ class _NumbaSettings(Protocol):
 def _sources() -> str:
     """Return a digest of every source that may hold a kernel."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for room in _ROOMS:
-        for path in sorted((_PACKAGE / room).rglob("*.py")):
+    for pattern in _SOURCES:
+        for path in sorted(_PACKAGE.glob(pattern)):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -10,12 +10,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
-from stream_anon.adapters.kafka import draining, packed_batch
-from stream_anon.engine.warming import warm_up
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.settings import EngineSettings, parse_settings
+from stream_anon.runtime.warming import warm_up
 
 ATTRIBUTES: dict[str, dict[str, Any]] = {
     "person": {"role": "identifier"},
@@ -72,8 +71,6 @@ def main() -> None:
     """Warm up every kind of policy; the environment says for which processor and into which folder."""
     for policy in policies():
         warm_up(policy)
-    draining.warm_up()
-    packed_batch.warm_up()
 
 
 if __name__ == "__main__":

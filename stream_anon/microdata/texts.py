@@ -61,11 +61,11 @@ class Texts(Sequence[bytes | None]):
 
     def is_text(self) -> bool:
         """Return whether every value is UTF-8; true of all where no gap is part of a letter."""
-        joint = self.room[: self.size].tobytes()
-        if joint.isascii():
+        joint = self.room[: self.size]
+        if joint.max(initial=0) < 128:  # seldom anything else, and the bytes need not be copied for it
             return True
         try:
-            joint.decode()
+            joint.tobytes().decode()
         except UnicodeDecodeError:
             return False
         return True

@@ -18,9 +18,7 @@ from stream_anon.adapters.http.server import HttpServers
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.kafka.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.connection import Connection, Security
-from stream_anon.adapters.kafka.draining import warm_up as warm_up_reading
 from stream_anon.adapters.kafka.ledger import KafkaLedger, NoLedger
-from stream_anon.adapters.kafka.packed_batch import warm_up as warm_up_writing
 from stream_anon.adapters.kafka.seam import Ledger, Sink, Source
 from stream_anon.adapters.kafka.source import KafkaSource
 from stream_anon.adapters.kafka.topics import Topics, create_ledger
@@ -33,7 +31,6 @@ from stream_anon.clustering.forest.book import Adoption
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.partitioners import partitioners
-from stream_anon.engine.warming import warm_up
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.checkpoint import Checkpoint
@@ -49,6 +46,7 @@ from stream_anon.runtime.settings import HttpSettings, KafkaSettings, Settings, 
 from stream_anon.runtime.status import StatusBoard
 from stream_anon.runtime.studies import Studies
 from stream_anon.runtime.threads import Abandonable
+from stream_anon.runtime.warming import warm_up
 from stream_anon.runtime.worker import Worker
 from stream_anon.version import SOFTWARE
 
@@ -127,9 +125,6 @@ async def work(
     tell(started(settings, policy))
     # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later.
     await asyncio.to_thread(warm_up, policy)
-    await asyncio.to_thread(JsonCodec(policy).warm_up)
-    await asyncio.to_thread(warm_up_reading)
-    await asyncio.to_thread(warm_up_writing)
     warm()
     await build_worker(settings, policy, clock, tell, stop, source).run()
 

@@ -161,9 +161,7 @@ def test_a_token_is_taken_from_where_nobody_renews_it() -> None:
     """The service account's token is projected; one in a Secret is mounted, so that its changes arrive."""
 
     def mounted(*more: str) -> tuple[dict[str, str], dict[str, Any]]:
-        deployment = of_kind(
-            render(value_set("bearer"), *(part for value in more for part in ("--set", value))), "Deployment"
-        )
+        deployment = of_kind(render(value_set("bearer"), *more), "Deployment")
         volumes = {volume["name"]: volume for volume in deployment["spec"]["template"]["spec"]["volumes"]}
         return environment(deployment), volumes["sasl"]
 
@@ -230,7 +228,7 @@ def test_the_network_policy_shuts_the_brokers_out() -> None:
     ],
 )
 def test_values_that_cannot_work_are_installed(name: str, more: list[str], message: str) -> None:
-    done = attempt(value_set(name), *(part for value in more for part in ("--set", value)))
+    done = attempt(value_set(name), *more)
     assert done.returncode != 0
     assert message in done.stderr
 

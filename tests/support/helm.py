@@ -31,9 +31,10 @@ def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def attempt(values: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """Render the chart with a value set as the release `people` in the namespace `privacy`."""
+    """Render the chart with a value set and `more`, each a `key=value`, as the release `people` in `privacy`."""
     options = ["--namespace", "privacy", "--kube-version", KUBERNETES, "--values", str(values)]
-    return helm("template", "people", str(CHART), *options, *more)
+    options += [part for value in more for part in ("--set", value)]
+    return helm("template", "people", str(CHART), *options)
 
 
 def render(values: Path, *more: str) -> list[dict[str, Any]]:

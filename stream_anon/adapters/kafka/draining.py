@@ -11,7 +11,6 @@ it returns is taken record by record.
 
 from __future__ import annotations
 
-import struct
 from collections import deque
 from functools import partial
 from itertools import islice
@@ -32,7 +31,6 @@ from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.texts import Texts
 
 _REPLACED = {"MemoryRecords", "PartitionRecords", "FetchResult"}
-_HEAD = struct.Struct(">qiibIhiqqqhii")
 _CODECS = {1: codecs.gzip_decode, 2: codecs.snappy_decode, 3: codecs.lz4_decode, 4: codecs.zstd_decode}
 _OFFSET, _TIME, _VALUE = attrgetter("offset"), attrgetter("timestamp"), attrgetter("value")
 
@@ -203,7 +201,7 @@ class Unread:
         """Read one compressed batch; return False where aiokafka must look at it."""
         if self._at + kernels.HEAD > self._size:
             return False
-        head = _HEAD.unpack_from(self._data, self._at)
+        head = kernels.HEAD_FIELDS.unpack_from(self._data, self._at)
         length, magic, checksum, attributes = head[1], head[3], head[4], head[5]
         end, begin = self._at + 12 + length, self._at + kernels.HEAD
         decode = _CODECS.get(attributes & 7)
@@ -218,7 +216,7 @@ class Unread:
         count = head[-1]
         if not 0 <= count <= len(section):
             return False
-        whole = _HEAD.pack(*head[:1], kernels.HEAD - 12 + len(section), *head[2:]) + section
+        whole = kernels.HEAD_FIELDS.pack(*head[:1], kernels.HEAD - 12 + len(section), *head[2:]) + section
         columns = _Columns(count, len(section), self._reached)
         if not columns.read(whole + PADDING, 0, len(whole), checked=True):
             return False

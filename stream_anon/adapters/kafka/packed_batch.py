@@ -14,7 +14,6 @@ from stream_anon.adapters.kafka import record_kernels as kernels
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.texts import Texts
 
-_HEAD = struct.Struct(">qiibIhiqqqhii")
 _TRANSACTIONAL = 0x10
 _MOST_AROUND = 32  # bytes of a record beside value and headers, at the most
 _FIRST_ROOM = 4096
@@ -94,7 +93,7 @@ class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
             flags = _TRANSACTIONAL if self._transactional else 0
             times = (self._first_time, self._last_time)
             fields = (flags, count - 1, *times, *self._producer, count)
-            _HEAD.pack_into(whole, 0, 0, end - 12, -1, 2, 0, *fields)
+            kernels.HEAD_FIELDS.pack_into(whole, 0, 0, end - 12, -1, 2, 0, *fields)
             struct.pack_into(">I", whole, 17, calc_crc32c(whole[21:]))
             self._buffer = whole
         return self._buffer

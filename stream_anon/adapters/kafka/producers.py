@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
@@ -157,7 +158,8 @@ class Shipment:
         futures: list[asyncio.Future[RecordMetadata]] = []
         sent: list[BatchBuilder] = []
         try:
-            batch, fill = self._empty(parcels)
+            empty, fill = self._way(parcels)
+            batch = empty()
             for parcel in parcels:
                 taken = 0
                 while (taken := taken + fill(batch, parcel, taken)) < len(parcel.values):
@@ -165,7 +167,7 @@ class Shipment:
                         raise ValueError("an empty batch refused a record")
                     futures.append(await self._producer.send_batch(batch, topic, partition=partition))
                     sent.append(batch)
-                    batch, fill = self._empty(parcels)
+                    batch = empty()
                 await asyncio.sleep(0)
             if batch.record_count():
                 futures.append(await self._producer.send_batch(batch, topic, partition=partition))
@@ -184,8 +186,10 @@ class Shipment:
                 if future.done() and not future.cancelled():
                     future.exception()
 
-    def _empty(self, parcels: Sequence[Parcel]) -> tuple[BatchBuilder, Callable[[Any, Parcel, int], int]]:
-        """Return an empty batch for a lane, and what fills it."""
+    def _way(
+        self, parcels: Sequence[Parcel]
+    ) -> tuple[Callable[[], BatchBuilder], Callable[[Any, Parcel, int], int]]:
+        """Return what makes an empty batch for a lane, and what fills it."""
         time = parcels[0].time
         if all(
             isinstance(parcel.values, Texts)
@@ -194,13 +198,13 @@ class Shipment:
             and parcel.time == time
             for parcel in parcels
         ):
-            return PackedBatch.of(self._producer), _extend
-        return self._producer.create_batch(), _fill
+            return partial(PackedBatch.of, self._producer), _extend
+        return self._producer.create_batch, _fill
 
 
 def _extend(batch: PackedBatch, parcel: Parcel, first: int) -> int:
     """Append values of a parcel from `first` on at once; return how many the batch took."""
-    assert isinstance(parcel.values, Texts)  # noqa: S101 - see `_empty`
+    assert isinstance(parcel.values, Texts)  # noqa: S101 - see `_way`
     return batch.extend(parcel.values, first, parcel.time, parcel.headers) if len(parcel.values) else 0
 
 

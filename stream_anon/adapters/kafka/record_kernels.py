@@ -9,12 +9,15 @@ The kernels of this file are compiled into no other file's, nor those into these
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_inlined, bare_kernel
 
 HEAD = 61
+HEAD_FIELDS = struct.Struct(">qiibIhiqqqhii")
 _LEAST_RECORD = 7  # bytes
 RECORDS, FILLED, NEXT, BROKEN = range(4)
 """What `read_run` has found: places in `found`."""

@@ -18,6 +18,7 @@ from stream_anon.adapters.kafka.draining import Records, drain_in_batches
 from stream_anon.adapters.kafka.group_fencing import membership_of
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.leaving import leave
+from stream_anon.adapters.kafka.marks import Marks
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Place, Polled
 from stream_anon.errors import BrokerError, TopicError
 
@@ -29,7 +30,7 @@ _ENDS_WITHIN = 1.0
 _LOOK_EVERY = 10.0  # seconds until a topic that is new, or a partition that was added, is noticed
 
 
-class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka ships no types
+class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka ships no types
     """A member of a consumer group; see `seam.Source`.
 
     The group's callbacks only pause what was assigned and count; they never wait for the broker, since heartbeats
@@ -40,6 +41,7 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
     """
 
     def __init__(self, connection: Connection, inputs: InputTopics) -> None:
+        super().__init__()
         self._connection = connection
         self._inputs = inputs
         # The library keeps what a member had in the class, and never the generation in which it had it: a member
@@ -50,17 +52,8 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         self._numbers: dict[TopicPartition, int] = {}
         self._places: list[TopicPartition] = []
         self._consumer: AIOKafkaConsumer | None = None
-        self._assigned: frozenset[int] = frozenset()
-        self._marks = 0
-        self._moved = asyncio.Event()
-        self._settled = False
         self._next: dict[int, int] = {}
         self._ends: Mapping[TopicPartition, int] = {}
-
-    @property
-    def marks(self) -> int:
-        """See `seam.Source`."""
-        return self._marks
 
     def place(self, source: int) -> Place:
         """See `seam.Source`. Numbers are given in the order in which partitions were first assigned."""
@@ -72,24 +65,6 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         if number == len(self._places):
             self._places.append(place)
         return number
-
-    @property
-    def assigned(self) -> frozenset[int]:
-        """See `seam.Source`."""
-        return self._assigned
-
-    @property
-    def settled(self) -> bool:
-        """See `seam.Source`."""
-        return self._settled
-
-    async def moved(self, marks: int, within: float) -> None:
-        """See `seam.Source`."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                while self._marks == marks:
-                    self._moved.clear()
-                    await self._moved.wait()
 
     def membership(self) -> Membership | None:
         """See `seam.Source`."""
@@ -176,10 +151,8 @@ class KafkaSource(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka s
         self._mark(frozenset(self._number(place) for place in sorted(assigned)), settled=True)
 
     def _mark(self, assigned: frozenset[int], *, settled: bool) -> None:
-        self._assigned, self._settled = assigned, settled
         self._next.clear()
-        self._marks += 1
-        self._moved.set()
+        super()._mark(assigned, settled=settled)
 
     async def poll(self, wait: float, most: int) -> Polled:
         """See `seam.Source`. May be cancelled: what was not returned stays with the client."""

@@ -44,7 +44,7 @@ class Keyed(NamedTuple):
     def without(self, kept: NDArray[np.bool_], numbers: NDArray[np.int64]) -> Keyed:
         """Return the rows marked in bool[n or more], named by their new numbers."""
         stays = kept[self.rows]
-        return Keyed(self.table, numbers[self.rows[stays]], self.keys[:, stays])
+        return Keyed(self.table, numbers[self.rows[stays]], self.keys.compress(stays, axis=1))
 
     def check_invariants(self) -> None:
         """Raise AssertionError if the rows do not stand in their order."""

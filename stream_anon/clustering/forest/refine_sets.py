@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.forest.split import sort_places
 from stream_anon.clustering.forest.swap_sets import swap_sets
 from stream_anon.clustering.legality import Ledger, is_legal
@@ -152,7 +153,7 @@ def resplit_sets(
                     cut[j] = i
             if cut[j] == 0:
                 price[j] = np.inf
-            found[j, :m] = sides[0, :m]
+            copy_to(found[j], sides[0, :m])
         for _ in range(q):
             j = int(np.argmin(price))
             if price[j] == np.inf:
@@ -160,7 +161,7 @@ def resplit_sets(
             price[j] = np.inf
             best = found[j, :m]
             if ledger.each_once or (is_legal(best[: cut[j]], ledger) and is_legal(best[cut[j] :], ledger)):
-                pool[:] = best
+                copy_to(pool, best)
                 ends[c] = start + cut[j]
                 changed += 1
                 break

@@ -11,11 +11,9 @@ from enum import StrEnum
 from aiokafka import ConsumerRecord
 
 from stream_anon.adapters.clock import Clock
-from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.kafka.topic_reader import TopicReading, read_topic
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.audit.verdict import Verdict
-from stream_anon.engine.warming import warm_up
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.auditing import audit_committed
@@ -23,6 +21,7 @@ from stream_anon.runtime.demo.pairing import Pair, pairs
 from stream_anon.runtime.demo.producing import EventSource, create_topics
 from stream_anon.runtime.demo.tally import Tally
 from stream_anon.runtime.settings import KafkaSettings, Settings
+from stream_anon.runtime.warming import warm_up
 from stream_anon.runtime.wiring import build_worker, connection_of
 
 MOST_DELAY = 3.0  # seconds; a policy's own limit may be shorter, but nobody waits for a longer one here
@@ -157,7 +156,6 @@ class _Session:
         try:
             await create_topics(self._connection, self._kafka)
             await asyncio.to_thread(warm_up, self._policy)
-            await asyncio.to_thread(JsonCodec(self._policy).warm_up)
             await self._stream()
             seconds = self._clock.monotonic() - begun
             self._phase = Phase.AUDITING

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.kafka.marks import Marks
 from stream_anon.adapters.kafka.seam import DeadClient, Lost, Membership, Place, Polled
 from stream_anon.errors import BrokerError
 from stream_anon.runtime.faust.lane import Lane
@@ -46,7 +47,7 @@ class Group(Protocol):
         ...
 
 
-class FaustSource:
+class FaustSource(Marks):
     """A member of the app's consumer group; see `seam.Source`.
 
     The app's signals tell of the group, the agent hands over every record. While a takeover is pending the agent
@@ -60,19 +61,17 @@ class FaustSource:
     """
 
     def __init__(self, group: Group, topics: Collection[str], clock: Clock) -> None:
+        super().__init__()
         self._group = group
         self._topics = frozenset(topics)
         self._clock = clock
         self._lanes: dict[Place, Lane] = {}
         self._numbered: list[Lane] = []
         self._given: frozenset[int] | None = None
-        self._assigned: frozenset[int] = frozenset()
-        self._settled = False
         self._generation: int | None = None
-        self._marks = 0
         self._held = True
         self._waiting = 0
-        self._moved, self._came, self._go = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._came, self._go = asyncio.Event(), asyncio.Event()
         self._seeks: dict[int, asyncio.Task[None]] = {}
 
     # -- what the app tells ----------------------------------------------------------------------------------
@@ -123,42 +122,18 @@ class FaustSource:
         return self._lanes[place]
 
     def _mark(self, assigned: frozenset[int], *, settled: bool) -> None:
-        self._assigned, self._settled, self._held = assigned, settled, True
+        self._held = True
         for lane in self._numbered:
             lane.read = False
             lane.drop()
         self._waiting = 0
-        self._marks += 1
-        self._moved.set()
+        super()._mark(assigned, settled=settled)
 
     # -- what the worker asks --------------------------------------------------------------------------------
-
-    @property
-    def marks(self) -> int:
-        """See `seam.Source`."""
-        return self._marks
 
     def place(self, source: int) -> Place:
         """See `seam.Source`."""
         return self._numbered[source].place
-
-    @property
-    def assigned(self) -> frozenset[int]:
-        """See `seam.Source`."""
-        return self._assigned
-
-    @property
-    def settled(self) -> bool:
-        """See `seam.Source`."""
-        return self._settled
-
-    async def moved(self, marks: int, within: float) -> None:
-        """See `seam.Source`."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                while self._marks == marks:
-                    self._moved.clear()
-                    await self._moved.wait()
 
     def membership(self) -> Membership | None:
         """See `seam.Source`."""
