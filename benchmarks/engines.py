@@ -2,10 +2,12 @@
 
     python benchmarks/engines.py [--tables ...] [--windows ...] [--k ...] [--methods ...] [--json FILE]
 
-The order of the forest is learned on the table's first window; all methods are scored on the others (on the first
-where there is only one). Rows per second are one core's, median of the repeats, from the first row to the classes,
-after compilation; learning is left out. `ratio` compares with a plain sort and cut along the same line in the same
-run. `classes of` counts individuals. `bound` is the GCP that no method with nodes can stay below.
+The order of the forest is learned on the table's first window as `stream-anon learn` does it, or a study in the
+background; `a first window` learns from the window itself while somebody waits. All methods are scored on the other
+windows (on the first where there is only one). Rows per second are one core's, median of the repeats, from the
+first row to the classes, after compilation; learning is left out, but for a first window's. `ratio` compares with a
+plain sort and cut along the same line in the same run. `classes of` counts individuals. `bound` is the GCP that no
+method with nodes can stay below.
 
 A method that has used its `--budget` of seconds is scored on the windows it came to; what would need more than
 `--longest` for one window, judged by a smaller one, is left out, and said so. CASTLE is no method of windows: it
@@ -35,11 +37,10 @@ from benchmarks.baselines import anonypyx
 from benchmarks.baselines.bound import lower_bounds
 from benchmarks.baselines.castle import Castle
 from benchmarks.baselines.sets import set_loss, spans_of
-from benchmarks.methods import ANONYPYX, CASTLE, METHODS, PLAIN, Method, Setting
+from benchmarks.methods import ANONYPYX, CASTLE, METHODS, PLAIN, Method, Setting, learned_book
 from benchmarks.report import in_words, machine, on_one_core, write_json
 from benchmarks.tables import TABLES, Table
 from benchmarks.windows import DATA, class_sizes, each_once, load_tables, loss_of, windows_of, zipf_people
-from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import cost_model
 from stream_anon.privacy.criteria import Criteria, Spread
@@ -62,9 +63,7 @@ class Bench:
     def setting(self, table: Table, first: Columns, criteria: Criteria) -> Setting:
         """Return a setting with an order learned from `first`."""
         model = cost_model(table.attributes)
-        book = OrderBook(table.attributes, model, 0)
-        book.consider(first.codes, criteria.k)
-        return Setting(table, model, book, criteria)
+        return Setting(table, model, learned_book(table, model, first, criteria.k), criteria)
 
     def measure(self, name: str, setting: Setting, scored: Sequence[Columns]) -> Result | str:
         """Return what a method does to windows, or why it is left out."""

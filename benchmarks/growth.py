@@ -23,12 +23,11 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from benchmarks.methods import METHODS, Setting
+from benchmarks.methods import METHODS, Setting, learned_book
 from benchmarks.report import in_words, machine, write_json
 from benchmarks.tables import Table, made_up
 from benchmarks.windows import loss_of
 from stream_anon.clustering.forest import forest as stages
-from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import cost_model
 from stream_anon.privacy.criteria import Criteria
@@ -40,8 +39,7 @@ GRID: dict[str, list[int]] = {
     "k": [2, 5, 10, 20, 50, 100, 200, 500],
 }
 STAGES = (
-    "line_order", "points_of", "grow_forest", "lay_out", "following_of", "cut_line", "resplit_pass", "swap_pass",
-    "by_rank", "groups_of", "lines_of", "repaired", "peeled", "split_large",
+    "lay_line", "following_of", "cut", "refined", "groups_of", "lines_of", "repaired", "peeled", "split_large",
 )  # fmt: skip
 CLIFF = 1.35
 
@@ -50,12 +48,12 @@ CLIFF = 1.35
 def timed_stages() -> Iterator[Counter[str]]:
     """Count the seconds of each of the forest's stages while the context lasts."""
     spent: Counter[str] = Counter()
-    plain = {name: getattr(stages, name) for name in STAGES if hasattr(stages, name)}
+    plain = {name: getattr(stages, name) for name in STAGES}
 
     def timed(name: str, stage: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*arguments: Any) -> Any:
+        def run(*arguments: Any, **more: Any) -> Any:
             start = process_time()
-            answer = stage(*arguments)
+            answer = stage(*arguments, **more)
             spent[name] += process_time() - start
             return answer
 
@@ -76,9 +74,8 @@ def setting_of(rows: int, attributes: int, k: int) -> tuple[Setting, float]:
     columns = Columns(table.rows.codes, table.rows.individuals, np.empty((0, rows), np.int32))
     table = Table(table.name, table.attributes, columns)
     model = cost_model(table.attributes)
-    book = OrderBook(table.attributes, model, 0)
     start = process_time()
-    book.consider(table.rows.codes, k)
+    book = learned_book(table, model, columns, k)
     return Setting(table, model, book, Criteria(k, 0.5, np.empty(0, np.int64))), process_time() - start
 
 

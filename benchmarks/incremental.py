@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.methods import learned_book
 from benchmarks.report import in_words, machine, on_one_core, write_json
 from benchmarks.tables import TABLES, Table
 from benchmarks.windows import DATA, class_sizes, loss_of, windows_of
-from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
-from stream_anon.clustering.forest.order import KeyTable
 from stream_anon.clustering.protocol import Outlook
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import cost_model
@@ -33,14 +32,6 @@ from stream_anon.privacy.criteria import Criteria
 
 POLL = 0.01  # of a window
 RATES = {"LINE": 20_000.0, "CLASSES": 10_000.0, "unknown end": 1_000.0}
-
-
-class Learned(OrderBook):
-    """An order that stays as it was learned."""
-
-    def consider(self, codes: NDArray[np.int32], k: int) -> KeyTable:
-        """Learn from the first rows only."""
-        return self.table if self.version else super().consider(codes, k)
 
 
 def close_window(
@@ -76,8 +67,7 @@ def measure(table: Table, size: int, k: int, rounds: int, orders: int, most: int
     """Return what each way of preparing saves and loses on windows of a table."""
     model = cost_model(table.attributes)
     criteria = Criteria(k, 0.5, np.empty(0, np.int64))
-    book = Learned(table.attributes, model, 0)
-    book.consider(np.ascontiguousarray(table.rows.codes[:, :10_000]), k)
+    book = learned_book(table, model, table.rows.take(slice(0, 10_000)), k)
     people = np.arange(size, dtype=np.int32)
     found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ("from scratch", *RATES)}
     for number, part in enumerate([*arrivals(table, size, orders, most)[:1], *arrivals(table, size, orders, most)]):
@@ -122,7 +112,7 @@ def main() -> int:
     parser.add_argument("--tables", nargs="+", default=["adult", "generated"], choices=list(TABLES))
     parser.add_argument("--windows", type=int, nargs="+", default=[10_000, 1_000])
     parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--rounds", type=int, default=1, help="2: from scratch refines along both lines")
+    parser.add_argument("--rounds", type=int, default=1, help="of CUT and REFINE from scratch")
     parser.add_argument("--orders", type=int, default=3, help="orders of arrival")
     parser.add_argument("--most", type=int, default=6, help="windows of each order")
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the tables")

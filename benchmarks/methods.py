@@ -13,6 +13,7 @@ from benchmarks.baselines.sort_and_cut import sort_and_cut
 from benchmarks.tables import Table
 from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.forest.order_file import learned_from, order_of
 from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
@@ -29,6 +30,12 @@ class Setting:
     model: CostModel
     book: OrderBook
     criteria: Criteria
+
+
+def learned_book(table: Table, model: CostModel, first: Columns, k: int) -> OrderBook:
+    """Return a book with an order learned from `first`, as `stream-anon learn` does, that stays as it is."""
+    order = learned_from(first.codes, table.attributes, model, k, 0)
+    return OrderBook(table.attributes, model, 0, order_of(order, table.attributes))
 
 
 Classes = Callable[[Setting, Columns], NDArray[np.int32]]
@@ -72,8 +79,9 @@ CASTLE = "CASTLE"
 ANONYPYX = "anonypyx Mondrian"
 METHODS: Mapping[str, Method] = {
     PLAIN: Method(lambda s, rows: sort_and_cut(rows, s.book, s.model, s.criteria.k)),
-    "forest": engine(lambda s: Forest(s.model, s.book, 1)),
-    "forest, both lines": engine(lambda s: Forest(s.model, s.book, 2)),
+    "forest": engine(lambda s: Forest(s.model, s.book)),
+    "forest, 3 rounds": engine(lambda s: Forest(s.model, s.book, 3)),
+    "forest, a first window": engine(lambda s: Forest(s.model, OrderBook(s.table.attributes, s.model, 0))),
     "k-forest": engine(lambda s: KForest(s.model, s.criteria.k), 2.0),
     "mondrian": engine(lambda s: Mondrian(s.model)),
     "mondrian, relaxed": engine(lambda s: Mondrian(s.model, relaxed=True)),

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.methods import learned_book
 from benchmarks.report import in_words, machine, on_one_core, write_json
 from benchmarks.tables import TABLES, Table
 from benchmarks.windows import class_sizes, loss_of, windows_of
@@ -79,8 +80,7 @@ def as_nodes(table: Table) -> Table:
 
 def forests(table: Table, model: CostModel, first: Columns, k: int) -> OrderBook:
     """Return a book whose order was learned on the first window; kernels are compiled afterwards."""
-    book = OrderBook(table.attributes, model, 0)
-    book.consider(first.codes, k)
+    book = learned_book(table, model, first, k)
     closed(Forest(model, book), first.take(slice(0, 4 * k)), k)
     return book
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.learn import TRIES, Lesson, learn_order
+from stream_anon.clustering.forest.learn import THOROUGH, Lesson, learn_order
 from stream_anon.clustering.forest.order import Digits, KeyTable, key_table
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.privacy.cost import CostModel
@@ -28,7 +28,7 @@ _LEAST_CLASSES = 8  # a window of fewer possible classes teaches little
 _LARGER = 2  # without a background: a window so many times as large as the one learned from is learned from again
 _BETTER = 0.998  # a challenger must lose less than this share of what the order in force loses
 _DRIFT = 1.05  # the order has aged once it loses so much more, against the built-in order, than when it was adopted
-_FEW_TRIES = 60  # of a study; an order that has aged gets as many as the first one
+_FEW_TRIES = 60  # of a study; the first one, and one after an order has aged, are thorough
 _MOST_PAUSE = 32  # windows between two studies once nothing better is found
 
 Background = Callable[[Callable[[], None]], None]
@@ -213,9 +213,8 @@ class OrderBook:
         drifted = adopt is None and bool(self._reference) and smooth > _DRIFT * self._reference
         # An order that has aged may be far from a good one: then the built-in one is a place to begin as well.
         begin = self._cold if drifted and built_in < mine else order
-        found = learn_order(
-            lesson, self._digits, self._model, begin, self._draws(), TRIES if drifted else _FEW_TRIES
-        )
+        tries = THOROUGH if drifted or not self._reference else _FEW_TRIES
+        found = learn_order(lesson, self._digits, self._model, begin, self._draws(), tries)
         better = self._loss(lesson, found) < mine * _BETTER
         return _Verdict(adopt, gain, found if better else None, smooth, drifted)
 

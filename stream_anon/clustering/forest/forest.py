@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.book import OrderBook
-from stream_anon.clustering.forest.classes import by_rank
 from stream_anon.clustering.forest.cut_sets import cut
 from stream_anon.clustering.forest.groups import groups_of, lines_of
 from stream_anon.clustering.forest.laid import LaidLine, Line, lay_line
 from stream_anon.clustering.forest.open_forest import OpenForest
 from stream_anon.clustering.forest.order import permuted
 from stream_anon.clustering.forest.peel import peeled
+from stream_anon.clustering.forest.refine import Classes, cut_anew, refined, side_by_side
 from stream_anon.clustering.forest.refine_sets import refine_sets
 from stream_anon.clustering.forest.repair import repaired
 from stream_anon.clustering.forest.resplit import resplit_pass
@@ -37,7 +37,6 @@ from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
 
 _SWAPS = 2
-_SWAPS_ON_LINE = 1  # a second pass changes a hundredth of the pairs; somebody waits for this one
 _LONGEST = 64  # times k: rows beyond which no class is tried, however few individuals they belong to
 
 
@@ -61,7 +60,8 @@ class Forest(FromScratch):
     book
         The learned order; a window that closes may add to it, for itself and those after it.
     rounds
-        1: neighbours in the key order are refined; 2: then those along the forest's line too.
+        1: neighbours along the forest's line are refined, then those in the key order; more: before each further
+        round the classes are cut anew.
     k
         The k for which the window will close; 0 if that is not known, then nothing is prepared.
     """
@@ -74,7 +74,7 @@ class Forest(FromScratch):
         book.turn()
         self._rounds = rounds
         self._k = k
-        self._open = OpenForest(self._model, k, rounds) if k else None
+        self._open = OpenForest(self._model, k) if k else None
 
     @property
     def arrival_matters(self) -> bool:
@@ -133,58 +133,51 @@ class Forest(FromScratch):
         codes = np.ascontiguousarray(rows.codes.T) if codes is None else codes
         if line is None:
             laid = lay_line(rows.codes, table, self._model)
-            return self._cut(rows, codes, laid.as_line(), ledger, _SWAPS)
-        return self._cut(rows, codes, line.with_late(codes, self._model), ledger, _SWAPS_ON_LINE)
+            return self._cut(rows, codes, laid.as_line(), ledger, hurried=False)
+        # Somebody waits for this one.
+        return self._cut(rows, codes, line.with_late(codes, self._model), ledger, hurried=self._rounds == 1)
 
     def _tables_first(self, rows: Columns) -> Columns:
         return Columns(rows.codes[self._attributes], rows.individuals, rows.sensitive)
 
     def _cut(
-        self, rows: Columns, codes: NDArray[np.int32], line: Line, ledger: Ledger, swaps: int
+        self, rows: Columns, codes: NDArray[np.int32], line: Line, ledger: Ledger, *, hurried: bool
     ) -> NDArray[np.int32]:
         n = len(rows)
         longest = 2 * ledger.k - 1 if ledger.each_once else _LONGEST * ledger.k
         following = np.full(n, n) if ledger.singles else following_of(rows.individuals[line.rows])
         ends = cut(line.points, line.point_along, following, self._model, ledger.k, longest, np.empty(n + 1))
-        if not len(ends):
-            ends = np.array([n], np.int64)
-        return self._refined(rows, codes, line, ends, ledger, swaps)
-
-    def _refined(
-        self,
-        rows: Columns,
-        codes: NDArray[np.int32],
-        line: Line,
-        ends: NDArray[np.int64],
-        ledger: Ledger,
-        swaps: int,
-    ) -> NDArray[np.int32]:
-        order, placed = line.order, line.rows
+        classes = line.rows, ends if len(ends) else np.array([n], np.int64)
         if not ledger.each_once:
-            lines = lines_of(order, line.rows, rows.individuals, rows.sensitive)
-            placed, ends = repaired(
-                groups_of(codes, line.rows, ends, self._model, ledger), lines, self._model, ledger
-            )
-            ends = split_large(codes, placed, ends, self._model, ledger)
-        rank = np.empty(len(order), np.int64)
-        for number, along in enumerate((order, line.rows)[: self._rounds]):
-            rank[along] = np.arange(len(order))
-            placed, ends = by_rank(placed, ends, rank)
-            resplit_pass(codes, placed, ends, self._model, ledger)
-            if not ledger.each_once and number == 0:
-                placed, ends = peeled(
-                    groups_of(codes, placed, ends, self._model, ledger), lines, self._model, ledger
-                )
-                ends = split_large(codes, placed, ends, self._model, ledger)
-                # What came of it has other neighbours: they are cut anew along the forest's line.
-                rank[line.rows] = np.arange(len(order))
-                placed, ends = by_rank(placed, ends, rank)
-                resplit_pass(codes, placed, ends, self._model, ledger)
-            for _ in range(swaps):
-                swap_pass(codes, placed, ends, self._model, ledger)
+            classes = self._mended(rows, codes, line, classes, ledger)
+        else:
+            lines = line.rows, line.order
+            classes = refined(codes, classes, lines, self._model, ledger, hurried=hurried)
+            for _ in range(1, self._rounds):
+                for along in lines:
+                    classes = cut_anew(codes, classes, along, self._model, ledger.k)
+                    classes = refined(codes, classes, (along,), self._model, ledger)
+        placed, ends = classes
         if self._model.share.any():
             refine_sets(codes, placed, ends, self._model, ledger, _SWAPS)
-        sizes = np.diff(ends, prepend=0)
-        answer = np.empty(len(rows), np.int32)
-        answer[placed] = np.repeat(np.arange(len(ends)), sizes)
+        answer = np.empty(n, np.int32)
+        answer[placed] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         return answer
+
+    def _mended(
+        self, rows: Columns, codes: NDArray[np.int32], line: Line, classes: Classes, ledger: Ledger
+    ) -> Classes:
+        """Return legal classes: REPAIR, then REFINE with PEEL where sizes alone do not decide."""
+        lines = lines_of(line.order, line.rows, rows.individuals, rows.sensitive)
+        placed, ends = repaired(groups_of(codes, *classes, self._model, ledger), lines, self._model, ledger)
+        ends = split_large(codes, placed, ends, self._model, ledger)
+        placed, ends = side_by_side(placed, ends, line.order)
+        resplit_pass(codes, placed, ends, self._model, ledger)
+        placed, ends = peeled(groups_of(codes, placed, ends, self._model, ledger), lines, self._model, ledger)
+        ends = split_large(codes, placed, ends, self._model, ledger)
+        # What came of it has other neighbours: they are refined along the forest's line.
+        placed, ends = side_by_side(placed, ends, line.rows)
+        resplit_pass(codes, placed, ends, self._model, ledger)
+        for _ in range(_SWAPS):
+            swap_pass(codes, placed, ends, self._model, ledger)
+        return placed, ends

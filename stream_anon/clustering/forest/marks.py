@@ -29,7 +29,7 @@ LEAST_CLASSES = 4  # fewer are formed at once when the window closes
 
 # Rows of 8 attributes that one core of a small machine lays, or forms classes of, in a second.
 LINE_SPEED = 800_000
-CLASSES_SPEED = 300_000
+CLASSES_SPEED = 270_000
 
 
 class Mark(NamedTuple):
@@ -58,6 +58,10 @@ class Mark(NamedTuple):
     def block_end(self, reached: int) -> int:
         """Return where the block ends that begins after so many rows: blocks end with the expected rows."""
         return reached + 1 + (self.expected - reached - 1) % self.block
+
+    def blocks_after(self, reached: int) -> int:
+        """Return how many blocks are expected to follow after so many rows."""
+        return max(self.expected - reached, 0) // self.block
 
 
 def next_mark(outlook: Outlook, held: int, k: int, *, sizes_decide: bool) -> Mark | None:

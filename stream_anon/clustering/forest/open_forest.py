@@ -52,13 +52,10 @@ class OpenForest:
         Cost tables.
     k
         Least size of a class, for which the window will close.
-    rounds
-        Of REFINE along both lines when classes are formed.
     """
 
-    def __init__(self, model: CostModel, k: int, rounds: int = 1) -> None:
+    def __init__(self, model: CostModel, k: int) -> None:
         self._model = model
-        self._rounds = rounds
         self._k = k
         self._codes = np.empty((0, len(model.kind)), np.int32)
         self._people = 0
@@ -129,7 +126,7 @@ class OpenForest:
             self._todo = False
             self._work = _Work(self._building(mark, self._codes[: mark.rows], table))
         elif self._standing is not None and self._count >= mark.block_end(self._standing.reached):
-            self._work = _Work(self._joining(mark, self._codes[: self._count], self._standing))
+            self._work = _Work(self._joining(mark, self._codes[: self._count], self._standing, self._line))
         else:
             return None
         return self._work
@@ -138,19 +135,27 @@ class OpenForest:
         line = lay_line(np.ascontiguousarray(codes.T), table, self._model)
         yield line
         if mark.classes:
-            standing = stand_up(codes, line, self._k, self._model, self._rounds)
+            standing = stand_up(codes, line, self._k, self._model)
             if standing is not None:
                 yield standing
 
-    def _joining(self, mark: Mark, codes: NDArray[np.int32], standing: Standing) -> Iterator[Standing]:
+    def _joining(
+        self, mark: Mark, codes: NDArray[np.int32], standing: Standing, line: LaidLine | None
+    ) -> Iterator[Standing]:
         while (end := mark.block_end(standing.reached)) <= len(codes):
-            standing = self._with_block(mark, codes[:end], standing)
+            standing = self._with_block(mark, codes[:end], standing, line)
             yield standing
 
-    def _with_block(self, mark: Mark, codes: NDArray[np.int32], standing: Standing) -> Standing:
-        # Somebody waits for the last block alone; where from scratch takes longer there is more time for it.
-        wide = len(codes) < mark.expected or self._rounds > 1
-        return standing.joined(codes, self._k, self._model, wide=wide)
+    def _with_block(
+        self, mark: Mark, codes: NDArray[np.int32], standing: Standing, line: LaidLine | None
+    ) -> Standing:
+        # Somebody waits for the last block alone. The two before it end with work on all classes.
+        follow = mark.blocks_after(len(codes))
+        joined = standing.joined(codes, self._k, self._model, wide=follow > 0)
+        if line is None or not 1 <= follow <= 2:
+            return joined
+        both = line.with_late(codes, self._model)
+        return joined.anew(codes, both.order if follow == 1 else both.rows, both.order, self._k, self._model)
 
     def adopt(self) -> None:
         """Take what was computed so far."""
@@ -189,7 +194,7 @@ class OpenForest:
             return None
         while standing.reached < self._count or len(standing.loose):
             end = min(mark.block_end(standing.reached), self._count)
-            standing = self._with_block(mark, self._codes[:end], standing)
+            standing = self._with_block(mark, self._codes[:end], standing, self._line)
         return standing
 
     def trees(self) -> LaidLine | None:

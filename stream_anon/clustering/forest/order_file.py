@@ -8,14 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.learn import TRIES, Lesson, learn_order, top_down
+from stream_anon.clustering.forest.learn import THOROUGH, Lesson, learn_order, top_down
 from stream_anon.clustering.forest.order import Digits, key_table
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import LearnedOrder
 from stream_anon.privacy.cost import CostModel
-
-_THOROUGH = 4  # times as many tries as a first window gets
 
 
 def attributes_digest(attributes: Sequence[QuasiIdentifier]) -> str:
@@ -37,7 +35,7 @@ def learned_from(
     cold = digits.cold_order()
     lesson = Lesson.of(codes, k, key_table(digits, cold))
     draws = np.random.default_rng([seed, 0])
-    order = learn_order(lesson, digits, model, cold, draws, _THOROUGH * TRIES)
+    order = learn_order(lesson, digits, model, cold, draws, THOROUGH)
     return LearnedOrder(
         attributes_digest(attributes), tuple(attributes[j].name for j in digits.attribute[order].tolist())
     )

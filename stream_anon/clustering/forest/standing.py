@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.classes import by_rank
 from stream_anon.clustering.forest.cut import cut_line
 from stream_anon.clustering.forest.keyed import Keyed
 from stream_anon.clustering.forest.laid import LaidLine
 from stream_anon.clustering.forest.late import cheapest_near, draw_boxes
+from stream_anon.clustering.forest.refine import cut_anew, refined, side_by_side
 from stream_anon.clustering.forest.resplit import resplit_pass
 from stream_anon.clustering.forest.split import split_large
 from stream_anon.clustering.forest.swap import swap_pass
@@ -24,7 +24,6 @@ from stream_anon.privacy.cost import CostModel
 from stream_anon.privacy.criteria import Criteria
 
 _REACH = 8
-_SWAPS = 2
 _NOBODY = np.empty(0, np.int64)
 
 
@@ -77,6 +76,17 @@ class Standing(NamedTuple):
             changed[:-1] |= own[1:]
         rows, ends = _mended(codes, rows, ends, changed, model, ledger)
         return Standing(self.keyed, rows, ends, _NOBODY)
+
+    def anew(
+        self, codes: NDArray[np.int32], along: NDArray[np.int64], order: NDArray[np.int64], k: int, model: CostModel
+    ) -> Standing:
+        """Return the classes cut anew and refined along a line int64[n]; `order` is the key order; none is loose.
+
+        Late rows make classes larger and hardly ever one more of them: here there are more again.
+        """
+        classes = cut_anew(codes, (self.rows, self.ends), along, model, k)
+        classes = refined(codes, classes, (along,), model, sizes_alone(len(codes), k))
+        return Standing(self.keyed, *side_by_side(*classes, order), _NOBODY)
 
     def _cheapest(self, codes: NDArray[np.int32], late: Keyed, model: CostModel) -> NDArray[np.int64]:
         sizes = np.diff(self.ends, prepend=0)
@@ -137,28 +147,16 @@ def sizes_alone(n: int, k: int) -> Ledger:
     return ledger_of(rows, Criteria(k, 1.0, _NOBODY))
 
 
-def stand_up(
-    codes: NDArray[np.int32], line: LaidLine, k: int, model: CostModel, rounds: int = 1
-) -> Standing | None:
-    """Return the classes of codes int32[n, q]: CUT, and REFINE along both lines; None if there is no cut.
-
-    There is time for twice the rounds of from scratch: that makes up for the rows that come late.
-    """
+def stand_up(codes: NDArray[np.int32], line: LaidLine, k: int, model: CostModel) -> Standing | None:
+    """Return the classes of codes int32[n, q] as from scratch, by CUT and REFINE; None without a cut."""
     n = len(codes)
     ledger = sizes_alone(n, k)
     ends = cut_line(line.points, line.point[line.rows], np.full(n, n), model, k, 2 * k - 1, np.empty(n + 1))
     if not len(ends):
         return None
-    rows, rank = line.rows, np.empty(n, np.int64)
-    for along in (line.keyed.rows, line.rows) * rounds:
-        rank[along] = np.arange(n)
-        rows, ends = by_rank(rows, ends, rank)
-        resplit_pass(codes, rows, ends, model, ledger)
-        for _ in range(_SWAPS):
-            swap_pass(codes, rows, ends, model, ledger)
-    rank[line.keyed.rows] = np.arange(n)
-    rows, ends = by_rank(rows, ends, rank)
-    return Standing(line.keyed, rows, ends, _NOBODY)
+    lines = line.rows, line.keyed.rows
+    classes = refined(codes, (line.rows, ends), lines, model, ledger)
+    return Standing(line.keyed, *side_by_side(*classes, line.keyed.rows), _NOBODY)
 
 
 def _mended(

@@ -42,8 +42,8 @@ def test_work_is_done_twice_where_it_saves_nothing(outlook: Outlook) -> None:
 
 
 def test_classes_are_formed_that_sizes_alone_do_not_decide() -> None:
-    free = next_mark(Outlook(10_000, 11_000.0), 9_700, 10, sizes_decide=True)
-    bound = next_mark(Outlook(10_000, 11_000.0), 9_700, 10, sizes_decide=False)
+    free = next_mark(Outlook(10_000, 10_500.0), 9_700, 10, sizes_decide=True)
+    bound = next_mark(Outlook(10_000, 10_500.0), 9_700, 10, sizes_decide=False)
     assert free is not None
     assert bound is not None
     assert (free.classes, bound.classes) == (True, False)
