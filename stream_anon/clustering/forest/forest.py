@@ -85,7 +85,7 @@ class Forest(FromScratch):
         """Take rows into the open window; O(q) a row."""
         super().add(rows)
         if self._open is not None:
-            self._open.take(self._tables_first(rows), outlook)
+            self._open.take(Columns(rows.codes[self._attributes], rows.individuals, rows.sensitive), outlook)
 
     def keep(self, kept: NDArray[np.bool_], rows: Columns) -> None:
         """Drop all rows but those marked; O(n)."""
@@ -119,26 +119,22 @@ class Forest(FromScratch):
     def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
         before = self._book.version
         table = permuted(self._book.consider(rows.codes, ledger.k), self._attributes)
-        rows = self._tables_first(rows)
-        codes, line = None, None
+        line = None
         # With a better order, or without the rows of somebody who had too many, what was prepared does not serve.
         if self._open is not None and self._book.version == before and len(rows) == self._count:
             self._open.adopt()
-            codes = self._open.codes
             if ledger.each_once and ledger.k == self._k:
                 standing = self._open.standing()
                 if standing is not None:
                     return standing.class_of_row()
             line = self._open.line()
-        codes = np.ascontiguousarray(rows.codes.T) if codes is None else codes
-        if line is None:
-            laid = lay_line(rows.codes, table, self._model)
-            return self._cut(rows, codes, laid.as_line(), ledger, hurried=False)
+        if self._open is None or line is None:
+            codes = rows.codes[self._attributes]
+            laid = lay_line(codes, table, self._model)
+            return self._cut(rows, np.ascontiguousarray(codes.T), laid.as_line(), ledger, hurried=False)
         # Somebody waits for this one.
+        codes = self._open.codes
         return self._cut(rows, codes, line.with_late(codes, self._model), ledger, hurried=self._rounds == 1)
-
-    def _tables_first(self, rows: Columns) -> Columns:
-        return Columns(rows.codes[self._attributes], rows.individuals, rows.sensitive)
 
     def _cut(
         self, rows: Columns, codes: NDArray[np.int32], line: Line, ledger: Ledger, *, hurried: bool

@@ -50,6 +50,9 @@ class LaidLine(NamedTuple):
         int32[p, q], the distinct tuples.
     point
         int64[n], the point of each row.
+    along, bounds
+        int64[p], int64[p + 1], the points along the line, also those whose rows have left, and where on it the rows
+        of each begin; the last entry is n.
     merges
         int32[m, 2], the joins of the trees that the line was laid from, each named by its first point.
     """
@@ -58,6 +61,8 @@ class LaidLine(NamedTuple):
     rows: NDArray[np.int64]
     points: NDArray[np.int32]
     point: NDArray[np.int64]
+    along: NDArray[np.int64]
+    bounds: NDArray[np.int64]
     merges: NDArray[np.int32]
 
     def as_line(self) -> Line:
@@ -75,25 +80,22 @@ class LaidLine(NamedTuple):
             return self.as_line()
         late = Keyed.of(np.ascontiguousarray(codes[first:].T), np.arange(first, n), self.keyed.table)
         places = self.keyed.places_of(late)
-        own, along = codes[late.rows], self.point[self.rows]
+        own, along = codes[late.rows], self.along
         beside = self._nearest(own, places, self.point[self.keyed.rows], _REACH, model)
-        # The rows of a point stand together: where they begin, and where they end.
-        starts = np.flatnonzero(np.diff(along, prepend=-1))
-        run = np.empty(len(self.points), np.int64)
-        run[along[starts]] = np.arange(len(starts))
-        bounds = np.append(starts, first)
         # Of the points on both sides of that one the row goes towards the cheaper; at an end it stays at the end.
-        ring = np.concatenate([along[starts[:1]], along[starts], along[starts[-1:]]])
-        sides = np.stack([ring[run[beside]], ring[run[beside] + 2]], axis=1)
+        number = np.empty(len(along), np.int64)
+        number[along] = np.arange(len(along))
+        run = number[beside]
+        sides = along[np.stack([np.maximum(run - 1, 0), np.minimum(run + 1, len(along) - 1)], axis=1)]
         cheaper = self._nearest(own, 1 + 2 * np.arange(n - first), sides.ravel(), 1, model)
-        at = bounds[run[beside] + (cheaper != sides[:, 0])]
+        at = self.bounds[run + (cheaper != sides[:, 0])]
         by_place = np.argsort(at, kind="stable")
         here = len(self.points) + np.arange(n - first)
         return Line(
             np.insert(self.keyed.rows, places, late.rows),
             np.insert(self.rows, at[by_place], late.rows[by_place]),
             np.concatenate([self.points, own]),
-            np.insert(along, at[by_place], here[by_place]),
+            np.insert(self.point[self.rows], at[by_place], here[by_place]),
         )
 
     def _nearest(
@@ -113,11 +115,14 @@ class LaidLine(NamedTuple):
     def without(self, kept: NDArray[np.bool_]) -> LaidLine:
         """Return the line through the rows marked in bool[n], numbered anew in their order; O(n)."""
         numbers = np.cumsum(kept) - 1
+        stays = kept[self.rows]
         return LaidLine(
             self.keyed.without(kept, numbers),
-            numbers[self.rows[kept[self.rows]]],
+            numbers[self.rows[stays]],
             self.points,
             self.point[kept],
+            self.along,
+            np.concatenate([[0], np.cumsum(stays)])[self.bounds],
             self.merges,
         )
 
@@ -130,8 +135,9 @@ class LaidLine(NamedTuple):
         self.keyed.check_invariants()
         # A row's point has its codes, and the rows of a point stand together.
         assert (self.points[self.point] == codes[:n]).all()  # noqa: S101
-        along = self.point[self.rows]
-        assert (np.diff(along) != 0).sum() + (n > 0) == len(set(along.tolist()))  # noqa: S101
+        along = np.repeat(self.along, np.diff(self.bounds))
+        assert (along == self.point[self.rows]).all()  # noqa: S101
+        assert sorted(self.along.tolist()) == list(range(len(self.points)))  # noqa: S101
         # The joins make one tree of all points: each joins two that were apart, and all are joined in the end.
         tree = list(range(len(self.merges) + 1))
         for stays, joins in self.merges.tolist():
@@ -148,15 +154,11 @@ def lay_line(codes: NDArray[np.int32], table: KeyTable, model: CostModel) -> Lai
     merges = np.empty((max(len(points) - 1, 0), 2), np.int32)
     grow_forest(points, weights, model, CANDIDATES, merges)
     along = lay_out(points, model, merges)
-    point_along = np.repeat(along, weights[along])
+    sizes = weights[along]
+    bounds = np.concatenate([[0], np.cumsum(sizes)])
+    point_along = np.repeat(along, sizes)
     # The rows of each point stand together in the order; their runs are put in the new order.
-    firsts = np.cumsum(weights[along]) - weights[along]
-    places = (
-        np.arange(len(point_along))
-        - np.repeat(firsts, weights[along])
-        + np.repeat(starts[:-1][along], weights[along])
-    )
-    rows = keyed.rows[places]
+    rows = keyed.rows[np.arange(len(point_along)) + np.repeat(starts[:-1][along] - bounds[:-1], sizes)]
     point = np.empty(len(rows), np.int64)
     point[rows] = point_along
-    return LaidLine(keyed, rows, points, point, merges)
+    return LaidLine(keyed, rows, points, point, along, bounds, merges)
