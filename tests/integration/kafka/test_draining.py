@@ -171,6 +171,6 @@ async def test_holes_that_compaction_left_shift_offsets_or_times(kafka: ApacheKa
                 written += size
         await asyncio.sleep(0.3)  # the next batch begins a segment: the last one is never compacted
     async with asyncio.timeout(30):
-        while len(plain := (await read(kafka, [place], bulk=False))[place]) > written * 2 // 3:
+        while len(plain := (await read(kafka, [place], bulk=False))[place]) > written * 2 // 3:  # noqa: ASYNC110
             await asyncio.sleep(0.5)
     assert (await read(kafka, [place], bulk=True))[place] == plain

@@ -119,7 +119,8 @@ async def test_certificate_names_one_that_never_got_out() -> None:
             await driver.settle()
         check_once(broker, 60)
         parts = broker.visible("out.certificates")
-        assert [read_part(part).previous for part in parts] == [None, *(certificate_digest([p]) for p in parts[:-1])]
+        named = [read_part(part).previous for part in parts]
+        assert named == [None, *(certificate_digest([part]) for part in parts[:-1])]
 
 
 async def test_reject_is_lost_or_quoted() -> None:
