@@ -64,19 +64,24 @@ class Closing:
         knows is turned away, so that no record goes out twice.
     places
         Topic and partition by source number.
+    targets
+        Where it goes.
     """
 
     window: SealedWindow
     membership: Membership
     places: tuple[Place, ...]
+    targets: Targets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Released:
-    """What steps 1 and 2 made of a window, and how long they took."""
+class Prepared:
+    """What steps 1 to 3 made of a window, and how long 1 and 2, and 3, took in seconds."""
 
     release: Release
-    seconds: float
+    publication: Publication
+    released: float
+    encoded: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,13 +119,17 @@ class Checkpoint:
     reachability: Reachability
     current: Callable[[], Membership | None]
 
-    async def release(self, closing: Closing, before: asyncio.Task[Released] | None) -> Released:
-        """Do steps 1 and 2 of a window, perhaps while the one before is in its transaction.
+    async def prepare(
+        self, closing: Closing, before: asyncio.Task[Prepared] | None, previous: Callable[[], str | None]
+    ) -> Prepared:
+        """Do steps 1 to 3 of a window, perhaps while the one before is in its transaction.
 
         Parameters
         ----------
         before
             These steps of the window before: the closer takes one window at a time.
+        previous
+            Returns the digest of the certificate before.
         """
         if before is not None:
             await asyncio.wait([before])
@@ -130,29 +139,33 @@ class Checkpoint:
         await self.at("closing.1")
         begun = self.clock.monotonic()
         release = await asyncio.to_thread(self.closer.release, closing.window, shuffle)
-        return Released(release, self.clock.monotonic() - begun)
+        released = self.clock.monotonic()
+        # 3. Encode, once: every attempt sends these bytes.
+        await self.at("closing.3")
+        times = self._wall_of(release.opened_at), self.clock.wall()
+        publication = await asyncio.to_thread(
+            self.writer.write, release, closing.targets, closing.places, times, previous()
+        )
+        return Prepared(release, publication, released - begun, self.clock.monotonic() - released)
 
     async def close(  # noqa: PLR0915 - the steps stand in one function
-        self, closing: Closing, releasing: asyncio.Task[Released], targets: Targets, stop: asyncio.Event
+        self, closing: Closing, preparing: asyncio.Task[Prepared], stop: asyncio.Event
     ) -> Closed:
         """Publish a window exactly once, or not at all.
 
         Parameters
         ----------
-        releasing
-            Steps 1 and 2: `release`.
+        preparing
+            Steps 1 to 3: `prepare`.
         stop
             Ends pauses early; whoever sets it cancels this where it takes too long.
         """
         pauses, broken, refused, commit = Pauses(stop), False, 0, 0.0
-        # 1. Partition and 2. gate: they may have begun before this window's turn. Whoever cancels this leaves them.
-        done = await asyncio.shield(releasing)
-        release, released = done.release, self.clock.monotonic()
-        # 3. Encode, once: every attempt sends these bytes.
-        await self.at("closing.3")
-        opened, closed = self._wall_of(release.opened_at), self.clock.wall()
-        publication = await asyncio.to_thread(self.writer.write, release, targets, closing.places, opened, closed)
-        encoded = self.clock.monotonic()
+        # 1. Partition, 2. gate and 3. encode: they may have begun before this window's turn. Whoever cancels this
+        #    leaves them.
+        prepared = await asyncio.shield(preparing)
+        release, publication = prepared.release, prepared.publication
+        begun = self.clock.monotonic()
         while True:
             step = 4
             try:
@@ -208,12 +221,10 @@ class Checkpoint:
             break
         # 10. Forget the window: who asked for it lets go of it.
         await self.at("closing.10")
-        if outcome in (Outcome.COMMITTED, Outcome.REPEATED, Outcome.FOUND_COMMITTED):
-            self.writer.previous = publication.digest
         self.tell(TransactionEnded(outcome))
         now = self.clock.monotonic()
         last = max(now - commit, 0.0)
-        durations = Durations(done.seconds, encoded - released, now - encoded, last, release.gate_seconds)
+        durations = Durations(prepared.released, prepared.encoded, now - begun, last, release.gate_seconds)
         return Closed(outcome, release, publication, durations)
 
     def _wall_of(self, monotonic: float) -> float:

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.seam import Membership
 from stream_anon.microdata.batch import Reason, Rejects
-from stream_anon.runtime.checkpoint import Checkpoint, Closed, Closing, Released
+from stream_anon.runtime.checkpoint import Checkpoint, Closed, Closing, Prepared
 from stream_anon.runtime.events import Listener, Outcome, WindowAbandoned, WindowPublished
-from stream_anon.runtime.publication import Targets
 from stream_anon.runtime.rechecking import Rechecks
 
 CANCEL_WITHIN = 0.5
@@ -24,7 +23,7 @@ CANCEL_WITHIN = 0.5
 class _Leaving:
     closing: Closing
     times: NDArray[np.float64]
-    releasing: asyncio.Task[Released]  # it is never cancelled: its thread could not be
+    preparing: asyncio.Task[Prepared]  # it is never cancelled: its thread could not be
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,10 @@ class Closings:
         self._waiting: deque[_Leaving] = deque()
         self._running: _Leaving | None = None
         self._task: asyncio.Task[Closed] | None = None
-        self._releasing: asyncio.Task[Released] | None = None  # of the window that was sealed last
+        self._preparing: asyncio.Task[Prepared] | None = None  # of the window that was sealed last
+        # Digests of certificates: of the last that is out, and of the last written, which the next one names.
+        self._out: str | None = None
+        self._written: str | None = None
 
     @property
     def busy(self) -> bool:
@@ -72,23 +74,29 @@ class Closings:
     def put(self, closing: Closing, times: NDArray[np.float64]) -> None:
         """Let a sealed window follow; `times` are the broker's, of its records.
 
-        Its steps 1 and 2 begin as soon as those of the window before have ended: while that one is in its
+        Its steps 1 to 3 begin as soon as those of the window before have ended: while that one is in its
         transaction, which mostly waits.
         """
-        self._releasing = asyncio.create_task(self._checkpoint.release(closing, self._releasing))
-        self._releasing.add_done_callback(self._released)
-        self._waiting.append(_Leaving(closing, times, self._releasing))
+        preparing = self._checkpoint.prepare(closing, self._preparing, lambda: self._written)
+        self._preparing = asyncio.create_task(preparing)
+        self._preparing.add_done_callback(self._prepared)
+        self._preparing.add_done_callback(self._name)
+        self._waiting.append(_Leaving(closing, times, self._preparing))
 
-    def _released(self, releasing: asyncio.Task[Released]) -> None:
+    def _prepared(self, preparing: asyncio.Task[Prepared]) -> None:
         """Keep no rows of a window that has left until the next one is full."""
-        if self._releasing is releasing:
-            self._releasing = None
+        if self._preparing is preparing:
+            self._preparing = None
 
-    def start_next(self, targets: Targets) -> None:
+    def _name(self, preparing: asyncio.Task[Prepared]) -> None:
+        if not preparing.cancelled() and preparing.exception() is None:
+            self._written = preparing.result().publication.digest
+
+    def start_next(self) -> None:
         """Begin to close the next window, if none is being closed."""
         if self._task is None and self._waiting:
             self._running = self._waiting.popleft()
-            closing = self._checkpoint.close(self._running.closing, self._running.releasing, targets, self._stop)
+            closing = self._checkpoint.close(self._running.closing, self._running.preparing, self._stop)
             self._task = asyncio.create_task(closing)
 
     async def wait(self, within: float) -> None:
@@ -107,6 +115,7 @@ class Closings:
         closed = task.result()
         assert leaving is not None  # noqa: S101 - set together with the task
         if closed.published:
+            self._out = closed.publication.digest
             self._tell(self._published(closed, leaving.times))
             self._rechecks.take(closed.publication)
             return None
@@ -115,12 +124,14 @@ class Closings:
         return Unpublished(closed.outcome, leaving.closing.membership)
 
     def abandon(self, reason: str) -> None:
-        """Drop the windows that wait."""
+        """Drop the windows that wait; the next certificate names the last that is out."""
         while self._waiting:
             leaving = self._waiting.popleft()
-            leaving.releasing.add_done_callback(_forget)
+            leaving.preparing.remove_done_callback(self._name)
+            leaving.preparing.add_done_callback(_forget)
             window = leaving.closing.window
             self._tell(WindowAbandoned(window.records + len(window.rejects) + window.over_limit, reason))
+        self._written = self._out
 
     async def cancel(self, reason: str) -> None:
         """Drop all windows, the one that is being closed too; its outcome is for the next owner to read."""
@@ -130,7 +141,7 @@ class Closings:
         if task is None or self._running is None:
             return
         task.cancel()
-        self._running.releasing.add_done_callback(_forget)
+        self._running.preparing.add_done_callback(_forget)
         await asyncio.wait([task], timeout=CANCEL_WITHIN)  # what hangs is left to the end of the process
         if task.done() and not task.cancelled():
             task.exception()
@@ -162,10 +173,10 @@ class Closings:
         )
 
 
-def _forget(releasing: asyncio.Task[Released]) -> None:
+def _forget(preparing: asyncio.Task[Prepared]) -> None:
     """Take note of an error that nobody is left to hear of."""
-    if not releasing.cancelled():
-        releasing.exception()
+    if not preparing.cancelled():
+        preparing.exception()
 
 
 def _by_reason(rejects: Rejects) -> dict[str, int]:

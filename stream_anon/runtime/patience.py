@@ -11,7 +11,7 @@ from stream_anon.errors import BrokerError
 from stream_anon.runtime.events import Away, BrokerAway, BrokerBack, Listener, ReadinessChanged
 
 FIRST_PAUSE = 0.1
-LONGEST_PAUSE = 2.0
+LONGEST_PAUSE = 1.0
 CAUSE_EVERY = 10.0  # seconds: how often at most another cause of the same absence is told
 
 _T = TypeVar("_T")

@@ -69,10 +69,14 @@ class Writer:
         self._codec = codec
         self._ledger = ledger
         self._delivery: Delivery = delivery
-        self.previous: str | None = None
 
     def write(
-        self, release: Release, targets: Targets, places: Sequence[Place], opened: float, closed: float
+        self,
+        release: Release,
+        targets: Targets,
+        places: Sequence[Place],
+        times: tuple[float, float],
+        previous: str | None,
     ) -> Publication:
         """Return the bytes of a window.
 
@@ -80,9 +84,13 @@ class Writer:
         ----------
         places
             Topic and partition by source number.
-        opened, closed
-            Seconds since the epoch; `closed`, cut to seconds, is the time of all its records.
+        times
+            When it was opened and when closed, in seconds since the epoch; the latter, cut to seconds, is the time
+            of all its records.
+        previous
+            Digest of the certificate before.
         """
+        opened, closed = times
         batch = secrets.token_hex(16)
         time = int(closed) * 1000
         starts = {places[part.source]: part.start for part in release.ranges}
@@ -94,7 +102,7 @@ class Writer:
             inputs=tuple((*place, starts[place], ends[place]) for place in starts),
             delivery=self._delivery,
             software=SOFTWARE,
-            previous=self.previous,
+            previous=previous,
         )
         certificate = certificate_parts(release, self._policy, frame)
         parcels = self._records(release, targets, batch, time)

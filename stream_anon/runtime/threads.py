@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
@@ -12,11 +13,17 @@ _T = TypeVar("_T")
 
 
 class Abandonable(ThreadPoolExecutor):
-    """An executor for an event loop: each call gets a thread that ends with the process at the latest.
+    """An executor for an event loop: each call gets a thread at once, and all of them end with the process.
 
     The standard one's threads are waited for, by `asyncio.run` and again by the interpreter. What is left behind
-    here only computes; whatever it returns would be thrown away.
+    here only computes; whatever it returns would be thrown away. A thread that is done takes the next call, for the
+    start of one stops the event loop until it runs.
     """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
         """Start the call at once."""
@@ -30,8 +37,15 @@ class Abandonable(ThreadPoolExecutor):
             except BaseException as error:  # noqa: BLE001 - it is the caller's
                 future.set_exception(error)
 
-        threading.Thread(target=call, name="abandonable", daemon=True).start()
+        self._calls.put(call)
+        if not self._idle.acquire(blocking=False):
+            threading.Thread(target=self._serve, name="abandonable", daemon=True).start()
         return future
+
+    def _serve(self) -> None:
+        while True:
+            self._calls.get()()
+            self._idle.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Return at once."""

@@ -129,12 +129,11 @@ class Worker:
         if self._takeover_due():
             await self._take_over()
             return
-        assert self._targets is not None  # noqa: S101 - known since connect()
         if not self._closings.full:
             due = self._engine.tick(self._clock.monotonic())
             if due is not None:
                 self._put(self._reader.with_times(due))
-        self._closings.start_next(self._targets)
+        self._closings.start_next()
         paused = self._closings.full or not self._engine.room
         self._tell_progress(paused)
         if paused:
@@ -166,9 +165,10 @@ class Worker:
         self._taken = -1
 
     def _put(self, full: Full) -> None:
-        assert self._membership is not None  # noqa: S101 - no row without a takeover
+        # No row without connect() and a takeover.
+        assert self._membership is not None and self._targets is not None  # noqa: S101, PT018
         places = tuple(self._source.place(n) for n in range(max(p.source for p in full.window.ranges) + 1))
-        self._closings.put(Closing(full.window, self._membership, places), full.times)
+        self._closings.put(Closing(full.window, self._membership, places, self._targets), full.times)
 
     async def _poll(self) -> None:
         try:
@@ -297,13 +297,12 @@ class Worker:
         now = self._clock.monotonic()
         opened = self._engine.open_window.opened_at
         mature = opened is not None and is_mature(opened, now, self._parts.policy.window)
-        if mature and not self._takeover_due() and self._targets is not None:
+        if mature and not self._takeover_due():
             window = self._engine.seal(now)
             if window is not None:
                 self._put(self._reader.with_times(window))
         while self._closings.busy or self._closings.full:
-            if self._targets is not None:
-                self._closings.start_next(self._targets)
+            self._closings.start_next()
             await self._closings.wait(POLL_SECONDS)
             self._collect()
 

@@ -16,6 +16,8 @@ from stream_anon.adapters.kafka.seam import Place
 from stream_anon.errors import BrokerError
 
 _POLL_MS = 100
+# More than the marker of a transaction, which nobody waits for, and less than any entry.
+_FETCH_BYTES = 90
 
 
 class Tail:
@@ -40,6 +42,7 @@ class Tail:
             auto_offset_reset="earliest",
             isolation_level="read_uncommitted",
             fetch_max_wait_ms=_POLL_MS,
+            fetch_min_bytes=_FETCH_BYTES,
         )
         await self._consumer.start()
 

@@ -173,6 +173,7 @@ class ApacheKafka:
             # A killed worker's transaction is to be settled as soon as its own timeout is over.
             "transaction.abort.timed.out.transaction.cleanup.interval.ms": "250",
             "log.cleaner.dedupe.buffer.size": "8388608",
+            "log.cleaner.backoff.ms": "1000",
             "num.io.threads": "4",
             "num.network.threads": "2",
         } | self._properties

@@ -13,6 +13,7 @@ import pytest
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.release import Release
+from stream_anon.privacy.certificate import certificate_digest, read_part
 from stream_anon.runtime.events import (
     Away,
     BrokerAway,
@@ -97,6 +98,29 @@ async def test_certificates_do_not_follow_each_other() -> None:
         first, second, third = driver.broker.certificates
         assert first["previous"] is None
         assert len({second["previous"], third["previous"], None}) == 3
+
+
+async def test_certificate_names_one_that_never_got_out() -> None:
+    broker = MemoryBroker(1)
+    async with Driver(broker) as driver:
+        driver.send(people(20))
+        await driver.settle()
+        driver.sink.gate_at = "begin"
+        driver.sink.gate.clear()
+        driver.send(people(40, 20))  # one window waits to begin, the next one is written behind it
+        await driver.settle()
+        driver.source.asleep = True
+        broker.members.pop("one")
+        driver.sink.gate.set()
+        await driver.settle()
+        assert [event.reason for event in driver.told(WindowAbandoned)] == ["fenced", "fenced"]
+        driver.source.wake()
+        for _ in range(3):
+            await driver.settle()
+        check_once(broker, 60)
+        parts = broker.visible("out.certificates")
+        named = [read_part(part).previous for part in parts]
+        assert named == [None, *(certificate_digest([part]) for part in parts[:-1])]
 
 
 async def test_reject_is_lost_or_quoted() -> None:
