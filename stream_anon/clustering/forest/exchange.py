@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from stream_anon.clustering.forest.desk import EXCHANGE, TAKE, Desk
 from stream_anon.clustering.forest.groups import Groups
 from stream_anon.clustering.legality import Ledger, deficit
-from stream_anon.compiled import kernel
+from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _LITTLE = 1e-9
 
 
-@kernel
+@bare_kernel
 def find_edges(groups: Groups, rows: NDArray[np.int64], edges: NDArray[np.int32]) -> None:
     """Write the two least and two greatest codes of each attribute, equal ones counted."""
     codes = groups.codes
@@ -41,7 +41,7 @@ def find_edges(groups: Groups, rows: NDArray[np.int64], edges: NDArray[np.int32]
         edges[j, 3] = before
 
 
-@kernel
+@bare_kernel
 def most_ease(f: int, m: int, groups: Groups, model: CostModel, desk: Desk) -> float:
     """Return by how much the NCP of the failing class falls at most without one of its rows."""
     codes = groups.codes
@@ -65,7 +65,7 @@ def most_ease(f: int, m: int, groups: Groups, model: CostModel, desk: Desk) -> f
     return most
 
 
-@kernel
+@bare_kernel
 def _without(groups: Groups, c: int, row: int, rest: NDArray[np.int64]) -> int:
     """Write the rows of a class but one; return their number."""
     count = 0
@@ -78,7 +78,7 @@ def _without(groups: Groups, c: int, row: int, rest: NDArray[np.int64]) -> int:
     return count
 
 
-@kernel
+@bare_kernel
 def is_spare(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk, row: int, substitute: int) -> bool:
     """Write a row's relief; return whether its class is no worse without it, or with the substitute for it."""
     c = groups.owner[row]
@@ -110,7 +110,7 @@ def is_spare(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk, row: 
     return bool(deficit(desk.other[: count + 1], ledger, desk.parts) <= groups.lack[c])
 
 
-@kernel
+@bare_kernel
 def price_row(
     f: int,
     m: int,

@@ -9,7 +9,7 @@ from stream_anon.clustering.forest.groups import Groups, Lines, join, leave, lis
 from stream_anon.clustering.forest.places import cheapest_class, widen
 from stream_anon.clustering.forest.split import one_way_losses, sort_places
 from stream_anon.clustering.legality import Ledger, is_legal
-from stream_anon.compiled import kernel
+from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel
 
 _SURE = 3  # rows after which it is clear what the others will cost
@@ -120,7 +120,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
     return changed
 
 
-@kernel
+@bare_kernel
 def _let_go(
     groups: Groups,
     lines: Lines,

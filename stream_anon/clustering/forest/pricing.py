@@ -9,7 +9,7 @@ from stream_anon.clustering.forest.exchange import find_edges, is_spare, most_ea
 from stream_anon.clustering.forest.groups import Groups, Lines, members
 from stream_anon.clustering.forest.places import cheapest_class
 from stream_anon.clustering.legality import Ledger, deficit
-from stream_anon.compiled import kernel
+from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _NEXT_TO = 2  # rows whose classes are looked at whatever they hold
@@ -19,7 +19,7 @@ _STEPS = 200  # runs looked at
 _LITTLE = 1e-9
 
 
-@kernel
+@bare_kernel
 def _price_merge(
     f: int, m: int, b: int, best: float, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk
 ) -> float:
@@ -49,7 +49,7 @@ def _price_merge(
     return float(change / drop)
 
 
-@kernel
+@bare_kernel
 def price(
     f: int, dissolve: bool, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk
 ) -> float:

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.legality import Ledger, is_legal
-from stream_anon.compiled import kernel
+from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _TRIES = 4  # illegal cuts after which a class is left as it is
 _LITTLE = 1e-9
 
 
-@kernel
+@bare_kernel
 def sort_places(keys: NDArray[np.int32] | NDArray[np.float64], places: NDArray[np.int64]) -> None:
     """Write places int64[m] sorted by keys[at least m], equal ones ascending; Shell's sort, m is small.
 
@@ -40,7 +40,7 @@ def sort_places(keys: NDArray[np.int32] | NDArray[np.float64], places: NDArray[n
         gap //= 3
 
 
-@kernel
+@bare_kernel
 def one_way_losses(
     codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel, least: int, losses: NDArray[np.float64]
 ) -> None:
