@@ -155,6 +155,23 @@ def is_legal(rows: NDArray[np.int64], ledger: Ledger) -> bool:
 
 
 @bare_kernel
+def may_part(rows: NDArray[np.int64], ledger: Ledger) -> bool:
+    """Return False where rows int64[m] hold too few values for two legal classes, whatever the cut; O(m s)."""
+    for s in range(len(ledger.asked)):
+        ledger.notes[0] += 2
+        once = ledger.notes[0] - 1
+        found = 0
+        for i in range(len(rows)):
+            value = ledger.columns[1 + s, rows[i]]
+            if value >= 0 and ledger.marks[3 + s, value] <= once:
+                ledger.marks[3 + s, value] = once + (ledger.marks[3 + s, value] == once)
+                found += 1
+        if found < 2 * ledger.asked[s, 0]:
+            return False
+    return True
+
+
+@bare_kernel
 def deficit(rows: NDArray[np.int64], ledger: Ledger, parts: NDArray[np.float64]) -> float:
     """Return how far rows int64[m] are from legal, 0 exactly where `is_legal` holds; O(m (1 + s)).
 

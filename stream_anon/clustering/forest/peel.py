@@ -48,7 +48,13 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
     along = np.empty(0, np.int64)
     going = np.empty(0, np.int64)
     changed = 0
+    total = 0.0
     for c in range(len(groups.head)):
+        total += groups.size[c] * groups.loss[c]
+    mean = total / max(n, 1)
+    for c in range(len(groups.head)):
+        if groups.loss[c] < mean:
+            continue  # little to gain
         m = groups.size[c]
         if m > longest:
             longest = 2 * m

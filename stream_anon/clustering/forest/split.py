@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.legality import Ledger, is_legal
+from stream_anon.clustering.legality import Ledger, is_legal, may_part
 from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -106,7 +106,7 @@ def split_large(
             stop = waiting[parts - 1]
             m = stop - start
             cut = 0
-            if m >= 2 * k:
+            if m >= 2 * k and may_part(rows[start:stop], ledger):
                 cut = _best_cut(codes, rows[start:stop], model, ledger)
             if cut:
                 waiting[parts] = start + cut
