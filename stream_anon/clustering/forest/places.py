@@ -11,7 +11,7 @@ from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _DIFFERENT = 2  # classes looked at in each direction
-_STEPS = 32  # rows looked at in each direction
+_STEPS = 48  # rows looked at in each direction
 
 
 @bare_kernel

@@ -15,7 +15,7 @@ from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 _NEXT_TO = 2  # rows whose classes are looked at whatever they hold
 _OWNERS = 3  # rows that would help whose classes are looked at
 _SPARE = 4  # rows that would help and can be spared
-_STEPS = 64  # runs looked at
+_STEPS = 100  # runs looked at
 _SURE = 3  # rows after which it is clear what the others will cost
 _TOO_DEAR = 1.5
 _LITTLE = 1e-9
@@ -142,7 +142,7 @@ def price(
                 groups, lines, model, ledger, room[i], ceiling - total, desk.other, desk.parts
             )
             total += growth
-            # Most classes are not given up: once the rows so far cost half as much again as their part, it is clear.
+            # Few classes are given up: once rows cost half as much again as their part, it is clear.
             if total >= ceiling or (i + 1 >= _SURE and total * m > _TOO_DEAR * ceiling * (i + 1)):
                 total = ceiling
                 break
