@@ -6,10 +6,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from stream_anon.compiled import kernel
+from stream_anon.compiled import bare_kernel
 
 
-@kernel
+@bare_kernel
 def copy_to(target: NDArray[Any], source: NDArray[Any]) -> None:
     """Copy source[m] into the first places of target[at least m].
 

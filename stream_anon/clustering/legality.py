@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.matching import held_values
 from stream_anon.clustering.unevenness import unevenness
-from stream_anon.compiled import kernel
+from stream_anon.compiled import bare_kernel
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria, Spread
 
@@ -146,7 +146,7 @@ def within_share(individuals: NDArray[np.int32], max_share: float) -> NDArray[np
     return np.flatnonzero(rank < cap)
 
 
-@kernel
+@bare_kernel
 def is_legal(rows: NDArray[np.int64], ledger: Ledger) -> bool:
     """Return whether rows int64[m] meet the criteria; O(m (1 + s)), O(1) where sizes decide alone."""
     if len(rows) < ledger.k:
@@ -154,7 +154,24 @@ def is_legal(rows: NDArray[np.int64], ledger: Ledger) -> bool:
     return ledger.each_once or deficit(rows, ledger, ledger.parts) <= 0
 
 
-@kernel
+@bare_kernel
+def may_part(rows: NDArray[np.int64], ledger: Ledger) -> bool:
+    """Return False where rows int64[m] hold too few values for two legal classes, whatever the cut; O(m s)."""
+    for s in range(len(ledger.asked)):
+        ledger.notes[0] += 2
+        once = ledger.notes[0] - 1
+        found = 0
+        for i in range(len(rows)):
+            value = ledger.columns[1 + s, rows[i]]
+            if value >= 0 and ledger.marks[3 + s, value] <= once:
+                ledger.marks[3 + s, value] = once + (ledger.marks[3 + s, value] == once)
+                found += 1
+        if found < 2 * ledger.asked[s, 0]:
+            return False
+    return True
+
+
+@bare_kernel
 def deficit(rows: NDArray[np.int64], ledger: Ledger, parts: NDArray[np.float64]) -> float:
     """Return how far rows int64[m] are from legal, 0 exactly where `is_legal` holds; O(m (1 + s)).
 

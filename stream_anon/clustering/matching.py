@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import kernel
+from stream_anon.compiled import bare_kernel, kernel
 
 if TYPE_CHECKING:
     from stream_anon.clustering.legality import Ledger
 
 
-@kernel
+@bare_kernel
 def held_values(rows: NDArray[np.int64], values: int, s: int, ledger: Ledger) -> int:
     """Return how many of so many values are held by as many individuals; O(m) mostly, O(values x m) at most."""
     columns = ledger.columns

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import kernel
+from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.criteria import TOLERANCE
 
 if TYPE_CHECKING:
     from stream_anon.clustering.legality import Ledger
 
 
-@kernel
+@bare_kernel
 def unevenness(rows: NDArray[np.int64], s: int, way: int, ledger: Ledger) -> float:
     """Return how far the values of rows int64[m] are from spread as asked, 0 where they are; O(m + l d + d log d).
 
@@ -88,7 +88,7 @@ def unevenness(rows: NDArray[np.int64], s: int, way: int, ledger: Ledger) -> flo
     return lack
 
 
-@kernel
+@bare_kernel
 def _ordered_distance(
     shown: NDArray[np.int64], heights: NDArray[np.int32], n: int, base: NDArray[np.float64]
 ) -> float:
@@ -122,7 +122,7 @@ def _ordered_distance(
     return moved / (places - 1)
 
 
-@kernel
+@bare_kernel
 def sort_values(keys: NDArray[np.int64]) -> None:
     """Sort in place, by Shell's sort. numba's own sorts take seconds to compile."""
     m = len(keys)

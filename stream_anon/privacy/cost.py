@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import constant, inlined, kernel
+from stream_anon.compiled import bare_inlined, bare_kernel, constant, kernel
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import WHOLE_TABLE, CategoricalDomain, PrefixDomain
@@ -191,7 +191,7 @@ def _firsts(domain: CategoricalDomain) -> NDArray[np.int32]:
 _ONLY = constant(0)
 
 
-@kernel
+@bare_kernel
 def table_cost(model: CostModel, j: int, low: int, high: int) -> float:
     """Return the weighted cost of codes `low` to `high` of attribute `j` if it has a table, else -1.
 
@@ -203,7 +203,7 @@ def table_cost(model: CostModel, j: int, low: int, high: int) -> float:
     return -1.0
 
 
-@kernel
+@bare_kernel
 def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
     """Return the weighted cost of codes `low` to `high` of attribute `j`, which has no table; O(levels)."""
     kind = model.kind[j]
@@ -272,14 +272,14 @@ def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
     return float(min(1.0, width) * model.weight[j])
 
 
-@kernel
+@bare_kernel
 def interval_cost(model: CostModel, j: int, low: int, high: int) -> float:
     """Return the weighted cost of publishing codes `low` to `high` of attribute `j`; O(1) or O(levels)."""
     cost = table_cost(model, j, low, high)
     return cost if cost >= 0 else walked_cost(model, j, low, high)
 
 
-@inlined
+@bare_inlined
 def set_cost(model: CostModel, j: int, values: int, missing: int, unknown: int) -> float:
     """Return the weighted cost of a published set of attribute `j`: its values, rows without one, unknown rows."""
     if unknown > 0:

@@ -41,6 +41,8 @@ class Desk(NamedTuple):
         int64[4], written: action, partner, comer, goer.
     edges
         int32[q, 4], least, second least, greatest, second greatest code of the failing class.
+    ease
+        float64[n + 1], by how much the NCP of the failing class falls without each of its rows, in their order.
     box, costs
         int32[q, 2], the partner without the comer; float64[2, q], what each attribute costs in the failing class
         with the comer, and in the partner without.
@@ -59,6 +61,7 @@ class Desk(NamedTuple):
     stamp: NDArray[np.int64]
     step: NDArray[np.int64]
     edges: NDArray[np.int32]
+    ease: NDArray[np.float64]
     box: NDArray[np.int32]
     costs: NDArray[np.float64]
 
@@ -81,6 +84,7 @@ def desk_for(groups: Groups, lines: Lines) -> Desk:
         np.zeros(1, np.int64),
         np.empty(4, np.int64),
         np.empty((q, 4), np.int32),
+        np.empty(n + 1, np.float64),
         np.empty((q, 2), np.int32),
         np.empty((2, q), np.float64),
     )

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from stream_anon.clustering.forest.desk import EXCHANGE, TAKE, Desk
 from stream_anon.clustering.forest.groups import Groups
 from stream_anon.clustering.legality import Ledger, deficit
-from stream_anon.compiled import kernel
+from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _LITTLE = 1e-9
 
 
-@kernel
+@bare_kernel
 def find_edges(groups: Groups, rows: NDArray[np.int64], edges: NDArray[np.int32]) -> None:
     """Write the two least and two greatest codes of each attribute, equal ones counted."""
     codes = groups.codes
@@ -41,9 +41,9 @@ def find_edges(groups: Groups, rows: NDArray[np.int64], edges: NDArray[np.int32]
         edges[j, 3] = before
 
 
-@kernel
+@bare_kernel
 def most_ease(f: int, m: int, groups: Groups, model: CostModel, desk: Desk) -> float:
-    """Return by how much the NCP of the failing class falls at most without one of its rows."""
+    """Write by how much the NCP of the failing class falls without each of its rows; return the most."""
     codes = groups.codes
     edges = desk.edges
     most = 0.0
@@ -61,11 +61,21 @@ def most_ease(f: int, m: int, groups: Groups, model: CostModel, desk: Desk) -> f
             if cost < 0:
                 cost = walked_cost(model, j, low, high)
             ease += groups.costs[f, j] - cost
+        desk.ease[i] = ease
         most = max(most, ease)
     return most
 
 
-@kernel
+@bare_kernel
+def alike(one: int, other: int, ledger: Ledger) -> bool:
+    """Return whether all criteria see the same in two rows."""
+    for d in range(1 if ledger.singles else 0, 1 + len(ledger.asked)):
+        if ledger.columns[d, one] != ledger.columns[d, other]:
+            return False
+    return True
+
+
+@bare_kernel
 def _without(groups: Groups, c: int, row: int, rest: NDArray[np.int64]) -> int:
     """Write the rows of a class but one; return their number."""
     count = 0
@@ -78,7 +88,7 @@ def _without(groups: Groups, c: int, row: int, rest: NDArray[np.int64]) -> int:
     return count
 
 
-@kernel
+@bare_kernel
 def is_spare(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk, row: int, substitute: int) -> bool:
     """Write a row's relief; return whether its class is no worse without it, or with the substitute for it."""
     c = groups.owner[row]
@@ -110,7 +120,7 @@ def is_spare(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk, row: 
     return bool(deficit(desk.other[: count + 1], ledger, desk.parts) <= groups.lack[c])
 
 
-@kernel
+@bare_kernel
 def price_row(
     f: int,
     m: int,
@@ -137,7 +147,10 @@ def price_row(
     old = m * groups.loss[f] + (count + 1) * groups.loss[b]
     before = groups.lack[f] + groups.lack[b]
     limit = max(best, 0.0) * before
-    grown = 0.0
+    # Most rows are too dear even if the row that goes in exchange were the one that eases its class most.
+    spent = limit + old - (count + 1) * rest
+    ceiling = max((spent + rest) / (m + 1), spent / m + ease)
+    grown = groups.loss[f]
     for j in range(q):
         grown_by[j] = groups.costs[f, j]
         code = codes[comer, j]
@@ -147,9 +160,10 @@ def price_row(
             grown_by[j] = table_cost(model, j, low, high)
             if grown_by[j] < 0:
                 grown_by[j] = walked_cost(model, j, low, high)
-        grown += grown_by[j]
-    # Most rows are too dear even if the row that goes in exchange were the one that eases its class most.
-    if min((m + 1) * grown - rest, m * (grown - ease)) + (count + 1) * rest - old >= limit:
+            grown += grown_by[j] - groups.costs[f, j]
+            if grown >= ceiling:
+                return best
+    if grown >= ceiling:
         return best
     _without(groups, b, comer, other)
     for j in range(q):
@@ -177,8 +191,14 @@ def price_row(
                 desk.step[0] = TAKE
                 desk.step[1] = b
                 desk.step[2] = comer
+    known = -1
+    drop = 0.0
     for i in range(m):
         goer = room[i]
+        # Where nothing changes but the row, nothing is mended; and most rows ease their class too little.
+        limit = max(best, 0.0) * before
+        if m * (grown - desk.ease[i]) + (count + 1) * rest - old >= limit or alike(goer, comer, ledger):
+            continue
         own = grown
         for j in range(q):
             code = codes[goer, j]
@@ -193,7 +213,6 @@ def price_row(
             if cost < 0:
                 cost = walked_cost(model, j, low, high)
             own += cost - grown_by[j]
-        limit = max(best, 0.0) * before
         change = m * own + (count + 1) * rest - old
         if change >= limit:
             continue
@@ -211,13 +230,15 @@ def price_row(
         change = m * own + (count + 1) * theirs - old
         if change >= limit:
             continue
-        other[count] = goer
-        left = deficit(other[: count + 1], ledger, desk.parts)
-        if left > groups.lack[b]:
-            continue
-        room[i] = comer
-        drop = before - left - deficit(room[:m], ledger, desk.parts)
-        room[i] = goer
+        if known < 0 or not alike(goer, known, ledger):
+            known = goer
+            other[count] = goer
+            left = deficit(other[: count + 1], ledger, desk.parts)
+            drop = 0.0
+            if left <= groups.lack[b]:
+                room[i] = comer
+                drop = before - left - deficit(room[:m], ledger, desk.parts)
+                room[i] = goer
         if drop > _LITTLE and change / drop < best:
             best = change / drop
             desk.step[0] = EXCHANGE

@@ -140,7 +140,7 @@ class Forest(FromScratch):
         self, rows: Columns, codes: NDArray[np.int32], line: Line, ledger: Ledger, *, hurried: bool
     ) -> NDArray[np.int32]:
         n = len(rows)
-        longest = 2 * ledger.k - 1 if ledger.each_once else _LONGEST * ledger.k
+        longest = 2 * ledger.k - 1 if ledger.singles else _LONGEST * ledger.k
         following = np.full(n, n) if ledger.singles else following_of(rows.individuals[line.rows])
         ends = cut(line.points, line.point_along, following, self._model, ledger.k, longest, np.empty(n + 1))
         classes = line.rows, ends if len(ends) else np.array([n], np.int64)

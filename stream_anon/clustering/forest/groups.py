@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.legality import Ledger, deficit
-from stream_anon.compiled import inlined, kernel
+from stream_anon.compiled import bare_inlined, bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 
@@ -134,7 +134,7 @@ def _fill(
         start = ends[c]
 
 
-@inlined
+@bare_inlined
 def join(groups: Groups, row: int, c: int) -> None:
     """Put a row without a class at the head of a class, whose box is left as it is."""
     groups.owner[row] = c
@@ -146,7 +146,7 @@ def join(groups: Groups, row: int, c: int) -> None:
     groups.size[c] += 1
 
 
-@inlined
+@bare_inlined
 def leave(groups: Groups, row: int) -> None:
     """Take a row out of its class, whose box is left as it is."""
     c = groups.owner[row]
@@ -161,7 +161,7 @@ def leave(groups: Groups, row: int) -> None:
     groups.size[c] -= 1
 
 
-@inlined
+@bare_inlined
 def members(groups: Groups, c: int, room: NDArray[np.int64]) -> int:
     """Write the rows of a class into `room`, int64[n]; return their number."""
     count = 0
@@ -173,7 +173,7 @@ def members(groups: Groups, c: int, room: NDArray[np.int64]) -> int:
     return count
 
 
-@kernel
+@bare_kernel
 def measure(groups: Groups, c: int, model: CostModel) -> None:
     """Draw the box of a class anew; O(size q)."""
     codes = groups.codes
@@ -201,7 +201,7 @@ def measure(groups: Groups, c: int, model: CostModel) -> None:
     groups.loss[c] = total
 
 
-@kernel
+@bare_kernel
 def recount(
     groups: Groups, c: int, model: CostModel, ledger: Ledger, room: NDArray[np.int64], parts: NDArray[np.float64]
 ) -> None:

@@ -9,7 +9,7 @@ from stream_anon.clustering.forest.groups import Groups, Lines, join, leave, lis
 from stream_anon.clustering.forest.places import cheapest_class, widen
 from stream_anon.clustering.forest.split import one_way_losses, sort_places
 from stream_anon.clustering.legality import Ledger, is_legal
-from stream_anon.compiled import kernel
+from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel
 
 _SURE = 3  # rows after which it is clear what the others will cost
@@ -48,7 +48,13 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
     along = np.empty(0, np.int64)
     going = np.empty(0, np.int64)
     changed = 0
+    total = 0.0
     for c in range(len(groups.head)):
+        total += groups.size[c] * groups.loss[c]
+    mean = total / max(n, 1)
+    for c in range(len(groups.head)):
+        if groups.loss[c] < mean:
+            continue  # little to gain
         m = groups.size[c]
         if m > longest:
             longest = 2 * m
@@ -120,7 +126,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
     return changed
 
 
-@kernel
+@bare_kernel
 def _let_go(
     groups: Groups,
     lines: Lines,

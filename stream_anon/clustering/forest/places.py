@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.groups import Groups, Lines, members
 from stream_anon.clustering.legality import Ledger, deficit
-from stream_anon.compiled import kernel
+from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _DIFFERENT = 2  # classes looked at in each direction
 _STEPS = 48  # rows looked at in each direction
 
 
-@kernel
+@bare_kernel
 def cheapest_class(
     groups: Groups,
     lines: Lines,
@@ -92,7 +92,7 @@ def cheapest_class(
     return answer, best if answer >= 0 else np.inf
 
 
-@kernel
+@bare_kernel
 def widen(groups: Groups, c: int, row: int, model: CostModel) -> None:
     """Draw the box of a class around a row that joined it."""
     total = 0.0

@@ -9,17 +9,19 @@ from stream_anon.clustering.forest.exchange import find_edges, is_spare, most_ea
 from stream_anon.clustering.forest.groups import Groups, Lines, members
 from stream_anon.clustering.forest.places import cheapest_class
 from stream_anon.clustering.legality import Ledger, deficit
-from stream_anon.compiled import kernel
+from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _NEXT_TO = 2  # rows whose classes are looked at whatever they hold
 _OWNERS = 3  # rows that would help whose classes are looked at
 _SPARE = 4  # rows that would help and can be spared
-_STEPS = 200  # runs looked at
+_STEPS = 100  # runs looked at
+_SURE = 3  # rows after which it is clear what the others will cost
+_TOO_DEAR = 1.5
 _LITTLE = 1e-9
 
 
-@kernel
+@bare_kernel
 def _price_merge(
     f: int, m: int, b: int, best: float, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk
 ) -> float:
@@ -28,14 +30,17 @@ def _price_merge(
     before = groups.lack[f] + groups.lack[b]
     now = m * groups.loss[f] + size * groups.loss[b]
     ceiling = (max(best, 0.0) * before + now) / (m + size)
-    union = 0.0
+    union = groups.loss[f]
     for j in range(groups.codes.shape[1]):
-        low = min(groups.low[f, j], groups.low[b, j])
-        high = max(groups.high[f, j], groups.high[b, j])
-        cost = table_cost(model, j, low, high)
-        if cost < 0:
-            cost = walked_cost(model, j, low, high)
-        union += cost
+        low = groups.low[f, j]
+        high = groups.high[f, j]
+        if groups.low[b, j] < low or groups.high[b, j] > high:
+            low = min(low, groups.low[b, j])
+            high = max(high, groups.high[b, j])
+            cost = table_cost(model, j, low, high)
+            if cost < 0:
+                cost = walked_cost(model, j, low, high)
+            union += cost - groups.costs[f, j]
         if union >= ceiling:
             return best
     change = (m + size) * union - now
@@ -49,7 +54,7 @@ def _price_merge(
     return float(change / drop)
 
 
-@kernel
+@bare_kernel
 def price(
     f: int, dissolve: bool, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk
 ) -> float:
@@ -128,7 +133,8 @@ def price(
                         if desk.spare[comer] == 1 and desk.asked_row[comer] != stamp:
                             desk.asked_row[comer] = stamp
                             best = price_row(f, m, comer, best, ease, groups, model, ledger, desk)
-    if dissolve:
+    # A class is seldom given up where another step costs little beside what the class loses already.
+    if dissolve and best * groups.lack[f] > 0.5 * m * groups.loss[f]:
         ceiling = best * groups.lack[f] + m * groups.loss[f]
         total = 0.0
         for i in range(m):
@@ -136,7 +142,9 @@ def price(
                 groups, lines, model, ledger, room[i], ceiling - total, desk.other, desk.parts
             )
             total += growth
-            if total >= ceiling:
+            # Few classes are given up: once rows cost half as much again as their part, it is clear.
+            if total >= ceiling or (i + 1 >= _SURE and total * m > _TOO_DEAR * ceiling * (i + 1)):
+                total = ceiling
                 break
         if total < ceiling:
             best = (total - m * groups.loss[f]) / groups.lack[f]

@@ -16,7 +16,7 @@ from stream_anon.clustering.forest.places import cheapest_class, widen
 from stream_anon.clustering.forest.pricing import price
 from stream_anon.clustering.forest.split import sort_places
 from stream_anon.clustering.legality import Ledger, deficit
-from stream_anon.compiled import constant, kernel
+from stream_anon.compiled import bare_kernel, constant, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _PATIENT_ROUNDS = 40  # from then on any price is paid
@@ -109,7 +109,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
     return count
 
 
-@kernel
+@bare_kernel
 def _do(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk) -> bool:
     """Do the step on the desk; return False if it was to dissolve a class and a row found no place."""
     action = desk.step[0]
@@ -131,14 +131,14 @@ def _do(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, 
     return True
 
 
-@kernel
+@bare_kernel
 def _look_again(c: int, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> None:
     """Measure and count a class that changed; forget which of its rows it can spare."""
     recount(groups, c, model, ledger, desk.other, desk.parts)
     _changed(c, groups, desk)
 
 
-@kernel
+@bare_kernel
 def _changed(c: int, groups: Groups, desk: Desk) -> None:
     desk.version[c] += 1
     row = groups.head[c]
@@ -147,7 +147,7 @@ def _changed(c: int, groups: Groups, desk: Desk) -> None:
         row = groups.after[row]
 
 
-@kernel
+@bare_kernel
 def merge(f: int, b: int, groups: Groups) -> None:
     """Give all rows of `f` to `b`, whose box and deficit are left as they are."""
     row = groups.head[f]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.legality import Ledger, is_legal
-from stream_anon.compiled import kernel
+from stream_anon.clustering.legality import Ledger, is_legal, may_part
+from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _TRIES = 4  # illegal cuts after which a class is left as it is
 _LITTLE = 1e-9
 
 
-@kernel
+@bare_kernel
 def sort_places(keys: NDArray[np.int32] | NDArray[np.float64], places: NDArray[np.int64]) -> None:
     """Write places int64[m] sorted by keys[at least m], equal ones ascending; Shell's sort, m is small.
 
@@ -40,7 +40,7 @@ def sort_places(keys: NDArray[np.int32] | NDArray[np.float64], places: NDArray[n
         gap //= 3
 
 
-@kernel
+@bare_kernel
 def one_way_losses(
     codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel, least: int, losses: NDArray[np.float64]
 ) -> None:
@@ -106,7 +106,7 @@ def split_large(
             stop = waiting[parts - 1]
             m = stop - start
             cut = 0
-            if m >= 2 * k:
+            if m >= 2 * k and may_part(rows[start:stop], ledger):
                 cut = _best_cut(codes, rows[start:stop], model, ledger)
             if cut:
                 waiting[parts] = start + cut

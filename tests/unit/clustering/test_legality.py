@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.clustering.legality import is_legal, ledger_of
+from stream_anon.clustering.legality import is_legal, ledger_of, may_part
 from stream_anon.clustering.matching import matched_values
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria
@@ -31,6 +31,29 @@ def test_the_kernel_calls_other_classes_legal_than_a_count_by_hand(table: Table,
         members = sorted(data.draw(st.sets(st.sampled_from(rows), min_size=1)))
         assert is_legal(np.array(members), ledger) == tables.is_legal(table.rows, members, table.criteria)
         assert not ledger.marks[:2].any()
+
+
+@given(table=tables.tables(), data=st.data())
+def test_rows_that_two_legal_classes_could_share_are_left_uncut(table: Table, data: st.DataObject) -> None:
+    if not len(table.rows):
+        return
+    chosen = st.sets(st.integers(0, len(table.rows) - 1), min_size=1, max_size=8)
+    members = sorted(data.draw(chosen))
+    ledger = ledger_of(table.rows, table.criteria)
+    may = may_part(np.array(members), ledger)
+    for side in range(1, 2 ** len(members) - 1):
+        parts = ([m for i, m in enumerate(members) if side >> i & 1 == way] for way in (0, 1))
+        if all(tables.is_legal(table.rows, part, table.criteria) for part in parts):
+            assert may
+            break
+
+
+def test_a_value_that_many_hold_counts_once_for_each_class() -> None:
+    values = np.array([[0, 0, 0, 0, 1, -1, -1, 2]], np.int32)
+    rows = Columns(np.zeros((1, 8), np.int32), np.arange(8, dtype=np.int32), values)
+    ledger = ledger_of(rows, Criteria(1, 1.0, np.array([2])))
+    for members, may in (([0, 1, 2, 3], False), ([0, 1, 2, 4], False), ([0, 1, 4, 7], True), ([0, 4, 5, 6], False)):
+        assert may_part(np.array(members), ledger) is may
 
 
 def test_one_person_with_many_values_makes_a_class_diverse() -> None:
