@@ -174,6 +174,7 @@ class Forest(FromScratch):
         # What came of it has other neighbours: they are refined along the forest's line.
         placed, ends = side_by_side(placed, ends, line.rows)
         resplit_pass(codes, placed, ends, self._model, ledger)
-        for _ in range(_SWAPS):
-            swap_pass(codes, placed, ends, self._model, ledger)
+        swap_pass(codes, placed, ends, self._model, ledger)
+        placed, ends = side_by_side(placed, ends, line.order)
+        swap_pass(codes, placed, ends, self._model, ledger)
         return placed, ends
