@@ -30,12 +30,13 @@ def unevenness(rows: NDArray[np.int64], s: int, way: int, ledger: Ledger) -> flo
     ledger.notes[0] += 1
     stamp = ledger.notes[0]
     kinds = 0
-    n = 0
     missing = 0
+    repeated = 0
     for i in range(len(rows)):
         row = rows[i]
         if way == 1:
             if paired[pairs[row]] == stamp:
+                repeated += 1
                 continue
             paired[pairs[row]] = stamp
         value = column[row]
@@ -46,7 +47,7 @@ def unevenness(rows: NDArray[np.int64], s: int, way: int, ledger: Ledger) -> flo
             shown[kinds] = value
             kinds += 1
         heights[value] += 1
-        n += 1
+    n = len(rows) - missing - repeated  # counted up from 0, numba would compile what it is passed to once for 0
     lack = 0.0
     if asked[1] > 0:
         entropy = 0.0
