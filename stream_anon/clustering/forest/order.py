@@ -38,7 +38,9 @@ class Digits:
     base
         int64[d], its number of values.
     values
-        Per digit an int32 array over the attribute's codes.
+        Per digit an int32 array over the attribute's codes, each a part of `joint`.
+    joint, start
+        int32, all of them one after the other, whatever their order in a key; int64[d], where each begins.
     sizes
         int64[q], codes of each attribute.
     curve
@@ -48,6 +50,8 @@ class Digits:
     attribute: NDArray[np.int64]
     base: NDArray[np.int64]
     values: tuple[NDArray[np.int32], ...]
+    joint: NDArray[np.int32]
+    start: NDArray[np.int64]
     sizes: NDArray[np.int64]
     curve: bool
 
@@ -66,7 +70,10 @@ class Digits:
         base = [int(digit.max()) + 1 for digit in values]
         sizes = np.array([attribute.domain.size + 2 for attribute in attributes], np.int64)
         curve = len(attributes) == 2 and all(isinstance(a.domain, NumericDomain | DateDomain) for a in attributes)
-        return cls(np.array(owners, np.int64), np.array(base, np.int64), tuple(values), sizes, curve)
+        joint, ends = np.concatenate(values), np.cumsum([len(digit) for digit in values])
+        parts = tuple(np.split(joint, ends[:-1]))
+        start = (ends - [len(digit) for digit in parts]).astype(np.int64)
+        return cls(np.array(owners, np.int64), np.array(base, np.int64), parts, joint, start, sizes, curve)
 
     def cold_order(self) -> NDArray[np.int64]:
         """Return the order to begin with: level by level, small bases first within a level."""
@@ -137,7 +144,7 @@ class KeyTable(NamedTuple):
 
 
 def key_table(digits: Digits, order: NDArray[np.int64]) -> KeyTable:
-    """Return the digits in `order`, without those that no longer fit the key."""
+    """Return the digits in `order`, without those that no longer fit the key; O(d) whatever the codes."""
     word, room, count = 0, _WORD, 0
     words = []
     for d in order.tolist():
@@ -150,13 +157,12 @@ def key_table(digits: Digits, order: NDArray[np.int64]) -> KeyTable:
         words.append(word)
         count += 1
     order = order[:count]
-    lengths = [len(digits.values[d]) for d in order.tolist()]
     return KeyTable(
         digits.attribute[order],
         digits.base[order],
-        np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64),
+        digits.start[order],
         np.array(words, np.int64),
-        np.concatenate([digits.values[d] for d in order.tolist()]),
+        digits.joint,
         digits.sizes,
         2 * _BITS if word else 32 if digits.curve else (_WORD // room).bit_length(),
         len(order) == len(digits.base) and not digits.curve,

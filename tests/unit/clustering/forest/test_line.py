@@ -123,3 +123,11 @@ def test_what_is_learned_from_depends_on_arrival(table: Table, seed: int) -> Non
     mixed = np.random.default_rng(seed).permutation(codes.shape[1])
     one, other = Lesson.of(codes, 3, along), Lesson.of(np.ascontiguousarray(codes[:, mixed]), 3, along)
     assert (one.codes == other.codes).all()
+
+
+def test_each_order_that_is_tried_copies_the_digits_of_all_codes() -> None:
+    digits = Digits.of([QuasiIdentifier(name, NUMBER) for name in "abc"])
+    order = digits.cold_order()[::-1]
+    assert key_table(digits, order).values is digits.joint
+    for d, start in zip(order.tolist(), key_table(digits, order).start.tolist(), strict=True):
+        assert np.shares_memory(digits.values[d], digits.joint[start : start + 1])
