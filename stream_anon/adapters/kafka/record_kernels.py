@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_inlined, bare_kernel
 
-HEAD = 61
 HEAD_FIELDS = struct.Struct(">qiibIhiqqqhii")
+HEAD = HEAD_FIELDS.size
 _LEAST_RECORD = 7  # bytes
 RECORDS, FILLED, NEXT, BROKEN = range(4)
 """What `read_run` has found: places in `found`."""

@@ -26,7 +26,6 @@ from stream_anon.clustering.forest.peel import peeled
 from stream_anon.clustering.forest.refine import Classes, cut_anew, refined, side_by_side
 from stream_anon.clustering.forest.refine_sets import refine_sets
 from stream_anon.clustering.forest.repair import repaired
-from stream_anon.clustering.forest.resplit import resplit_pass
 from stream_anon.clustering.forest.split import split_large
 from stream_anon.clustering.forest.swap import swap_pass
 from stream_anon.clustering.forest.tables import reordered, tables_first
@@ -167,14 +166,11 @@ class Forest(FromScratch):
         lines = lines_of(line.order, line.rows, rows.individuals, rows.sensitive)
         placed, ends = repaired(groups_of(codes, *classes, self._model, ledger), lines, self._model, ledger)
         ends = split_large(codes, placed, ends, self._model, ledger)
-        placed, ends = side_by_side(placed, ends, line.order)
-        resplit_pass(codes, placed, ends, self._model, ledger)
-        placed, ends = peeled(groups_of(codes, placed, ends, self._model, ledger), lines, self._model, ledger)
+        classes = refined(codes, (placed, ends), (line.order,), self._model, ledger, hurried=True)
+        placed, ends = peeled(groups_of(codes, *classes, self._model, ledger), lines, self._model, ledger)
         ends = split_large(codes, placed, ends, self._model, ledger)
         # What came of it has other neighbours: they are refined along the forest's line.
-        placed, ends = side_by_side(placed, ends, line.rows)
-        resplit_pass(codes, placed, ends, self._model, ledger)
-        swap_pass(codes, placed, ends, self._model, ledger)
-        placed, ends = side_by_side(placed, ends, line.order)
+        classes = refined(codes, (placed, ends), (line.rows,), self._model, ledger)
+        placed, ends = side_by_side(*classes, line.order)
         swap_pass(codes, placed, ends, self._model, ledger)
         return placed, ends

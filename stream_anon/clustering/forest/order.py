@@ -37,10 +37,9 @@ class Digits:
         int64[d], whose digit it is.
     base
         int64[d], its number of values.
-    values
-        Per digit an int32 array over the attribute's codes, each a part of `joint`.
     joint, start
-        int32, all of them one after the other, whatever their order in a key; int64[d], where each begins.
+        int32, the values of one digit after the other, each over its attribute's codes, whatever their order in a
+        key; int64[d], where each begins.
     sizes
         int64[q], codes of each attribute.
     curve
@@ -49,7 +48,6 @@ class Digits:
 
     attribute: NDArray[np.int64]
     base: NDArray[np.int64]
-    values: tuple[NDArray[np.int32], ...]
     joint: NDArray[np.int32]
     start: NDArray[np.int64]
     sizes: NDArray[np.int64]
@@ -70,10 +68,15 @@ class Digits:
         base = [int(digit.max()) + 1 for digit in values]
         sizes = np.array([attribute.domain.size + 2 for attribute in attributes], np.int64)
         curve = len(attributes) == 2 and all(isinstance(a.domain, NumericDomain | DateDomain) for a in attributes)
-        joint, ends = np.concatenate(values), np.cumsum([len(digit) for digit in values])
-        parts = tuple(np.split(joint, ends[:-1]))
-        start = (ends - [len(digit) for digit in parts]).astype(np.int64)
-        return cls(np.array(owners, np.int64), np.array(base, np.int64), parts, joint, start, sizes, curve)
+        start = np.cumsum([0, *map(len, values[:-1])])
+        return cls(
+            np.array(owners, np.int64), np.array(base, np.int64), np.concatenate(values), start, sizes, curve
+        )
+
+    @property
+    def values(self) -> list[NDArray[np.int32]]:
+        """Return the values of each digit, parts of `joint`."""
+        return np.split(self.joint, self.start[1:])
 
     def cold_order(self) -> NDArray[np.int64]:
         """Return the order to begin with: level by level, small bases first within a level."""

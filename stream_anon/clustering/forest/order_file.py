@@ -16,9 +16,8 @@ from stream_anon.microdata.policy import LearnedOrder
 from stream_anon.privacy.cost import CostModel
 
 
-def attributes_digest(attributes: Sequence[QuasiIdentifier]) -> str:
-    """Return a hash of the names and digits of quasi-identifiers: what an order is an order of."""
-    digits = Digits.of(attributes)
+def _digest(attributes: Sequence[QuasiIdentifier], digits: Digits) -> str:
+    """Return a hash of the names of quasi-identifiers and of their digits: what an order is an order of."""
     digest = hashlib.sha256()
     for attribute in attributes:
         digest.update(attribute.name.encode() + b"\0")
@@ -37,7 +36,7 @@ def learned_from(
     draws = np.random.default_rng([seed, 0])
     order = learn_order(lesson, digits, model, cold, draws, THOROUGH)
     return LearnedOrder(
-        attributes_digest(attributes), tuple(attributes[j].name for j in digits.attribute[order].tolist())
+        _digest(attributes, digits), tuple(attributes[j].name for j in digits.attribute[order].tolist())
     )
 
 
@@ -49,12 +48,12 @@ def order_of(learned: LearnedOrder, attributes: Sequence[QuasiIdentifier]) -> ND
     SettingsError
         If it was learned for other attributes, or is none.
     """
-    if learned.attributes != attributes_digest(attributes):
+    digits = Digits.of(attributes)
+    if learned.attributes != _digest(attributes, digits):
         raise SettingsError(
             "engine.order",
             "was learned for other quasi-identifiers or hierarchies; learn it anew (stream-anon learn)",
         )
-    digits = Digits.of(attributes)
     places = {attribute.name: j for j, attribute in enumerate(attributes)}
     owners = np.array([places.get(name, -1) for name in learned.owners], np.int64)
     if sorted(owners.tolist()) != sorted(digits.attribute.tolist()):

@@ -17,6 +17,7 @@ from tests.support.data import ROOT, shared_data
         "incremental.py --tables adult --windows 1000 --orders 1 --most 1",
         "publication.py --windows 1000 --rows 3000 --parts sets",
         "engines.py --tables adult --windows 1000 --k 10 --repeats 1 --budget 0.2 --methods forest mondrian",
+        "growth.py --over window --methods forest --most-rows 1000",
         "path.py --records 3000 --windows 1000 --repeats 1",
     ],
 )
