@@ -71,7 +71,7 @@ class Event(StrEnum):
     WINDOW_ABANDONED = "window-abandoned", "A window was dropped unpublished; its records will be read again."
     GATE_VIOLATION = "gate-violation", "The gate suppressed classes that fell short: a bug, please report it."
     AUDIT_FAILED = "audit-failed", "A published window does not fit its own certificate."
-    COMMIT_UNCERTAIN = "commit-uncertain", "A transaction broke off; the stable offsets decide how it ended."
+    COMMIT_UNCERTAIN = "commit-uncertain", "A transaction broke off; ledger and stable offsets decide how it ended."
     COMMIT_SETTLED = "commit-settled", "The outcome of a transaction that broke off is known."
     COMMIT_FENCED = "commit-fenced", "Another worker owns the partitions now: nothing was published."
     LIBRARY = "library", "A library logged messages; their text is withheld, for it may hold values."

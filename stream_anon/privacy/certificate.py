@@ -147,7 +147,7 @@ class CertificateFrame:
     software
         Name and version of what made it.
     previous
-        Digest of the certificate this worker wrote before; None for its first.
+        Digest of the certificate this worker wrote before; None for its first, and where that is not certain.
     """
 
     batch: str

@@ -6,8 +6,8 @@
     ───── no one has seen it ─────┤ ─────────────── a transaction that may break ───────────────┤ ── done ──
 
 A break between 4 and 9 leaves the outcome unknown. The producer is thrown away, and a new one with the same
-transactional id settles what was open; then the stable offsets decide: at the window's start, the same bytes go
-out again; at its end, the window had been committed; anything else, takeover.
+transactional id settles what was open. Then the ledger and the stable offsets decide: with an entry of this window,
+it had been committed; with offsets at its start, the same bytes go out again; anything else, takeover.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Closer(Protocol):
 
 
 class Ending(Enum):
-    """What the stable offsets say of a broken transaction."""
+    """What the ledger and the stable offsets say of a broken transaction."""
 
     AT_START = "nothing became visible"
     AT_END = "all became visible"
@@ -244,12 +244,12 @@ class Checkpoint:
             try:
                 await self.sink.open()
                 stable = await self.sink.stable_offsets(publication.ends.keys())
-                if None in stable.values():
-                    # Somebody deleted the offsets, or there were none before: the ledger was part of it too.
-                    await self.ledger.open()
-                    entries = await self.ledger.caught_up()
-                    stable = {p: entries.get(p) if offset is None else offset for p, offset in stable.items()}
-                return how_it_ended(publication.starts, publication.ends, stable)
+                await self.ledger.open()
+                entries = await self.ledger.caught_up()
+                # None: somebody deleted them, or there were none before.
+                stable = {p: entries.get(p) if offset is None else offset for p, offset in stable.items()}
+                held = self.ledger.holds(publication.batch)
+                return how_it_ended(publication.starts, publication.ends, stable, held)
             except BrokerError as error:
                 self.reachability.away(Away.PUBLISHING, describe(error))
             await pauses.pause()
@@ -263,14 +263,22 @@ _OUTCOMES = {
 
 
 def how_it_ended(
-    starts: Mapping[Place, int], ends: Mapping[Place, int], stable: Mapping[Place, int | None]
+    starts: Mapping[Place, int], ends: Mapping[Place, int], stable: Mapping[Place, int | None], held: bool | None
 ) -> Ending:
     """Return how a transaction ended whose window covers `starts` to `ends`.
 
-    No offset at all means that nothing was ever committed: the start.
+    Parameters
+    ----------
+    stable
+        No offset at all means that nothing was ever committed: the start.
+    held
+        Whether the ledger holds an entry of this very window: offsets at its end may be a successor's, whose window
+        ended there too. None where there is no ledger: then the offsets are all there is.
     """
-    if all(stable[place] == end for place, end in ends.items()):
+    if held:
         return Ending.AT_END
     if all(stable[place] in (None, start) for place, start in starts.items()):
         return Ending.AT_START
+    if held is None and all(stable[place] == end for place, end in ends.items()):
+        return Ending.AT_END
     return Ending.ELSEWHERE

@@ -26,6 +26,17 @@ class _Leaving:
     preparing: asyncio.Task[Prepared]  # it is never cancelled: its thread could not be
 
 
+@dataclass(slots=True)
+class _Chain:
+    """Digest of the certificate written last, which the next one names; abandoned windows keep one of their own."""
+
+    last: str | None
+
+    def add(self, preparing: asyncio.Task[Prepared]) -> None:
+        if not preparing.cancelled() and preparing.exception() is None:
+            self.last = preparing.result().publication.digest
+
+
 @dataclass(frozen=True, slots=True)
 class Unpublished:
     """A window that did not get out, and the membership it was sent under."""
@@ -57,9 +68,8 @@ class Closings:
         self._running: _Leaving | None = None
         self._task: asyncio.Task[Closed] | None = None
         self._preparing: asyncio.Task[Prepared] | None = None  # of the window that was sealed last
-        # Digests of certificates: of the last that is out, and of the last written, which the next one names.
-        self._out: str | None = None
-        self._written: str | None = None
+        self._out: str | None = None  # digest of the last certificate that is out
+        self._chain = _Chain(None)
 
     @property
     def busy(self) -> bool:
@@ -77,20 +87,17 @@ class Closings:
         Its steps 1 to 3 begin as soon as those of the window before have ended: while that one is in its
         transaction, which mostly waits.
         """
-        preparing = self._checkpoint.prepare(closing, self._preparing, lambda: self._written)
+        chain = self._chain
+        preparing = self._checkpoint.prepare(closing, self._preparing, lambda: chain.last)
         self._preparing = asyncio.create_task(preparing)
         self._preparing.add_done_callback(self._prepared)
-        self._preparing.add_done_callback(self._name)
+        self._preparing.add_done_callback(chain.add)
         self._waiting.append(_Leaving(closing, times, self._preparing))
 
     def _prepared(self, preparing: asyncio.Task[Prepared]) -> None:
         """Keep no rows of a window that has left until the next one is full."""
         if self._preparing is preparing:
             self._preparing = None
-
-    def _name(self, preparing: asyncio.Task[Prepared]) -> None:
-        if not preparing.cancelled() and preparing.exception() is None:
-            self._written = preparing.result().publication.digest
 
     def start_next(self) -> None:
         """Begin to close the next window, if none is being closed."""
@@ -119,19 +126,20 @@ class Closings:
             self._tell(self._published(closed, leaving.times))
             self._rechecks.take(closed.publication)
             return None
+        if closed.outcome is Outcome.LOST:
+            self._out = None  # whether this one is out nobody knows: a new chain begins
         reason = "fenced" if closed.outcome is Outcome.FENCED else "lost"
         self._tell(WindowAbandoned(closed.release.records_in, reason))
         return Unpublished(closed.outcome, leaving.closing.membership)
 
     def abandon(self, reason: str) -> None:
-        """Drop the windows that wait; the next certificate names the last that is out."""
+        """Drop the windows that wait; the next certificate names the last that is known to be out."""
         while self._waiting:
             leaving = self._waiting.popleft()
-            leaving.preparing.remove_done_callback(self._name)
             leaving.preparing.add_done_callback(_forget)
             window = leaving.closing.window
             self._tell(WindowAbandoned(window.records + len(window.rejects) + window.over_limit, reason))
-        self._written = self._out
+        self._chain = _Chain(self._out)
 
     async def cancel(self, reason: str) -> None:
         """Drop all windows, the one that is being closed too; its outcome is for the next owner to read."""

@@ -26,9 +26,9 @@ class Outcome(StrEnum):
 
     COMMITTED = "committed"
     REPEATED = "repeated"  # it broke off, nothing had become visible, the same bytes were committed again
-    FOUND_COMMITTED = "found-committed"  # it broke off, and the stable offsets say that it had been committed
+    FOUND_COMMITTED = "found-committed"  # it broke off, and the ledger says that it had been committed
     FENCED = "fenced"  # another worker owns the partitions: nothing became visible
-    LOST = "lost"  # it broke off, and the stable offsets fit neither end: a takeover follows
+    LOST = "lost"  # it broke off, and somebody else went on: a takeover follows
 
 
 class Away(StrEnum):

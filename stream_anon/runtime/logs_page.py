@@ -69,7 +69,7 @@ ADVICE: Mapping[Event, Advice] = {
     Event.GATE_VIOLATION: Advice("error", "Runbook gate-violation: nothing unsafe was published, but it is a bug."),
     Event.AUDIT_FAILED: Advice("error", "Runbook audit-failed, now: the window is published."),
     Event.COMMIT_UNCERTAIN: Advice(
-        "warning", "Nothing: the stable offsets decide. Over and over: read `error`, then runbook stalled."
+        "warning", "Nothing: ledger and stable offsets decide. Over and over: read `error`, then runbook stalled."
     ),
     Event.COMMIT_SETTLED: Advice("warning", "Nothing; no record was lost or published twice."),
     Event.COMMIT_FENCED: Advice(

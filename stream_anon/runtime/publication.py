@@ -108,7 +108,7 @@ class Writer:
         parcels = self._records(release, targets, batch, time)
         parcels += self._certificate(certificate, targets, batch, time)
         parcels += self._dead_letters(release, targets, places, time)
-        entries = self._ledger.entries(ends, time)
+        entries = self._ledger.entries(ends, batch, time)
         if entries is not None:
             parcels.append(entries)
         return Publication(batch, tuple(parcels), starts, ends, certificate_digest(certificate))

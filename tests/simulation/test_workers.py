@@ -166,6 +166,7 @@ async def test_record_is_released_twice_or_lost_in_a_storm(seed: int, groups: in
             assert ends.get(part["partition"], 0) == part["start"], f"ranges do not join ({storm.faults})"
             ends[part["partition"]] = part["end"]
     assert sum(ends.values()) == storm.sent
+    assert not broker.astray, f"certificates name others than those before them ({storm.faults})"
 
 
 @pytest.mark.parametrize("fence", ["group", "ledger"])

@@ -17,6 +17,7 @@ import numpy as np
 
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Parcel, Place, Polled
 from stream_anon.errors import BrokerError, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
+from stream_anon.privacy.certificate import certificate_digest, read_part
 
 INPUT = "people"
 
@@ -42,6 +43,7 @@ class MemoryBroker:
         self.committed: list[Parcel] = []
         self.offsets: dict[Place, int] = {}
         self.ledger: dict[Place, int] = {}
+        self.released_by: dict[Place, str] = {}
         self.has_ledger = False
         self.missing: set[str] = set()
         self.generation = 0
@@ -54,7 +56,7 @@ class MemoryBroker:
     def other_group(self) -> MemoryBroker:
         """Return the same broker as another group sees it: one log and one ledger, other members and offsets."""
         other = MemoryBroker(len(self.input))
-        for shared in ("input", "first", "committed", "ledger", "missing", "open", "owner"):
+        for shared in ("input", "first", "committed", "ledger", "released_by", "missing", "open", "owner"):
             setattr(other, shared, getattr(self, shared))
         other.has_ledger = True
         return other
@@ -107,8 +109,9 @@ class MemoryBroker:
                     topic, partition = json.loads(key)
                     if value is None:
                         self.ledger.pop((topic, partition), None)
+                        self.released_by.pop((topic, partition), None)
                     else:
-                        self.ledger[topic, partition] = json.loads(value)
+                        self.ledger[topic, partition], self.released_by[topic, partition] = json.loads(value)
 
     def expire(self) -> None:
         """Abort every transaction, as their timeouts would."""
@@ -126,6 +129,14 @@ class MemoryBroker:
     @property
     def certificates(self) -> list[dict[str, Any]]:
         return [json.loads(value) for value in self.visible("out.certificates")]
+
+    @property
+    def astray(self) -> list[str]:
+        """Return what certificates name as the one before, and it is not among them, or another names it too."""
+        parts = self.visible("out.certificates")
+        known = {certificate_digest([part]) for part in parts}
+        named = Counter(read_part(part).previous for part in parts)
+        return [digest for digest, times in named.items() if digest and (times > 1 or digest not in known)]
 
     @property
     def serials(self) -> Counter[int]:
@@ -331,6 +342,7 @@ class MemorySink:
         self._check("commit_offsets after")
 
     async def commit(self) -> None:
+        await self._pass("commit")
         self._check("commit")
         if self.name not in self.broker.open:
             raise OutcomeUnknown("the transaction has timed out")
@@ -384,9 +396,13 @@ class MemoryLedger:
         self.broker.ask()
         return dict(self.broker.ledger)
 
-    def entries(self, offsets: Mapping[Place, int], time: int) -> Parcel | None:
+    def holds(self, batch: str) -> bool:
+        return batch in self.broker.released_by.values()
+
+    def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:
         keys = [json.dumps(place).encode() for place in offsets]
-        return Parcel("ledger", 0, [json.dumps(offset).encode() for offset in offsets.values()], time, keys=keys)
+        values = [json.dumps([offset, batch]).encode() for offset in offsets.values()]
+        return Parcel("ledger", 0, values, time, keys=keys)
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:
         keys = [json.dumps(place).encode() for place in places]

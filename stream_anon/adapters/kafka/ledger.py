@@ -7,13 +7,12 @@ ledger cannot, so that a record is not released twice whatever happens to them.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Collection, Mapping
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
-from stream_anon.adapters.kafka.ledger_tail import Tail, key_of, next_of, place_of, stop_politely
+from stream_anon.adapters.kafka.ledger_tail import Tail, entry_of, key_of, place_of, stop_politely, value_of
 from stream_anon.adapters.kafka.seam import Parcel, Place
 from stream_anon.errors import BrokerError, Overtaken, TopicError
 
@@ -34,6 +33,7 @@ class KafkaLedger:
         self._tail: Tail | None = None
         self._follower: asyncio.Task[None] | None = None
         self._next: dict[Place, int] = {}
+        self._batches: dict[Place, str | None] = {}  # of the windows that wrote them
         self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
 
     async def open(self) -> None:
@@ -55,6 +55,7 @@ class KafkaLedger:
                 await self._tail.start()
                 self._consumer.assign(await self._places(self._consumer))
                 self._next.clear()
+                self._batches.clear()
                 self._strange.clear()
                 self._follower = asyncio.create_task(self._follow(self._consumer))
                 await self.caught_up()
@@ -95,8 +96,9 @@ class KafkaLedger:
             place = place_of(record.key)
             if record.value is None:  # a tombstone, written by `stream-anon forget`
                 self._next.pop(place, None)
+                self._batches.pop(place, None)
             else:
-                self._next[place] = next_of(record.value)
+                self._next[place], self._batches[place] = entry_of(record.value)
         except (ValueError, TypeError, KeyError, RecursionError):
             if record.value is not None:
                 # Not skipped: an entry may have been meant, and without it records could be released twice.
@@ -172,12 +174,14 @@ class KafkaLedger:
                     "group: stop one of them"
                 )
 
-    def entries(self, offsets: Mapping[Place, int], time: int) -> Parcel | None:
+    def holds(self, batch: str) -> bool:
+        """See `seam.Ledger`."""
+        return batch in self._batches.values()
+
+    def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:
         """See `seam.Ledger`. All entries go to one partition: a key must stay where it is."""
         places = sorted(offsets)
-        values = [
-            json.dumps({"schema": 1, "next": offsets[place]}, separators=(",", ":")).encode() for place in places
-        ]
+        values = [value_of(offsets[place], batch) for place in places]
         return Parcel(self._topic, _PARTITION, values, time, keys=[key_of(place) for place in places])
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:
@@ -214,7 +218,11 @@ class NoLedger:
         """Return nothing."""
         return {}
 
-    def entries(self, offsets: Mapping[Place, int], time: int) -> Parcel | None:  # noqa: ARG002
+    def holds(self, batch: str) -> bool | None:  # noqa: ARG002
+        """Return None: nobody can tell."""
+        return None
+
+    def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:  # noqa: ARG002
         """Return nothing."""
         return None
 

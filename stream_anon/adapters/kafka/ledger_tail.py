@@ -127,9 +127,20 @@ def place_of(key: bytes) -> Place:
     return topic, _natural(partition)
 
 
-def next_of(value: bytes) -> int:
-    """Return the next offset that an entry tells. Raises ValueError, KeyError or TypeError for what is none."""
-    return _natural(json.loads(value)["next"])
+def value_of(following: int, batch: str) -> bytes:
+    """Return an entry: the next offset to release, and the window that released all before it."""
+    return json.dumps({"schema": 1, "next": following, "batch": batch}, separators=(",", ":")).encode()
+
+
+def entry_of(value: bytes) -> tuple[int, str | None]:
+    """Return the next offset that an entry tells, and the batch of its window.
+
+    None for a batch stands in entries from before they named one. Raises ValueError, KeyError or TypeError for what
+    is no entry.
+    """
+    entry = json.loads(value)
+    batch = entry.get("batch") if isinstance(entry, dict) else None
+    return _natural(entry["next"]), batch if isinstance(batch, str) else None
 
 
 def _natural(number: object) -> int:

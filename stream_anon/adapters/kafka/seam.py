@@ -237,7 +237,14 @@ class Ledger(Protocol):
         """Return the next offset to release of each partition, all entries sent before the call included."""
         ...
 
-    def entries(self, offsets: Mapping[Place, int], time: int) -> Parcel | None:
+    def holds(self, batch: str) -> bool | None:
+        """Return whether a partition's last entry is of this window, as `caught_up` found them.
+
+        None where there is no ledger.
+        """
+        ...
+
+    def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:
         """Return the parcel that goes into a window's transaction; None where there is no ledger."""
         ...
 

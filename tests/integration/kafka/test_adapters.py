@@ -111,7 +111,7 @@ async def test_transaction_sets_records_ledger_and_offsets_together(kafka: Apach
             place = (unique, 0)
             assert await sink.stable_offsets([place]) == {place: None}
             for turn in (1, 2, 3):
-                entries = ledger.entries({place: turn * 10}, 5000)
+                entries = ledger.entries({place: turn * 10}, f"batch{turn}", 5000)
                 assert entries is not None
                 parcels = [
                     Parcel(output, turn % 2, [b"x" * 200_000] * 4, 5000, (("batch", b"id"),)),
@@ -121,6 +121,7 @@ async def test_transaction_sets_records_ledger_and_offsets_together(kafka: Apach
                 await publish(sink, parcels, {place: turn * 10}, member)
                 assert await sink.stable_offsets([place, (unique, 1)]) == {place: turn * 10, (unique, 1): None}
                 assert await ledger.caught_up() == {place: turn * 10}
+                assert [ledger.holds(f"batch{n}") for n in (1, 2, 3)] == [n == turn for n in (1, 2, 3)]
         records = await kafka.read_to_end(output)
         assert len(records) == 15
         assert {(r.key, r.timestamp) for r in records} == {(None, 5000)}

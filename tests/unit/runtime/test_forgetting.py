@@ -242,7 +242,7 @@ def test_a_partition_given_twice_is_forgotten_twice() -> None:
 def test_a_tombstone_has_another_key_than_its_entry() -> None:
     ledger = KafkaLedger(Connection("nowhere:9", "g"), "ledger")
     places = {("people", 3): 7, ("people", 11): 9, ('a"b', 0): 1}
-    entries, tombstones = ledger.entries(places, 5), ledger.tombstones(places.keys(), 5)
+    entries, tombstones = ledger.entries(places, "b", 5), ledger.tombstones(places.keys(), 5)
     assert entries is not None
     assert entries.keys == tombstones.keys
     assert (entries.topic, entries.partition) == (tombstones.topic, tombstones.partition)

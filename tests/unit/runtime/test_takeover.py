@@ -37,7 +37,7 @@ def test_rewound_partition_goes_on_or_is_stopped_without_a_reason() -> None:
 @pytest.mark.parametrize(
     ("stable", "ending"),
     [
-        ({P: 5, Q: 8}, Ending.AT_END),
+        ({P: 5, Q: 8}, Ending.ELSEWHERE),  # a successor's window ended there too
         ({P: 2, Q: 3}, Ending.AT_START),
         ({P: None, Q: 3}, Ending.AT_START),
         ({P: None, Q: None}, Ending.AT_START),
@@ -48,7 +48,10 @@ def test_rewound_partition_goes_on_or_is_stopped_without_a_reason() -> None:
     ],
 )
 def test_half_a_window_taken_for_a_whole_one(stable: dict[tuple[str, int], int | None], ending: Ending) -> None:
-    assert how_it_ended({P: 2, Q: 3}, {P: 5, Q: 8}, stable) is ending
+    assert how_it_ended({P: 2, Q: 3}, {P: 5, Q: 8}, stable, held=False) is ending
+    assert how_it_ended({P: 2, Q: 3}, {P: 5, Q: 8}, stable, held=True) is Ending.AT_END  # whatever came after it
+    by_offsets = Ending.AT_END if stable == {P: 5, Q: 8} else ending
+    assert how_it_ended({P: 2, Q: 3}, {P: 5, Q: 8}, stable, held=None) is by_offsets
 
 
 def test_step_without_number_name_or_policy() -> None:

@@ -52,6 +52,7 @@ def check_once(broker: MemoryBroker, sent: int) -> None:
     check_ranges(broker)
     assert sum(broker.offsets.values()) == sent
     assert broker.ledger == broker.offsets
+    assert not broker.astray
 
 
 async def test_full_window_waits_for_its_deadline() -> None:
@@ -303,6 +304,34 @@ async def test_zombie_publishes_what_its_successor_published() -> None:
                 await one.advance(10)
                 await two.settle()
             check_once(broker, 50)
+
+
+async def test_zombie_takes_its_successors_window_for_its_own() -> None:
+    # Both cover the same records, so the offsets stand where the zombie's window ended. Its certificate is not out:
+    # none may name it, and it must not count as released.
+    broker = MemoryBroker(1)
+    async with Driver(broker) as one:
+        one.send(people(20))
+        one.sink.gate_at = "commit"
+        one.sink.gate.clear()
+        async with asyncio.timeout(20):
+            while "one" not in broker.open or not broker.open["one"].offsets:
+                await one.worker.turn()
+        one.source.asleep = True
+        broker.members.pop("one")
+        broker.expire()
+        async with Driver(broker, one.clock, "two") as two:
+            await two.settle()
+            check_once(broker, 20)
+            one.sink.gate.set()
+            await one.settle()
+            assert not one.told(WindowPublished)
+            assert one.told(TransactionEnded)[-1].outcome is Outcome.LOST
+        one.source.wake()
+        one.send(people(40, 20))
+        await one.advance(10)
+        check_once(broker, 60)
+        assert not broker.astray
 
 
 async def test_offsets_that_fit_neither_end_are_guessed() -> None:
