@@ -1,8 +1,9 @@
 """ORDER: the place of a row on a line along which neighbours are alike.
 
 Each attribute's path from the root of its hierarchy to the value is a row of digits (numbers in slices of two
-bits). The digits of all attributes are put in one order, an attribute's own ones top-down, and read as one number
-in snake fashion, so that neighbours differ in few and late digits. Which order is best is learned.
+bits, prefixes a character each). The digits of all attributes are put in one order, an attribute's own ones
+top-down, and read as one number in snake fashion, so that neighbours differ in few and late digits. Which order is
+best is learned.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from numpy.typing import NDArray
 from stream_anon.compiled import kernel
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.dates import DateDomain
-from stream_anon.microdata.domains import CategoricalDomain
+from stream_anon.microdata.domains import CategoricalDomain, Domain, PrefixDomain
 from stream_anon.microdata.numbers import NumericDomain
 
 _SLICE = 4  # two bits of a number
 _BITS = 62
 _WORD = 2**_BITS
 _BLOCK = 512  # rows whose keys grow together: they stay in the nearest cache
+_MOST_LISTED = 4096  # codes whose digits are looked up; those of more are computed, or they would fill the memory
 WORDS = 2  # a key has two words; digits beyond are left out: they would order what is nearly alike anyway
 
 
@@ -36,10 +38,12 @@ class Digits:
     attribute
         int64[d], whose digit it is.
     base
-        int64[d], its number of values.
-    joint, start
-        int32, the values of one digit after the other, each over its attribute's codes, whatever their order in a
-        key; int64[d], where each begins.
+        int64[d], its number of values. The last two stand for missing and unknown values.
+    width
+        int64[d]: a code's digit is code // width % (base - 2); 0 where it is looked up.
+    listed, start
+        int32, the values of one digit that is looked up after the other, each over its attribute's codes, whatever
+        their order in a key; int64[d], where each begins.
     sizes
         int64[q], codes of each attribute.
     curve
@@ -48,7 +52,8 @@ class Digits:
 
     attribute: NDArray[np.int64]
     base: NDArray[np.int64]
-    joint: NDArray[np.int32]
+    width: NDArray[np.int64]
+    listed: NDArray[np.int32]
     start: NDArray[np.int64]
     sizes: NDArray[np.int64]
     curve: bool
@@ -57,26 +62,29 @@ class Digits:
     def of(cls, attributes: Sequence[QuasiIdentifier]) -> Digits:
         """Return the digits of `attributes`, each one's top-down, in their order."""
         owners: list[int] = []
-        values: list[NDArray[np.int32]] = []
+        bases: list[int] = []
+        widths: list[int] = []
+        lists: list[NDArray[np.int32]] = []
         for j, attribute in enumerate(attributes):
-            own = _categorical(attribute.domain) if isinstance(attribute.domain, CategoricalDomain) else None
-            for digit in own if own is not None else _numeric(attribute.domain.size):
+            for own in _digits(attribute.domain):
                 owners.append(j)
                 # The leaves for missing and unknown values stand after all others at each level.
-                tail = int(digit.max()) + 1
-                values.append(np.concatenate([digit, np.array([tail, tail + 1], np.int32)]))
-        base = [int(digit.max()) + 1 for digit in values]
+                tail = own.values
+                bases.append(tail + 2)
+                widths.append(own.width if own.listed is None else 0)
+                listed = () if own.listed is None else (own.listed, np.array([tail, tail + 1], np.int32))
+                lists.append(np.concatenate([np.empty(0, np.int32), *listed]))
         sizes = np.array([attribute.domain.size + 2 for attribute in attributes], np.int64)
         curve = len(attributes) == 2 and all(isinstance(a.domain, NumericDomain | DateDomain) for a in attributes)
-        start = np.cumsum([0, *map(len, values[:-1])])
         return cls(
-            np.array(owners, np.int64), np.array(base, np.int64), np.concatenate(values), start, sizes, curve
+            np.array(owners, np.int64),
+            np.array(bases, np.int64),
+            np.array(widths, np.int64),
+            np.concatenate(lists),
+            np.cumsum([0, *map(len, lists[:-1])]),
+            sizes,
+            curve,
         )
-
-    @property
-    def values(self) -> list[NDArray[np.int32]]:
-        """Return the values of each digit, parts of `joint`."""
-        return np.split(self.joint, self.start[1:])
 
     def cold_order(self) -> NDArray[np.int64]:
         """Return the order to begin with: level by level, small bases first within a level."""
@@ -85,6 +93,29 @@ class Digits:
             if self.attribute[i] == self.attribute[i - 1]:
                 level[i] = level[i - 1] + 1
         return np.lexsort((self.base, level)).astype(np.int64)
+
+
+class _Digit(NamedTuple):
+    """One digit of a domain: its number of values, and how it is computed, or int32[size], what each code's is."""
+
+    values: int
+    width: int
+    listed: NDArray[np.int32] | None
+
+
+def _digits(domain: Domain) -> list[_Digit]:
+    if isinstance(domain, CategoricalDomain):
+        return [_Digit(int(digit.max()) + 1, 0, digit) for digit in _categorical(domain)]
+    size = domain.size
+    step = len(domain.alphabet) if isinstance(domain, PrefixDomain) else _SLICE
+    widths = [1]
+    while widths[-1] * step < size:
+        widths.append(widths[-1] * step)
+    codes = np.arange(size if size <= _MOST_LISTED else 0, dtype=np.int32)
+    return [
+        _Digit(min((size - 1) // width + 1, step), width, codes // width % step if size <= _MOST_LISTED else None)
+        for width in reversed(widths)
+    ]
 
 
 def _categorical(domain: CategoricalDomain) -> list[NDArray[np.int32]]:
@@ -108,23 +139,17 @@ def _categorical(domain: CategoricalDomain) -> list[NDArray[np.int32]]:
     return digits or [np.zeros(tree.size, np.int32)]
 
 
-def _numeric(size: int) -> list[NDArray[np.int32]]:
-    codes = np.arange(size, dtype=np.int64)
-    slices = max(1, -(-max(size - 1, 1).bit_length() // 2))
-    return [((codes >> (2 * s)) % _SLICE).astype(np.int32) for s in reversed(range(slices))]
-
-
 class KeyTable(NamedTuple):
     """The digits in their learned order as flat arrays.
 
     Parameters
     ----------
-    attribute, base, start
-        int64[d]: owner, number of values, where its values begin in `values`.
+    attribute, base, width, start
+        int64[d], as those of `Digits`.
     word
         int64[d], the word of the key it belongs to.
-    values
-        int32.
+    listed
+        int32, as that of `Digits`.
     sizes
         int64[q], codes of each attribute.
     bits
@@ -137,9 +162,10 @@ class KeyTable(NamedTuple):
 
     attribute: NDArray[np.int64]
     base: NDArray[np.int64]
+    width: NDArray[np.int64]
     start: NDArray[np.int64]
     word: NDArray[np.int64]
-    values: NDArray[np.int32]
+    listed: NDArray[np.int32]
     sizes: NDArray[np.int64]
     bits: int
     whole: bool
@@ -163,9 +189,10 @@ def key_table(digits: Digits, order: NDArray[np.int64]) -> KeyTable:
     return KeyTable(
         digits.attribute[order],
         digits.base[order],
+        digits.width[order],
         digits.start[order],
         np.array(words, np.int64),
-        digits.joint,
+        digits.listed,
         digits.sizes,
         2 * _BITS if word else 32 if digits.curve else (_WORD // room).bit_length(),
         len(order) == len(digits.base) and not digits.curve,
@@ -189,6 +216,7 @@ def snake_keys(codes: NDArray[np.int32], table: KeyTable, keys: NDArray[np.int64
     n = codes.shape[1]
     parity = np.empty(_BLOCK, np.int32)
     key = np.empty(_BLOCK, np.int64)
+    value = np.empty(_BLOCK, np.int32)
     for first in range(0, n, _BLOCK):
         count = min(_BLOCK, n - first)
         word = 0
@@ -205,12 +233,25 @@ def snake_keys(codes: NDArray[np.int32], table: KeyTable, keys: NDArray[np.int64
             owner = table.attribute[d]
             start = np.uint64(table.start[d])
             base = table.base[d]
+            if table.width[d] == 0:
+                for i in range(count):
+                    value[i] = table.listed[start + np.uint64(codes[owner, first + i])]
+            else:
+                width = np.uint32(table.width[d])
+                values = np.uint32(base - 2)
+                size = np.int32(table.sizes[owner] - 2)
+                for i in range(count):
+                    code = codes[owner, first + i]
+                    if code < size:
+                        value[i] = np.int32(np.uint32(code) // width % values)
+                    else:
+                        value[i] = np.int32(values) + (code - size)
             for i in range(count):
-                value = table.values[start + np.uint64(codes[owner, first + i])]
+                turned = value[i]
                 if parity[i] == 1:
-                    value = np.int32(base - 1 - value)
-                key[i] = key[i] * base + value
-                parity[i] ^= value & 1
+                    turned = np.int32(base - 1 - turned)
+                key[i] = key[i] * base + turned
+                parity[i] ^= turned & 1
         for i in range(count):
             keys[word, first + i] = key[i]
 

@@ -21,8 +21,8 @@ def _digest(attributes: Sequence[QuasiIdentifier], digits: Digits) -> str:
     digest = hashlib.sha256()
     for attribute in attributes:
         digest.update(attribute.name.encode() + b"\0")
-    for owner, values in zip(digits.attribute.tolist(), digits.values, strict=True):
-        digest.update(f"{owner}:{len(values)}:".encode() + values.tobytes())
+    for part in (digits.attribute, digits.base, digits.width, digits.sizes, digits.listed):
+        digest.update(f"{len(part)}:".encode() + part.tobytes())
     return "sha256:" + digest.hexdigest()
 
 

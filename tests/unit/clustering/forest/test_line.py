@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from decimal import Decimal
+from string import ascii_uppercase
+from string import digits as digits_of_ten
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from stream_anon.clustering.forest.points import points_of
 from stream_anon.clustering.forest.resplit import place_by_counting
 from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.domains import Domain, PrefixDomain
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.privacy.cost import CostModel, interval_cost
 from tests.support.tables import Table, tables
@@ -30,10 +33,18 @@ def cost(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel) ->
     return sum(interval_cost(model, j, int(own.min()), int(own.max())) for j, own in enumerate(part))
 
 
+def digit(digits: Digits, d: int, code: int) -> int:
+    width, values = int(digits.width[d]), int(digits.base[d]) - 2
+    if not width:
+        return int(digits.listed[int(digits.start[d]) + code])
+    size = int(digits.sizes[int(digits.attribute[d])]) - 2
+    return code // width % values if code < size else values + code - size
+
+
 def snake(codes: list[int], digits: Digits, order: NDArray[np.int64]) -> int:
     key = parity = 0
     for d in order.tolist():
-        value = int(digits.values[d][codes[int(digits.attribute[d])]])
+        value = digit(digits, d, codes[int(digits.attribute[d])])
         value = int(digits.base[d]) - 1 - value if parity else value
         key = key * int(digits.base[d]) + value
         parity ^= value & 1
@@ -128,6 +139,41 @@ def test_what_is_learned_from_depends_on_arrival(table: Table, seed: int) -> Non
 def test_each_order_that_is_tried_copies_the_digits_of_all_codes() -> None:
     digits = Digits.of([QuasiIdentifier(name, NUMBER) for name in "abc"])
     order = digits.cold_order()[::-1]
-    assert key_table(digits, order).values is digits.joint
-    for d, start in zip(order.tolist(), key_table(digits, order).start.tolist(), strict=True):
-        assert np.shares_memory(digits.values[d], digits.joint[start : start + 1])
+    table = key_table(digits, order)
+    assert table.listed is digits.listed
+    assert table.start.tolist() == digits.start[order].tolist()
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        PrefixDomain(7, "0123456789", 7),
+        PrefixDomain(6, ascii_uppercase + digits_of_ten, 5),
+        NumericDomain(Decimal(0), Decimal(10_000_000), Decimal(1), 0),
+        PrefixDomain(3, "0123456789", 3),
+        NumericDomain(Decimal(0), Decimal(4_090), Decimal(1), 0),
+    ],
+)
+def test_digits_of_many_codes_fill_the_memory_or_stand_in_another_order(domain: Domain) -> None:
+    attributes = [QuasiIdentifier(name, domain) for name in "abc"]
+    digits = Digits.of(attributes)
+    assert len(digits.listed) < 100_000
+    draws = np.random.default_rng(1)
+    codes = draws.integers(0, domain.size + 2, (3, 900), np.int32)
+    codes[:, :4] = [0, domain.size - 1, domain.size, domain.size + 1]
+    # One after the other: in fewer digits than two words hold, nothing is left out.
+    whole = np.arange(len(digits.base))
+    keys = key_table(digits, whole)
+    kept = whole[: len(keys.base)]
+    own = [snake(column, digits, kept) for column in codes.T.tolist()]
+    assert line_order(codes, keys).tolist() == sorted(range(900), key=lambda row: (own[row], row))
+
+
+def test_a_prefix_is_not_a_stretch_of_the_line() -> None:
+    domain = PrefixDomain(3, "0123456789", 3)
+    digits = Digits.of([QuasiIdentifier("zip", domain)])
+    assert digits.base.tolist() == [12, 12, 12]
+    codes = np.arange(1000, dtype=np.int32)[None]
+    place = np.argsort(line_order(codes, key_table(digits, np.arange(3))))
+    for width in (100, 10):
+        assert (np.ptp(place.reshape(-1, width), axis=1) == width - 1).all()

@@ -184,7 +184,9 @@ def test_people_who_return_share_a_class_with_too_few_others(table: Table) -> No
 def test_a_class_that_lost_too_many_rows_stands_on() -> None:
     rows, ends = np.arange(10), np.array([5, 10])
     nothing = np.empty(0, np.int64)
-    table = KeyTable(nothing, nothing, nothing, nothing, np.empty(0, np.int32), nothing, 0, whole=True, curve=False)
+    table = KeyTable(
+        nothing, nothing, nothing, nothing, nothing, np.empty(0, np.int32), nothing, 0, whole=True, curve=False
+    )
     standing = Standing(Keyed(table, rows, np.zeros((2, 10), np.int64)), rows, ends, nothing)
     kept = np.arange(10) != 7
     fewer = standing.without(kept, 5)
