@@ -178,6 +178,18 @@ def test_a_token_is_taken_from_where_nobody_renews_it() -> None:
     assert volume["secret"]["items"] == [{"key": "token", "path": "token"}]
 
 
+def test_an_alert_leads_to_no_runbook_or_to_another_ones() -> None:
+    def runbooks(*more: str) -> list[str]:
+        (rule,) = [one for one in render(value_set("operator"), *more) if one["kind"] == "PrometheusRule"]
+        return [alert["annotations"]["runbook_url"] for group in rule["spec"]["groups"] for alert in group["rules"]]
+
+    ours = runbooks("prometheusRule.runbooks=")
+    there = {page.name for page in (CHART.parents[1] / "docs" / "runbooks").glob("*.md")}
+    assert {url.rpartition("/")[2] for url in ours} <= there
+    kept = runbooks()
+    assert kept == ["https://wiki.example/stream-anon/" + url.rpartition("/")[2] for url in ours]
+
+
 def test_the_scaler_asks_for_more_workers_than_partitions() -> None:
     for name, most in (("keda", 6), ("keda-plain", 4), ("existing-configmap", 3)):
         assert of_kind(render(value_set(name)), "ScaledObject")["spec"]["maxReplicaCount"] == most
