@@ -172,6 +172,8 @@ class ApacheKafka:
             "group.min.session.timeout.ms": "500",
             # A killed worker's transaction is to be settled as soon as its own timeout is over.
             "transaction.abort.timed.out.transaction.cleanup.interval.ms": "250",
+            # Tests write records of 1970: they must outlive the first look for old ones, after 30 s.
+            "log.retention.ms": "-1",
             "log.cleaner.dedupe.buffer.size": "8388608",
             "log.cleaner.backoff.ms": "1000",
             "num.io.threads": "4",
