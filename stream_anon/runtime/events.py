@@ -335,7 +335,7 @@ class WindowAbandoned:
 
 @dataclass(frozen=True, slots=True)
 class TransactionBroken:
-    """A transaction broke off; the producer is thrown away and the stable offsets decide.
+    """A transaction broke off; the producer is thrown away; ledger and stable offsets decide.
 
     Parameters
     ----------

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from stream_anon.clustering.forest.book import OrderBook
+from stream_anon.clustering.forest.digits import Digits
 from stream_anon.clustering.forest.forest import Forest
-from stream_anon.clustering.forest.order import Digits
 from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import UNKNOWN, Outlook, Partitioner

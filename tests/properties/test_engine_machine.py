@@ -22,8 +22,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from stream_anon.clustering.forest import marks
 from stream_anon.clustering.forest.book import OrderBook
+from stream_anon.clustering.forest.digits import Digits
 from stream_anon.clustering.forest.forest import Forest
-from stream_anon.clustering.forest.order import Digits
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow

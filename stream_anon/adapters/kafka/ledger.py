@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
-from stream_anon.adapters.kafka.ledger_tail import Tail, entry_of, key_of, place_of, stop_politely, value_of
+from stream_anon.adapters.kafka.ledger_tail import Entry, Tail, entry_of, key_of, place_of, stop_politely, value_of
 from stream_anon.adapters.kafka.seam import Parcel, Place
 from stream_anon.errors import BrokerError, Overtaken, TopicError
 
@@ -32,8 +32,7 @@ class KafkaLedger:
         self._consumer: AIOKafkaConsumer | None = None
         self._tail: Tail | None = None
         self._follower: asyncio.Task[None] | None = None
-        self._next: dict[Place, int] = {}
-        self._batches: dict[Place, str | None] = {}  # of the windows that wrote them
+        self._entries: dict[Place, Entry] = {}
         self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
 
     async def open(self) -> None:
@@ -54,8 +53,7 @@ class KafkaLedger:
                 await self._consumer.start()
                 await self._tail.start()
                 self._consumer.assign(await self._places(self._consumer))
-                self._next.clear()
-                self._batches.clear()
+                self._entries.clear()
                 self._strange.clear()
                 self._follower = asyncio.create_task(self._follow(self._consumer))
                 await self.caught_up()
@@ -95,10 +93,9 @@ class KafkaLedger:
         try:
             place = place_of(record.key)
             if record.value is None:  # a tombstone, written by `stream-anon forget`
-                self._next.pop(place, None)
-                self._batches.pop(place, None)
+                self._entries.pop(place, None)
             else:
-                self._next[place], self._batches[place] = entry_of(record.value)
+                self._entries[place] = entry_of(record.value)
         except (ValueError, TypeError, KeyError, RecursionError):
             if record.value is not None:
                 # Not skipped: an entry may have been meant, and without it records could be released twice.
@@ -125,7 +122,7 @@ class KafkaLedger:
                 f"{next(iter(self._strange.values()))}: is no entry of the ledger: somebody else has written "
                 "there. Nothing is taken over until a record with the same key follows that is an entry or empty"
             )
-        return dict(self._next)
+        return {place: entry.next for place, entry in self._entries.items()}
 
     async def _settled(
         self,
@@ -167,7 +164,8 @@ class KafkaLedger:
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
         for (topic, partition), start in starts.items():
-            if self._next.get((topic, partition), start) > start:
+            entry = self._entries.get((topic, partition))
+            if entry is not None and entry.next > start:
                 raise Overtaken(
                     f"records of {topic}-{partition} from offset {start} on have been released by another consumer "
                     f"group that writes to the same output; its entries are in {self._topic}. One output takes one "
@@ -176,7 +174,7 @@ class KafkaLedger:
 
     def holds(self, batch: str) -> bool:
         """See `seam.Ledger`."""
-        return batch in self._batches.values()
+        return any(entry.batch == batch for entry in self._entries.values())
 
     def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:
         """See `seam.Ledger`. All entries go to one partition: a key must stay where it is."""

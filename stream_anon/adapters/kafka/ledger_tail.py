@@ -7,6 +7,7 @@ import contextlib
 import json
 from collections import deque
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
@@ -18,6 +19,16 @@ from stream_anon.errors import BrokerError
 _POLL_MS = 100
 # More than the marker of a transaction, which nobody waits for, and less than any entry.
 _FETCH_BYTES = 90
+
+
+class Entry(NamedTuple):
+    """The next offset to release of a partition, and the window that released all before it.
+
+    No batch stands in entries from before they named one.
+    """
+
+    next: int
+    batch: str | None
 
 
 class Tail:
@@ -132,15 +143,10 @@ def value_of(following: int, batch: str) -> bytes:
     return json.dumps({"schema": 1, "next": following, "batch": batch}, separators=(",", ":")).encode()
 
 
-def entry_of(value: bytes) -> tuple[int, str | None]:
-    """Return the next offset that an entry tells, and the batch of its window.
-
-    None for a batch stands in entries from before they named one. Raises ValueError, KeyError or TypeError for what
-    is no entry.
-    """
+def entry_of(value: bytes) -> Entry:
+    """Return what an entry tells. Raises ValueError, KeyError or TypeError for what is none."""
     entry = json.loads(value)
-    batch = entry.get("batch") if isinstance(entry, dict) else None
-    return _natural(entry["next"]), batch if isinstance(batch, str) else None
+    return Entry(_natural(entry["next"]), entry.get("batch"))
 
 
 def _natural(number: object) -> int:

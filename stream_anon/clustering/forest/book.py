@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest.digits import Digits
 from stream_anon.clustering.forest.learn import THOROUGH, Lesson, learn_order
-from stream_anon.clustering.forest.order import Digits, KeyTable, key_table
+from stream_anon.clustering.forest.order import KeyTable, key_table
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.privacy.cost import CostModel
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.cut_sets import cut
-from stream_anon.clustering.forest.order import Digits, KeyTable, key_table, line_order
+from stream_anon.clustering.forest.digits import Digits
+from stream_anon.clustering.forest.order import KeyTable, key_table, line_order
 from stream_anon.clustering.forest.points import points_of
 from stream_anon.clustering.forest.tables import cell, leading_tables
 from stream_anon.compiled import kernel

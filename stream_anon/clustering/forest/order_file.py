@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest.digits import Digits
 from stream_anon.clustering.forest.learn import THOROUGH, Lesson, learn_order, top_down
-from stream_anon.clustering.forest.order import Digits, key_table
+from stream_anon.clustering.forest.order import key_table
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import LearnedOrder

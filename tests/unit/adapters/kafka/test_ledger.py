@@ -94,6 +94,19 @@ async def test_record_that_is_no_entry_is_skipped_or_not_named(key: bytes, value
         await ledger.discard()
 
 
+async def test_entry_that_names_no_window_or_was_taken_away_is_held() -> None:
+    log = Log([(b'["people",0]', b'{"schema":1,"next":5}'), (KEY, b'{"schema":1,"next":7,"batch":"b"}')])
+    ledger = follow(log)
+    try:
+        assert await ledger.caught_up() == {("people", 0): 5, ("people", 1): 7}
+        assert [ledger.holds(batch) for batch in ("b", "a")] == [True, False]
+        log.records.append((KEY, None))
+        assert await ledger.caught_up() == {("people", 0): 5}
+        assert not ledger.holds("b")
+    finally:
+        await ledger.discard()
+
+
 async def test_follower_that_ended_does_not_say_why() -> None:
     log = Log([])
     ledger = follow(log)

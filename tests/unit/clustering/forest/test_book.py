@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.book import Adoption, OrderBook
+from stream_anon.clustering.forest.digits import Digits
 from stream_anon.clustering.forest.learn import Lesson, learn_order
-from stream_anon.clustering.forest.order import Digits, key_table
+from stream_anon.clustering.forest.order import key_table
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.automatic import balanced
 from stream_anon.microdata.domains import CategoricalDomain

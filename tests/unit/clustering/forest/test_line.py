@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.cut import cut_line, last_boxes
+from stream_anon.clustering.forest.digits import Digits
 from stream_anon.clustering.forest.learn import Lesson, block_loss
-from stream_anon.clustering.forest.order import Digits, hilbert_keys, key_table, line_order
+from stream_anon.clustering.forest.order import hilbert_keys, key_table, line_order
 from stream_anon.clustering.forest.points import points_of
 from stream_anon.clustering.forest.resplit import place_by_counting
 from stream_anon.clustering.forest.tables import reordered, tables_first
