@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aiokafka.abc import AbstractTokenProvider
-from aiokafka.conn import collect_hosts, create_conn
+from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.errors import (
     AuthenticationFailedError,
     KafkaConnectionError,
@@ -143,25 +143,24 @@ class Connection:
             options = self._security_options()
         except SettingsError as error:
             return str(error)
-        try:
-            conn = await create_conn(
-                host,
-                port,
-                client_id=f"{self.group}-knock",
-                request_timeout_ms=int(_KNOCK_WITHIN * 1000),
-                **options,
-            )
-        except Exception as error:  # noqa: BLE001 - ssl, aiokafka and the system each raise their own
-            return in_words(error, self.security)
+        conn = AIOKafkaConnection(
+            host, port, client_id=f"{self.group}-knock", request_timeout_ms=int(_KNOCK_WITHIN * 1000), **options
+        )
         tokens = self.security.mechanism == "OAUTHBEARER"
+        welcomed = False
+        refusal: BaseException | None
         try:
+            await conn.connect()
+            welcomed = True
             answer = await conn.send(MetadataRequest([]))
             # A refused token shows only now: the client takes the refusal for a welcome, and this answer is none.
             refusal = SaslAuthenticationFailed() if tokens and not answer.brokers else None
-        except Exception as error:  # noqa: BLE001 - as above
-            refusal = SaslAuthenticationFailed() if tokens else error
+        except Exception as error:  # noqa: BLE001 - ssl, aiokafka and the system each raise their own
+            refusal = SaslAuthenticationFailed() if tokens and welcomed else error
         finally:
-            conn.close()
+            closed = conn.close()
+        if not isinstance(refusal, OSError):  # else there may be no connection that could end
+            await asyncio.wait([closed], timeout=_KNOCK_WITHIN)
         return in_words(refusal, self.security) if refusal is not None else ""
 
 
