@@ -5,6 +5,7 @@ The gate does not believe them and counts again with other code.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -68,6 +69,8 @@ def ledger_of(rows: Columns, criteria: Criteria) -> Ledger:
     """Return a ledger over `rows`, whose distribution is the one classes are compared with; O(s n log n)."""
     counts = np.bincount(rows.individuals, minlength=1)
     singles = bool(counts.max(initial=0) <= 1)
+    if singles and not len(criteria.distinct_l):
+        return sizes_alone(criteria.k, criteria.max_share)
     columns = np.concatenate([rows.individuals[None], rows.sensitive, np.zeros_like(rows.sensitive)])
     width = int(rows.sensitive.max(initial=0)) + 2
     count = len(criteria.distinct_l)
@@ -81,7 +84,7 @@ def ledger_of(rows: Columns, criteria: Criteria) -> Ledger:
     return Ledger(
         criteria.k,
         criteria.max_share,
-        singles and count == 0,
+        False,
         singles,
         singles and not asked[:, 1:].any(),
         columns,
@@ -91,6 +94,14 @@ def ledger_of(rows: Columns, criteria: Criteria) -> Ledger:
         np.zeros(1 + width, np.int64),
         np.zeros(1 + count),
     )
+
+
+@cache
+def sizes_alone(k: int, max_share: float = 1.0) -> Ledger:
+    """Return the ledger of classes that need k rows, each a person's own, and nothing else: nothing to count in."""
+    columns, marks = np.empty((1, 0), np.int32), np.empty((3, 0), np.int32)
+    asked, bases = np.empty((0, 8)), np.empty((0, 2, 3, 1))
+    return Ledger(k, max_share, True, True, True, columns, asked, bases, marks, np.zeros(1, np.int64), np.zeros(1))
 
 
 def _asked(spread: Spread) -> tuple[float, ...]:

@@ -23,7 +23,7 @@ from stream_anon.clustering.forest.laid import LaidLine, Line, lay_line
 from stream_anon.clustering.forest.open_forest import OpenForest
 from stream_anon.clustering.forest.order import permuted
 from stream_anon.clustering.forest.peel import peeled
-from stream_anon.clustering.forest.refine import Classes, cut_anew, refined, side_by_side
+from stream_anon.clustering.forest.refine import Classes, cut_anew, refined, side_by_side, sizes_of
 from stream_anon.clustering.forest.refine_sets import refine_sets
 from stream_anon.clustering.forest.repair import repaired
 from stream_anon.clustering.forest.split import split_large
@@ -156,7 +156,7 @@ class Forest(FromScratch):
         if self._model.share.any():
             refine_sets(codes, placed, ends, self._model, ledger, _SWAPS)
         answer = np.empty(n, np.int32)
-        answer[placed] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        answer[placed] = np.repeat(np.arange(len(ends)), sizes_of(ends))
         return answer
 
     def _mended(

@@ -18,6 +18,13 @@ Classes = tuple[NDArray[np.int64], NDArray[np.int64]]
 """int64[n], all rows class after class; int64[c], where each class ends."""
 
 
+def sizes_of(ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows of each class, int64[c], from where each ends."""
+    sizes = ends.copy()
+    sizes[1:] -= ends[:-1]
+    return sizes
+
+
 @kernel
 def side_by_side(
     rows: NDArray[np.int64], ends: NDArray[np.int64], along: NDArray[np.int64]

@@ -14,14 +14,12 @@ from stream_anon.clustering.forest.cut import cut_line
 from stream_anon.clustering.forest.keyed import Keyed
 from stream_anon.clustering.forest.laid import LaidLine
 from stream_anon.clustering.forest.late import cheapest_near, draw_boxes
-from stream_anon.clustering.forest.refine import cut_anew, refined, side_by_side
+from stream_anon.clustering.forest.refine import cut_anew, refined, side_by_side, sizes_of
 from stream_anon.clustering.forest.resplit import resplit_pass
 from stream_anon.clustering.forest.split import split_large
 from stream_anon.clustering.forest.swap import swap_pass
-from stream_anon.clustering.legality import Ledger, ledger_of
-from stream_anon.microdata.columns import Columns
+from stream_anon.clustering.legality import Ledger, sizes_alone
 from stream_anon.privacy.cost import CostModel
-from stream_anon.privacy.criteria import Criteria
 
 _REACH = 8
 _NOBODY = np.empty(0, np.int64)
@@ -65,7 +63,7 @@ class Standing(NamedTuple):
         by_class = np.argsort(into, kind="stable")
         rows = np.insert(self.rows, self.ends[into[by_class]], late.rows[by_class])
         ends = self.ends + np.cumsum(np.bincount(into, minlength=len(self.ends)))
-        ledger = sizes_alone(len(codes), k)
+        ledger = sizes_alone(k)
         ends = split_large(codes, rows, ends, model, ledger)
         is_fresh = np.zeros(len(codes), np.bool_)
         is_fresh[fresh] = True
@@ -85,11 +83,11 @@ class Standing(NamedTuple):
         Late rows make classes larger and hardly ever one more of them: here there are more again.
         """
         classes = cut_anew(codes, (self.rows, self.ends), along, model, k)
-        classes = refined(codes, classes, (along,), model, sizes_alone(len(codes), k))
+        classes = refined(codes, classes, (along,), model, sizes_alone(k))
         return Standing(self.keyed, *side_by_side(*classes, order), _NOBODY)
 
     def _cheapest(self, codes: NDArray[np.int32], late: Keyed, model: CostModel) -> NDArray[np.int64]:
-        sizes = np.diff(self.ends, prepend=0)
+        sizes = sizes_of(self.ends)
         owner = np.full(len(codes), -1, np.int64)
         owner[self.rows] = np.repeat(np.arange(len(sizes)), sizes)
         keyed = self.keyed
@@ -109,7 +107,7 @@ class Standing(NamedTuple):
         Rows of classes that fall below k are loose then; None if that is all of them.
         """
         numbers = np.cumsum(kept) - 1
-        owner = np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+        owner = np.repeat(np.arange(len(self.ends)), sizes_of(self.ends))
         stays = kept[self.rows]
         sizes = np.bincount(owner[stays], minlength=len(self.ends))
         placed = stays & (sizes >= k)[owner]
@@ -126,7 +124,7 @@ class Standing(NamedTuple):
     def class_of_row(self) -> NDArray[np.int32]:
         """Return the class of each row; none may be loose."""
         answer = np.empty(len(self.rows), np.int32)
-        answer[self.rows] = np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+        answer[self.rows] = np.repeat(np.arange(len(self.ends)), sizes_of(self.ends))
         return answer
 
     def check_invariants(self, k: int) -> None:
@@ -134,23 +132,17 @@ class Standing(NamedTuple):
         # Every row is in one class, or loose.
         assert sorted([*self.rows.tolist(), *self.loose.tolist()]) == list(range(self.reached))  # noqa: S101
         # Every class has k rows, and they end where the rows do.
-        assert (np.diff(self.ends, prepend=0) >= k).all()  # noqa: S101
+        assert (sizes_of(self.ends) >= k).all()  # noqa: S101
         assert self.ends[-1] == len(self.rows)  # noqa: S101
         # The order holds rows that are there.
         assert set(self.keyed.rows.tolist()) <= set(range(self.reached))  # noqa: S101
         self.keyed.check_invariants()
 
 
-def sizes_alone(n: int, k: int) -> Ledger:
-    """Return the ledger of n rows of as many people whose classes need k rows and nothing else."""
-    rows = Columns(np.empty((0, n), np.int32), np.arange(n, dtype=np.int32), np.empty((0, n), np.int32))
-    return ledger_of(rows, Criteria(k, 1.0, _NOBODY))
-
-
 def stand_up(codes: NDArray[np.int32], line: LaidLine, k: int, model: CostModel) -> Standing | None:
     """Return the classes of codes int32[n, q] as from scratch, by CUT and REFINE; None without a cut."""
     n = len(codes)
-    ledger = sizes_alone(n, k)
+    ledger = sizes_alone(k)
     ends = cut_line(line.points, line.point[line.rows], np.full(n, n), model, k, 2 * k - 1, np.empty(n + 1))
     if not len(ends):
         return None
@@ -168,12 +160,12 @@ def _mended(
     ledger: Ledger,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the classes after RESPLIT and SWAP among the chosen ones, as if they alone stood in a row."""
-    sizes = np.diff(ends, prepend=0)
+    sizes = sizes_of(ends)
     within = np.repeat(chosen, sizes)
     part, part_ends = rows[within], np.cumsum(sizes[chosen])
     resplit_pass(codes, part, part_ends, model, ledger)
     swap_pass(codes, part, part_ends, model, ledger)
-    sizes[chosen] = np.diff(part_ends, prepend=0)
+    sizes[chosen] = sizes_of(part_ends)
     answer = np.empty_like(rows)
     after = np.repeat(chosen, sizes)
     answer[after] = part

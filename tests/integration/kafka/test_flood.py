@@ -90,7 +90,9 @@ async def test_flood_fills_the_memory_or_drowns_a_record(stage: Stage) -> None:
             assert sustained > 0
             begun, first = time.monotonic(), flood.sent
             while (passed := time.monotonic() - begun) < SECONDS:
-                due = int(max(TIMES * 1.3 * sustained, LEAST) * passed) - (flood.sent - first)
+                # Ten times what it takes, also when it takes more than at first.
+                taken = watch.consumed[-1] - watch.consumed[1]
+                due = int(max(TIMES * 1.3 * max(sustained * passed, taken), LEAST * passed)) - (flood.sent - first)
                 await flood.send(min(max(due // PIECE, 0), 50))
                 await watch.look()
                 await asyncio.sleep(0.2)

@@ -61,9 +61,17 @@ async def test_worker_killed_in_a_transaction_loses_or_repeats_its_window(stage:
 
 @every_seed
 async def test_joining_and_leaving_workers_share_a_record(stage: Stage, seed: int) -> None:
+    left, sent = asyncio.Event(), 0
+
+    async def send() -> None:
+        nonlocal sent
+        while not left.is_set():  # however long the second takes to start
+            await produce(stage, make_records(450, seed + sent, first=sent), rate=450, seed=seed + sent)
+            sent += 450
+
     with WorkerProcess(stage.config()) as first:
         await first.wait_for("ready")
-        sending = asyncio.create_task(produce(stage, make_records(4500, seed), rate=450, seed=seed))
+        sending = asyncio.create_task(send())
         with WorkerProcess(stage.config()) as second:
             taken = await second.wait_for("taken-over")
             assert taken["partitions"] == PARTITIONS // 2
@@ -73,8 +81,9 @@ async def test_joining_and_leaving_workers_share_a_record(stage: Stage, seed: in
             else:
                 second.signal(signal.SIGTERM)
                 assert await second.ended(10) == 0
+            left.set()
             await sending
-            check_published(await wait_until_accounted(stage, 4500), 4500)
+            check_published(await wait_until_accounted(stage, sent), sent)
             assert first.said("window-published")
 
 

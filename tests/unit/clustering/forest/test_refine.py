@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.refine import cut_anew, refined, side_by_side
-from stream_anon.clustering.forest.standing import sizes_alone
+from stream_anon.clustering.legality import sizes_alone
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.privacy.cost import CostModel, cost_model, interval_cost
@@ -60,8 +60,8 @@ def test_cutting_anew_or_refining_loses_more_or_leaves_too_few(table: Table, see
     kept = rows.copy(), ends.copy()
     for classes in (
         cut_anew(codes, (rows, ends), along, model, K),
-        refined(codes, (rows, ends), (along, rows), model, sizes_alone(n, K)),
-        refined(codes, (rows, ends), (along, rows), model, sizes_alone(n, K), hurried=True),
+        refined(codes, (rows, ends), (along, rows), model, sizes_alone(K)),
+        refined(codes, (rows, ends), (along, rows), model, sizes_alone(K), hurried=True),
     ):
         assert sorted(classes[0].tolist()) == list(range(n))
         assert min(map(len, parts(*classes))) >= K
