@@ -41,11 +41,14 @@ class FromScratch(ABC):
         """Return the class of each row; see `Partitioner`."""
         if len(rows) != self._count:
             raise ValueError("close() must see the rows that were added and kept")
-        answer = np.full(len(rows), UNPLACED, np.int32)
         chosen = within_share(rows.individuals, criteria.max_share)
         part = rows.take(chosen) if len(chosen) < len(rows) else rows
         ledger = ledger_of(part, criteria)
-        if is_legal(np.arange(len(part)), ledger):
+        placed = len(part) >= ledger.k and (ledger.each_once or is_legal(np.arange(len(part)), ledger))
+        if placed and part is rows:
+            return self._partition(rows, ledger)
+        answer = np.full(len(rows), UNPLACED, np.int32)
+        if placed:
             answer[chosen] = self._partition(part, ledger)
         return answer
 

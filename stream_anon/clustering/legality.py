@@ -144,12 +144,12 @@ def within_share(individuals: NDArray[np.int32], max_share: float) -> NDArray[np
     """
     counts = np.bincount(individuals, minlength=1)
     cap = int(counts.max())
+    if cap <= max_share * len(individuals):
+        return np.arange(len(individuals))
     while cap > 0 and cap > max_share * np.minimum(counts, cap).sum():
         cap = min(cap - 1, int(max_share * np.minimum(counts, cap).sum()))
     if cap <= 0:
         return np.empty(0, np.int64)
-    if cap == counts.max():
-        return np.arange(len(individuals))
     order = np.argsort(individuals, kind="stable")
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     rank = np.empty(len(individuals), np.int64)

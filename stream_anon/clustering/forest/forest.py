@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.book import OrderBook
+from stream_anon.clustering.forest.classes import Classes, name_owners
 from stream_anon.clustering.forest.cut_sets import cut
 from stream_anon.clustering.forest.groups import groups_of, lines_of
 from stream_anon.clustering.forest.laid import LaidLine, Line, lay_line
 from stream_anon.clustering.forest.open_forest import OpenForest
 from stream_anon.clustering.forest.order import permuted
 from stream_anon.clustering.forest.peel import peeled
-from stream_anon.clustering.forest.refine import Classes, cut_anew, refined, side_by_side, sizes_of
+from stream_anon.clustering.forest.refine import cut_anew, refined, side_by_side
 from stream_anon.clustering.forest.refine_sets import refine_sets
 from stream_anon.clustering.forest.repair import repaired
 from stream_anon.clustering.forest.split import split_large
@@ -117,7 +118,7 @@ class Forest(FromScratch):
 
     def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
         before = self._book.version
-        table = permuted(self._book.consider(rows.codes, ledger.k), self._attributes)
+        table = self._book.consider(rows.codes, ledger.k)
         line = None
         # With a better order, or without the rows of somebody who had too many, what was prepared does not serve.
         if self._open is not None and self._book.version == before and len(rows) == self._count:
@@ -129,7 +130,7 @@ class Forest(FromScratch):
             line = self._open.line()
         if self._open is None or line is None:
             codes = rows.codes[self._attributes]
-            laid = lay_line(codes, table, self._model)
+            laid = lay_line(codes, permuted(table, self._attributes), self._model)
             return self._cut(rows, np.ascontiguousarray(codes.T), laid.as_line(), ledger, hurried=False)
         # Somebody waits for this one.
         codes = self._open.codes
@@ -155,9 +156,9 @@ class Forest(FromScratch):
         placed, ends = classes
         if self._model.share.any():
             refine_sets(codes, placed, ends, self._model, ledger, _SWAPS)
-        answer = np.empty(n, np.int32)
-        answer[placed] = np.repeat(np.arange(len(ends)), sizes_of(ends))
-        return answer
+        owner = np.empty(n, np.int64)
+        name_owners(placed, ends, owner)
+        return owner.astype(np.int32)
 
     def _mended(
         self, rows: Columns, codes: NDArray[np.int32], line: Line, classes: Classes, ledger: Ledger

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.agglomerate import CANDIDATES, grow_forest
+from stream_anon.clustering.forest.classes import spliced
 from stream_anon.clustering.forest.keyed import Keyed
 from stream_anon.clustering.forest.late import cheapest_near
 from stream_anon.clustering.forest.layout import lay_out
@@ -92,10 +93,10 @@ class LaidLine(NamedTuple):
         by_place = np.argsort(at, kind="stable")
         here = len(self.points) + np.arange(n - first)
         return Line(
-            np.insert(self.keyed.rows, places, late.rows),
-            np.insert(self.rows, at[by_place], late.rows[by_place]),
+            spliced(self.keyed.rows, places, late.rows),
+            spliced(self.rows, at[by_place], late.rows[by_place]),
             np.concatenate([self.points, own]),
-            np.insert(self.point[self.rows], at[by_place], here[by_place]),
+            spliced(self.point[self.rows], at[by_place], here[by_place]),
         )
 
     def _nearest(

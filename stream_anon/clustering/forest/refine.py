@@ -7,22 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest.classes import Classes
 from stream_anon.clustering.forest.cut_sets import cut
 from stream_anon.clustering.forest.resplit import resplit_pass
 from stream_anon.clustering.forest.swap import swap_pass
 from stream_anon.clustering.legality import Ledger
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel
-
-Classes = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""int64[n], all rows class after class; int64[c], where each class ends."""
-
-
-def sizes_of(ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows of each class, int64[c], from where each ends."""
-    sizes = ends.copy()
-    sizes[1:] -= ends[:-1]
-    return sizes
 
 
 @kernel

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest.classes import name_owners, pick_changed, put_back, sizes_of, spliced
 from stream_anon.clustering.forest.cut import cut_line
 from stream_anon.clustering.forest.keyed import Keyed
 from stream_anon.clustering.forest.laid import LaidLine
 from stream_anon.clustering.forest.late import cheapest_near, draw_boxes
-from stream_anon.clustering.forest.refine import cut_anew, refined, side_by_side, sizes_of
+from stream_anon.clustering.forest.refine import cut_anew, refined, side_by_side
 from stream_anon.clustering.forest.resplit import resplit_pass
 from stream_anon.clustering.forest.split import split_large
 from stream_anon.clustering.forest.swap import swap_pass
@@ -61,18 +62,13 @@ class Standing(NamedTuple):
         late = Keyed.of(np.ascontiguousarray(codes[fresh].T), fresh, self.keyed.table)
         into = self._cheapest(codes, late, model)
         by_class = np.argsort(into, kind="stable")
-        rows = np.insert(self.rows, self.ends[into[by_class]], late.rows[by_class])
-        ends = self.ends + np.cumsum(np.bincount(into, minlength=len(self.ends)))
+        rows = spliced(self.rows, self.ends[into[by_class]], late.rows[by_class])
+        ends = self.ends + np.bincount(into, minlength=len(self.ends)).cumsum()
         ledger = sizes_alone(k)
         ends = split_large(codes, rows, ends, model, ledger)
         is_fresh = np.zeros(len(codes), np.bool_)
         is_fresh[fresh] = True
-        changed = np.logical_or.reduceat(is_fresh[rows], np.concatenate([[0], ends[:-1]]))
-        if wide:
-            own = changed.copy()
-            changed[1:] |= own[:-1]
-            changed[:-1] |= own[1:]
-        rows, ends = _mended(codes, rows, ends, changed, model, ledger)
+        rows = _mended(codes, rows, ends, is_fresh, model, ledger, wide=wide)
         return Standing(self.keyed, rows, ends, _NOBODY)
 
     def anew(
@@ -89,7 +85,7 @@ class Standing(NamedTuple):
     def _cheapest(self, codes: NDArray[np.int32], late: Keyed, model: CostModel) -> NDArray[np.int64]:
         sizes = sizes_of(self.ends)
         owner = np.full(len(codes), -1, np.int64)
-        owner[self.rows] = np.repeat(np.arange(len(sizes)), sizes)
+        name_owners(self.rows, self.ends, owner)
         keyed = self.keyed
         if len(self.loose):  # the class of a neighbour is looked for: those without one stand aside
             keyed = keyed.without(owner >= 0, np.arange(len(codes)))
@@ -123,9 +119,9 @@ class Standing(NamedTuple):
 
     def class_of_row(self) -> NDArray[np.int32]:
         """Return the class of each row; none may be loose."""
-        answer = np.empty(len(self.rows), np.int32)
-        answer[self.rows] = np.repeat(np.arange(len(self.ends)), sizes_of(self.ends))
-        return answer
+        owner = np.empty(len(self.rows), np.int64)
+        name_owners(self.rows, self.ends, owner)
+        return owner.astype(np.int32)
 
     def check_invariants(self, k: int) -> None:
         """Raise AssertionError if the classes are broken."""
@@ -155,19 +151,22 @@ def _mended(
     codes: NDArray[np.int32],
     rows: NDArray[np.int64],
     ends: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
+    fresh: NDArray[np.bool_],
     model: CostModel,
     ledger: Ledger,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the classes after RESPLIT and SWAP among the chosen ones, as if they alone stood in a row."""
-    sizes = sizes_of(ends)
-    within = np.repeat(chosen, sizes)
-    part, part_ends = rows[within], np.cumsum(sizes[chosen])
+    *,
+    wide: bool,
+) -> NDArray[np.int64]:
+    """Return the rows after RESPLIT and SWAP among classes that hold fresh ones, as if they alone stood in a row.
+
+    Where the classes end is changed in place.
+    """
+    picked = np.empty(len(ends), np.bool_)
+    part, part_ends = np.empty_like(rows), np.empty_like(ends)
+    part_ends = part_ends[: pick_changed(rows, ends, fresh, wide, picked, part, part_ends)]
+    part = part[: part_ends[-1]]
     resplit_pass(codes, part, part_ends, model, ledger)
     swap_pass(codes, part, part_ends, model, ledger)
-    sizes[chosen] = sizes_of(part_ends)
     answer = np.empty_like(rows)
-    after = np.repeat(chosen, sizes)
-    answer[after] = part
-    answer[~after] = rows[~within]
-    return answer, np.cumsum(sizes)
+    put_back(rows, ends, picked, part, part_ends, answer)
+    return answer

@@ -1,0 +1,139 @@
+"""Classes as two arrays, and the small things that are done with them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.compiled import bare_kernel, kernel
+
+Classes = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""int64[n], all rows class after class; int64[c], where each class ends."""
+
+
+def sizes_of(ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows of each class, int64[c], from where each ends."""
+    sizes = ends.copy()
+    sizes[1:] -= ends[:-1]
+    return sizes
+
+
+@bare_kernel
+def name_owners(rows: NDArray[np.int64], ends: NDArray[np.int64], owner: NDArray[np.int64]) -> None:
+    """Write the class of each row of `rows` into owner int64[all rows]; O(n)."""
+    start = 0
+    for c in range(len(ends)):
+        for i in range(start, ends[c]):
+            owner[rows[i]] = c
+        start = ends[c]
+
+
+@kernel
+def spliced(values: NDArray[np.int64], places: NDArray[np.int64], fresh: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return values int64[n] with each of fresh int64[m] before the place int64[m] that it is given; O(n + m).
+
+    The places ascend. What `numpy.insert` does, without its price of a dozen calls.
+    """
+    answer = np.empty(len(values) + len(fresh), np.int64)
+    i = 0
+    for j in range(len(fresh)):
+        while i < places[j]:
+            answer[i + j] = values[i]
+            i += 1
+        answer[i + j] = fresh[j]
+    while i < len(values):
+        answer[i + len(fresh)] = values[i]
+        i += 1
+    return answer
+
+
+@bare_kernel
+def pick_changed(
+    rows: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    fresh: NDArray[np.bool_],
+    wide: bool,
+    picked: NDArray[np.bool_],
+    part: NDArray[np.int64],
+    part_ends: NDArray[np.int64],
+) -> int:
+    """Copy the classes that hold a fresh row, one after the other, and return how many there are; O(n).
+
+    Parameters
+    ----------
+    rows, ends
+        int64[n], int64[c].
+    fresh
+        bool[n], by row.
+    wide
+        Whether to copy their neighbours too.
+    picked
+        bool[c], written: which classes were copied.
+    part, part_ends
+        int64[at least n], int64[at least c], their first places are written.
+    """
+    start = 0
+    for c in range(len(ends)):
+        picked[c] = False
+    for c in range(len(ends)):
+        for i in range(start, ends[c]):
+            if fresh[rows[i]]:
+                picked[c] = True
+                if wide and c > 0:
+                    picked[c - 1] = True
+                if wide and c + 1 < len(ends):
+                    picked[c + 1] = True
+                break
+        start = ends[c]
+    start = 0
+    count = 0
+    end = 0
+    for c in range(len(ends)):
+        if picked[c]:
+            for i in range(start, ends[c]):
+                part[end] = rows[i]
+                end += 1
+            part_ends[count] = end
+            count += 1
+        start = ends[c]
+    return count
+
+
+@bare_kernel
+def put_back(
+    rows: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    picked: NDArray[np.bool_],
+    part: NDArray[np.int64],
+    part_ends: NDArray[np.int64],
+    answer: NDArray[np.int64],
+) -> None:
+    """Write all classes, those that were picked as they are now; O(n).
+
+    Parameters
+    ----------
+    rows, ends, picked
+        As `pick_changed` left them; ends are changed in place.
+    part, part_ends
+        The classes that were picked; their number must not have changed.
+    answer
+        int64[n], written.
+    """
+    start = 0
+    count = 0
+    begin = 0
+    end = 0
+    for c in range(len(ends)):
+        stop = ends[c]
+        if picked[c]:
+            for i in range(begin, part_ends[count]):
+                answer[end] = part[i]
+                end += 1
+            begin = part_ends[count]
+            count += 1
+        else:
+            for i in range(start, stop):
+                answer[end] = rows[i]
+                end += 1
+        start = stop
+        ends[c] = end
