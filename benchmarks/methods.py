@@ -80,6 +80,7 @@ ANONYPYX = "anonypyx Mondrian"
 METHODS: Mapping[str, Method] = {
     PLAIN: Method(lambda s, rows: sort_and_cut(rows, s.book, s.model, s.criteria.k)),
     "forest": engine(lambda s: Forest(s.model, s.book)),
+    "forest, 2 rounds": engine(lambda s: Forest(s.model, s.book, 2)),
     "forest, 3 rounds": engine(lambda s: Forest(s.model, s.book, 3)),
     "forest, a first window": engine(lambda s: Forest(s.model, OrderBook(s.table.attributes, s.model, 0))),
     "k-forest": engine(lambda s: KForest(s.model, s.criteria.k), 2.0),

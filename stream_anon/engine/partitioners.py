@@ -44,4 +44,4 @@ def partitioners(
         return lambda: KForest(model, policy.k)
     order = order_of(choice.order, policy.quasi_identifiers) if choice.order is not None else None
     book = OrderBook(policy.quasi_identifiers, model, choice.seed, order, background=background, adopted=adopted)
-    return lambda: Forest(model, book, k=policy.k)
+    return lambda: Forest(model, book, choice.rounds, policy.k)

@@ -26,6 +26,7 @@ EVERY_RECORD = "every-record"
 MOST_CLASS = 1_000_000
 MOST_K_FOREST = 10_000
 MOST_EXTRA_LEVELS = 10
+MOST_ROUNDS = 5
 
 
 class Shortfall(StrEnum):
@@ -199,6 +200,8 @@ class EngineChoice:
         For `classification`: how the quasi-identifiers told the target in a sample.
     order
         Of the forest: an order learned before, from a file.
+    rounds
+        Of the forest: how often classes are refined where k alone decides, 1 to 5.
     """
 
     name: str = "forest"
@@ -208,8 +211,13 @@ class EngineChoice:
     loss: Loss = Loss.NCP
     labels: LabelCounts | None = None
     order: LearnedOrder | None = None
+    rounds: int = 1
 
     def __post_init__(self) -> None:
+        if not 1 <= self.rounds <= MOST_ROUNDS:
+            raise SettingsError("engine.rounds", f"must be 1 to {MOST_ROUNDS}")
+        if self.rounds > 1 and self.name != "forest":
+            raise SettingsError("engine.rounds", "is for name: forest only")
         if self.order is not None and self.name != "forest":
             raise SettingsError("engine.order", "is for name: forest only")
         for key in ("relaxed", "least_loss"):

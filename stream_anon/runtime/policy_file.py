@@ -93,7 +93,14 @@ def build_policy(settings: Settings, place: Path) -> Policy:
                 Shortfall(settings.window.shortfall),
                 settings.window.max_records_per_individual,
             ),
-            engine=EngineChoice(chosen.name, chosen.seed, chosen.relaxed, chosen.least_loss, Loss(chosen.loss)),
+            engine=EngineChoice(
+                chosen.name,
+                chosen.seed,
+                chosen.relaxed,
+                chosen.least_loss,
+                Loss(chosen.loss),
+                rounds=chosen.rounds,
+            ),
             extra_levels=settings.privacy.extra_levels,
         )
         if chosen.target is not None and chosen.sample is not None:

@@ -35,7 +35,7 @@ from pydantic_settings import SettingsError as VariableError
 from stream_anon.adapters.files.texts import read_text
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS
+from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS, MOST_ROUNDS
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
 FAULT_PATTERN = r"^$|^(closing|takeover)\.\d+:(kill|stop|fail)(@\d+)?$"
@@ -245,6 +245,7 @@ class EngineSettings(Section):
     least_loss: bool = False
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
     order: str | None = None
+    rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
     loss: Literal["ncp", "prec", "discernibility", "classification"] = "ncp"
     target: str | None = None
     sample: str | None = None

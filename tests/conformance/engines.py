@@ -88,6 +88,8 @@ PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
     "mondrian, relaxed, least loss": lambda table: Mondrian(table.model, relaxed=True, least_loss=True),
     "mondrian, other losses": lambda table: Mondrian(_other_losses(table), least_loss=True),
     "forest": _forest,
+    "forest, 3 rounds": lambda table: Forest(table.model, OrderBook(table.attributes, table.model, 0), 3),
+    "forest, classes in 2 rounds": lambda table: Forest(table.model, settled_book(table), 2, table.criteria.k),
     "forest, line": _open_forest,
     "forest, classes": _open_forest,
     "forest, unknown end": _open_forest,
@@ -102,6 +104,7 @@ PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
 OUTLOOKS: dict[str, Callable[[int], Outlook]] = {
     "forest, line": lambda n: Outlook(max(n * 14 // 15, 1), 20_000.0),
     "forest, classes": lambda n: Outlook(max(n * 14 // 15, 1), 1.0),
+    "forest, classes in 2 rounds": lambda n: Outlook(max(n * 14 // 15, 1), 1.0),
     "forest, unknown end": lambda _: Outlook(None, 1.0),
 }
 

@@ -47,6 +47,23 @@ def spliced(values: NDArray[np.int64], places: NDArray[np.int64], fresh: NDArray
     return answer
 
 
+@kernel
+def strided(rows: NDArray[np.int64], ends: NDArray[np.int64], step: int) -> Classes:
+    """Return the classes so that each is followed by the one that stood `step` places after it; O(n)."""
+    after = np.empty(len(ends), np.int64)
+    placed = np.empty(len(rows), np.int64)
+    count = 0
+    end = 0
+    for first in range(min(step, len(ends))):
+        for c in range(first, len(ends), step):
+            for i in range(ends[c - 1] if c > 0 else 0, ends[c]):
+                placed[end] = rows[i]
+                end += 1
+            after[count] = end
+            count += 1
+    return placed, after
+
+
 @bare_kernel
 def pick_changed(
     rows: NDArray[np.int64],

@@ -24,7 +24,7 @@ from stream_anon.clustering.forest.laid import LaidLine, Line, lay_line
 from stream_anon.clustering.forest.open_forest import OpenForest
 from stream_anon.clustering.forest.order import permuted
 from stream_anon.clustering.forest.peel import peeled
-from stream_anon.clustering.forest.refine import cut_anew, refined, side_by_side
+from stream_anon.clustering.forest.refine import refined, refined_in_rounds, side_by_side
 from stream_anon.clustering.forest.refine_sets import refine_sets
 from stream_anon.clustering.forest.repair import repaired
 from stream_anon.clustering.forest.split import split_large
@@ -60,8 +60,8 @@ class Forest(FromScratch):
     book
         The learned order; a window that closes may add to it, for itself and those after it.
     rounds
-        1: neighbours along the forest's line are refined, then those in the key order; more: before each further
-        round the classes are cut anew.
+        1: neighbours along the forest's line are refined, then those in the key order. More: each round two more
+        classes on either side count as neighbours, and before each further one the classes are cut anew.
     k
         The k for which the window will close; 0 if that is not known, then nothing is prepared.
     """
@@ -74,7 +74,7 @@ class Forest(FromScratch):
         book.turn()
         self._rounds = rounds
         self._k = k
-        self._open = OpenForest(self._model, k) if k else None
+        self._open = OpenForest(self._model, k, rounds) if k else None
 
     @property
     def arrival_matters(self) -> bool:
@@ -134,7 +134,7 @@ class Forest(FromScratch):
             return self._cut(rows, np.ascontiguousarray(codes.T), laid.as_line(), ledger, hurried=False)
         # Somebody waits for this one.
         codes = self._open.codes
-        return self._cut(rows, codes, line.with_late(codes, self._model), ledger, hurried=self._rounds == 1)
+        return self._cut(rows, codes, line.with_late(codes, self._model), ledger, hurried=True)
 
     def _cut(
         self, rows: Columns, codes: NDArray[np.int32], line: Line, ledger: Ledger, *, hurried: bool
@@ -148,11 +148,7 @@ class Forest(FromScratch):
             classes = self._mended(rows, codes, line, classes, ledger)
         else:
             lines = line.rows, line.order
-            classes = refined(codes, classes, lines, self._model, ledger, hurried=hurried)
-            for _ in range(1, self._rounds):
-                for along in lines:
-                    classes = cut_anew(codes, classes, along, self._model, ledger.k)
-                    classes = refined(codes, classes, (along,), self._model, ledger)
+            classes = refined_in_rounds(codes, classes, lines, self._model, ledger, self._rounds, hurried=hurried)
         placed, ends = classes
         if self._model.share.any():
             refine_sets(codes, placed, ends, self._model, ledger, _SWAPS)

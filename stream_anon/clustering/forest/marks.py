@@ -64,7 +64,7 @@ class Mark(NamedTuple):
         return max(self.expected - reached, 0) // self.block
 
 
-def next_mark(outlook: Outlook, held: int, k: int, *, sizes_decide: bool) -> Mark | None:
+def next_mark(outlook: Outlook, held: int, k: int, rounds: int = 1, *, sizes_decide: bool) -> Mark | None:
     """Return the mark that a window has passed, None if there is none.
 
     Parameters
@@ -75,6 +75,8 @@ def next_mark(outlook: Outlook, held: int, k: int, *, sizes_decide: bool) -> Mar
         Rows in the window.
     k
         Least size of a class.
+    rounds
+        Of REFINE: more take longer.
     sizes_decide
         Whether classes may be formed: every row is a person's own, and k the only criterion.
     """
@@ -87,7 +89,7 @@ def next_mark(outlook: Outlook, held: int, k: int, *, sizes_decide: bool) -> Mar
             rows = math.ceil(GROWTH * rows)
         return Mark(rows, classes=False, expected=rows, block=1, most_late=GROWTH - 1)
     for classes, speed, most in (
-        (True, CLASSES_SPEED, MOST_LATE_IN_CLASSES),
+        (True, CLASSES_SPEED / rounds**1.5, MOST_LATE_IN_CLASSES),
         (False, LINE_SPEED, MOST_LATE_IN_LINE),
     ):
         late = max(math.ceil(max(LATE, outlook.rate / speed) * outlook.expected), outlook.at_once)

@@ -52,11 +52,14 @@ class OpenForest:
         Cost tables.
     k
         Least size of a class, for which the window will close.
+    rounds
+        Of REFINE.
     """
 
-    def __init__(self, model: CostModel, k: int) -> None:
+    def __init__(self, model: CostModel, k: int, rounds: int = 1) -> None:
         self._model = model
         self._k = k
+        self._rounds = rounds
         self._codes = np.empty((0, len(model.kind)), np.int32)
         self._people = 0
         self._sensitive = False
@@ -82,7 +85,7 @@ class OpenForest:
         self._people = max(self._people, int(rows.individuals.max(initial=-1)) + 1)
         self._sensitive = len(rows.sensitive) > 0
         self.adopt()
-        mark = next_mark(outlook, self._count, self._k, sizes_decide=self._sizes_decide)
+        mark = next_mark(outlook, self._count, self._k, self._rounds, sizes_decide=self._sizes_decide)
         if mark is not None and (self._mark is None or mark.rows >= ANEW * self._mark.rows):
             # What goes on is for a mark that is passed; the line laid there is better than none until then.
             self._mark, self._todo, self._work, self._standing = mark, True, None, None
@@ -135,7 +138,7 @@ class OpenForest:
         line = lay_line(np.ascontiguousarray(codes.T), table, self._model)
         yield line
         if mark.classes:
-            standing = stand_up(codes, line, self._k, self._model)
+            standing = stand_up(codes, line, self._k, self._model, self._rounds)
             if standing is not None:
                 yield standing
 

@@ -15,7 +15,7 @@ from stream_anon.clustering.forest.cut import cut_line
 from stream_anon.clustering.forest.keyed import Keyed
 from stream_anon.clustering.forest.laid import LaidLine
 from stream_anon.clustering.forest.late import cheapest_near, draw_boxes
-from stream_anon.clustering.forest.refine import cut_anew, refined, side_by_side
+from stream_anon.clustering.forest.refine import cut_anew, refined, refined_in_rounds, side_by_side
 from stream_anon.clustering.forest.resplit import resplit_pass
 from stream_anon.clustering.forest.split import split_large
 from stream_anon.clustering.forest.swap import swap_pass
@@ -135,7 +135,9 @@ class Standing(NamedTuple):
         self.keyed.check_invariants()
 
 
-def stand_up(codes: NDArray[np.int32], line: LaidLine, k: int, model: CostModel) -> Standing | None:
+def stand_up(
+    codes: NDArray[np.int32], line: LaidLine, k: int, model: CostModel, rounds: int = 1
+) -> Standing | None:
     """Return the classes of codes int32[n, q] as from scratch, by CUT and REFINE; None without a cut."""
     n = len(codes)
     ledger = sizes_alone(k)
@@ -143,7 +145,7 @@ def stand_up(codes: NDArray[np.int32], line: LaidLine, k: int, model: CostModel)
     if not len(ends):
         return None
     lines = line.rows, line.keyed.rows
-    classes = refined(codes, (line.rows, ends), lines, model, ledger)
+    classes = refined_in_rounds(codes, (line.rows, ends), lines, model, ledger, rounds)
     return Standing(line.keyed, *side_by_side(*classes, line.keyed.rows), _NOBODY)
 
 

@@ -356,6 +356,21 @@ def test_levels_are_added_to_what_has_none(tmp_path: Path) -> None:
         assert error.value.key == "privacy.extra_levels"
 
 
+def test_an_engine_without_rounds_takes_them(tmp_path: Path) -> None:
+    text = """\
+privacy: {k: 2, individual: every-record}
+engine: {name: NAME, rounds: 3}
+attributes: {sex: {role: quasi-identifier, values: [f, m]}}
+"""
+    assert _load(tmp_path, text.replace("NAME", "forest")).engine.rounds == 3
+    for name in ("mondrian", "k-forest"):
+        with pytest.raises(SettingsError) as error:
+            _load(tmp_path, text.replace("NAME", name))
+        assert error.value.key == "engine.rounds"
+    with pytest.raises(SettingsError):
+        _load(tmp_path, text.replace("NAME", "forest").replace("3", "6"))
+
+
 def test_an_engine_minimises_what_it_cannot(tmp_path: Path) -> None:
     text = """\
 privacy: {k: 2, individual: every-record}

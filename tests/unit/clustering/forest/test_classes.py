@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.clustering.forest.classes import name_owners, pick_changed, put_back, sizes_of, spliced
+from stream_anon.clustering.forest.classes import name_owners, pick_changed, put_back, sizes_of, spliced, strided
 
 
 def _ends(classes: Sequence[Sequence[int]]) -> np.ndarray:
@@ -39,6 +39,14 @@ def test_splicing_differs_from_inserting(values: list[int], places: list[int]) -
     fresh = 100 + np.arange(len(at))
     whole = np.array(values, np.int64)
     assert spliced(whole, at, fresh).tolist() == np.insert(whole, at, fresh).tolist()
+
+
+@given(_classes(), st.integers(1, 9))
+def test_a_class_is_followed_by_another_than_the_one_so_far_away(classes: list[list[int]], step: int) -> None:
+    rows, ends = strided(np.concatenate(classes), _ends(classes), step)
+    expected = [members for first in range(step) for members in classes[first::step]]
+    assert rows.tolist() == [row for members in expected for row in members]
+    assert ends.tolist() == _ends(expected).tolist()
 
 
 @given(_classes(), st.data(), st.booleans())

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.refine import cut_anew, refined, side_by_side
+from stream_anon.clustering.forest.refine import cut_anew, refined, refined_in_rounds, side_by_side
 from stream_anon.clustering.legality import sizes_alone
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.numbers import NumericDomain
@@ -62,6 +62,7 @@ def test_cutting_anew_or_refining_loses_more_or_leaves_too_few(table: Table, see
         cut_anew(codes, (rows, ends), along, model, K),
         refined(codes, (rows, ends), (along, rows), model, sizes_alone(K)),
         refined(codes, (rows, ends), (along, rows), model, sizes_alone(K), hurried=True),
+        refined_in_rounds(codes, (rows, ends), (along, rows), model, sizes_alone(K), 2),
     ):
         assert sorted(classes[0].tolist()) == list(range(n))
         assert min(map(len, parts(*classes))) >= K
