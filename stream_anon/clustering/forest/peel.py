@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.groups import Groups, Lines, join, leave, listed, measure, members
 from stream_anon.clustering.forest.places import cheapest_class, forget, widen
+from stream_anon.clustering.forest.resplit import FEW, place_by_counting
 from stream_anon.clustering.forest.split import one_way_losses, sort_places
 from stream_anon.clustering.legality import Ledger, is_legal
 from stream_anon.compiled import bare_kernel, kernel
@@ -14,7 +15,7 @@ from stream_anon.privacy.cost import CostModel
 
 _SURE = 3  # rows after which it is clear what the others will cost
 _TOO_DEAR = 1.1
-_HIGH = 0.8  # times the mean loss: classes below it have little to gain
+_HIGH = 0.7  # times the mean loss: classes below it have little to gain
 _LITTLE = 1e-9
 
 
@@ -79,7 +80,10 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
                 continue
             for i in range(m):
                 keys[i] = codes[rows[i], j]
-            sort_places(keys, places[j, :m])
+            if m <= FEW:
+                place_by_counting(keys, places[j, :m])
+            else:
+                sort_places(keys, places[j, :m])
             for way in range(2):
                 for i in range(m):
                     along[i] = rows[places[j, i if way == 0 else m - 1 - i]]

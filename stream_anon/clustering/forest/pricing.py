@@ -12,9 +12,9 @@ from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _NEXT_TO = 2  # rows whose classes are looked at whatever they hold
-_OWNERS = 3  # rows that would help whose classes are looked at
-_SPARE = 6  # rows that would help and can be spared
-_STEPS = 100  # runs looked at
+_OWNERS = 2  # rows that would help whose classes are looked at
+_SPARE = 8  # rows that would help and can be spared
+_STEPS = 48  # runs looked at
 _LITTLE = 1e-9
 
 

@@ -13,7 +13,7 @@ from stream_anon.privacy.cost import CostModel, interval_cost
 
 _TRIES = 40  # illegal cuts after which a pair is left as it is
 _LITTLE = 1e-9
-_FEW = 256  # rows that are sorted by counting
+FEW = 256  # rows that are sorted by counting
 
 
 @kernel
@@ -114,7 +114,7 @@ def resplit_pass(
                     if bounds[j] < 0:
                         for i in range(m):
                             keys[i] = pool[i, j]
-                        if m <= _FEW:
+                        if m <= FEW:
                             place_by_counting(keys, order[:m])
                         else:
                             sort_places(keys, order[:m])
