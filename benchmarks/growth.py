@@ -40,6 +40,7 @@ GRID: dict[str, list[int]] = {
 }
 STAGES = (
     "lay_line", "following_of", "cut", "refined", "groups_of", "lines_of", "repaired", "peeled", "split_large",
+    "resplit_pass", "swap_pass", "side_by_side",
 )  # fmt: skip
 CLIFF = 1.35
 

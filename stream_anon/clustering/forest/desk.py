@@ -13,7 +13,6 @@ NOTHING = -1
 MERGE = 0  # with the class `partner`
 TAKE = 1  # the row `comer` from it
 EXCHANGE = 2  # the row `comer` from it for the own row `goer`
-DISSOLVE = 3  # each row joins another class
 
 
 class Desk(NamedTuple):

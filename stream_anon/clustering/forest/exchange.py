@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from stream_anon.clustering.forest.desk import EXCHANGE, TAKE, Desk
 from stream_anon.clustering.forest.groups import Groups
 from stream_anon.clustering.legality import Ledger, deficit
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _LITTLE = 1e-9
@@ -120,13 +120,44 @@ def is_spare(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk, row: 
     return bool(deficit(desk.other[: count + 1], ledger, desk.parts) <= groups.lack[c])
 
 
+@bare_inlined
+def is_too_dear(
+    f: int, m: int, comer: int, best: float, ease: float, groups: Groups, model: CostModel, desk: Desk
+) -> bool:
+    """Return whether a row has no price below `best`, even if the row that eases its class most went for it.
+
+    Most rows are too dear: it is seen here, where no call is made.
+    """
+    b = groups.owner[comer]
+    size = groups.size[b]
+    rest = groups.loss[b] - desk.relief[comer]
+    old = m * groups.loss[f] + size * groups.loss[b]
+    spent = max(best, 0.0) * (groups.lack[f] + groups.lack[b]) + old - size * rest
+    ceiling = max((spent + rest) / (m + 1), spent / m + ease)
+    grown = groups.loss[f]
+    for j in range(groups.codes.shape[1]):
+        code = groups.codes[comer, j]
+        low = groups.low[f, j]
+        high = groups.high[f, j]
+        if low <= code <= high:
+            continue
+        low = min(low, code)
+        high = max(high, code)
+        cost = table_cost(model, j, low, high)
+        if cost < 0:
+            cost = walked_cost(model, j, low, high)
+        grown += cost - groups.costs[f, j]
+        if grown >= ceiling:
+            return True
+    return bool(grown >= ceiling)
+
+
 @bare_kernel
 def price_row(
     f: int,
     m: int,
     comer: int,
     best: float,
-    ease: float,
     groups: Groups,
     model: CostModel,
     ledger: Ledger,
@@ -146,10 +177,6 @@ def price_row(
     rest = groups.loss[b] - desk.relief[comer]
     old = m * groups.loss[f] + (count + 1) * groups.loss[b]
     before = groups.lack[f] + groups.lack[b]
-    limit = max(best, 0.0) * before
-    # Most rows are too dear even if the row that goes in exchange were the one that eases its class most.
-    spent = limit + old - (count + 1) * rest
-    ceiling = max((spent + rest) / (m + 1), spent / m + ease)
     grown = groups.loss[f]
     for j in range(q):
         grown_by[j] = groups.costs[f, j]
@@ -161,10 +188,6 @@ def price_row(
             if grown_by[j] < 0:
                 grown_by[j] = walked_cost(model, j, low, high)
             grown += grown_by[j] - groups.costs[f, j]
-            if grown >= ceiling:
-                return best
-    if grown >= ceiling:
-        return best
     _without(groups, b, comer, other)
     for j in range(q):
         low = codes[other[0], j]

@@ -27,6 +27,7 @@ from stream_anon.clustering.forest.peel import peeled
 from stream_anon.clustering.forest.refine import refined, refined_in_rounds, side_by_side
 from stream_anon.clustering.forest.refine_sets import refine_sets
 from stream_anon.clustering.forest.repair import repaired
+from stream_anon.clustering.forest.resplit import resplit_pass
 from stream_anon.clustering.forest.split import split_large
 from stream_anon.clustering.forest.swap import swap_pass
 from stream_anon.clustering.forest.tables import reordered, tables_first
@@ -37,6 +38,7 @@ from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
 
 _SWAPS = 2
+_SMALL = 4_000  # rows up to which PEEL goes twice: 0.7 % less loss (1 % at 10,000) for a sixth more of the time
 _LONGEST = 64  # times k: rows beyond which no class is tried, however few individuals they belong to
 
 
@@ -161,13 +163,19 @@ class Forest(FromScratch):
     ) -> Classes:
         """Return legal classes: REPAIR, then REFINE with PEEL where sizes alone do not decide."""
         lines = lines_of(line.order, line.rows, rows.individuals, rows.sensitive)
+
+        def peeled_anew(placed: NDArray[np.int64], ends: NDArray[np.int64]) -> Classes:
+            placed, ends = peeled(groups_of(codes, placed, ends, self._model, ledger), lines, self._model, ledger)
+            return placed, split_large(codes, placed, ends, self._model, ledger)
+
         placed, ends = repaired(groups_of(codes, *classes, self._model, ledger), lines, self._model, ledger)
         ends = split_large(codes, placed, ends, self._model, ledger)
-        classes = refined(codes, (placed, ends), (line.order,), self._model, ledger, hurried=True)
-        placed, ends = peeled(groups_of(codes, *classes, self._model, ledger), lines, self._model, ledger)
-        ends = split_large(codes, placed, ends, self._model, ledger)
-        # What came of it has other neighbours: they are refined along the forest's line.
-        classes = refined(codes, (placed, ends), (line.rows,), self._model, ledger)
-        placed, ends = side_by_side(*classes, line.order)
+        # RESPLIT has more to choose from once PEEL has been there: before it, SWAP does nearly as well for less.
+        placed, ends = side_by_side(placed, ends, line.order)
+        swap_pass(codes, placed, ends, self._model, ledger)
+        placed, ends = side_by_side(*peeled_anew(placed, ends), line.rows)
+        resplit_pass(codes, placed, ends, self._model, ledger)
+        if len(rows) <= _SMALL:
+            placed, ends = side_by_side(*peeled_anew(placed, ends), line.order)
         swap_pass(codes, placed, ends, self._model, ledger)
         return placed, ends

@@ -6,14 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.groups import Groups, Lines, join, leave, listed, measure, members
-from stream_anon.clustering.forest.places import cheapest_class, widen
+from stream_anon.clustering.forest.places import cheapest_class, forget, widen
+from stream_anon.clustering.forest.resplit import FEW, place_by_counting
 from stream_anon.clustering.forest.split import one_way_losses, sort_places
 from stream_anon.clustering.legality import Ledger, is_legal
 from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel
 
 _SURE = 3  # rows after which it is clear what the others will cost
-_TOO_DEAR = 2.0
+_TOO_DEAR = 1.1
+_HIGH = 0.7  # times the mean loss: classes below it have little to gain
 _LITTLE = 1e-9
 
 
@@ -47,14 +49,15 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
     staying = np.empty((q, 2, 0), np.float64)
     along = np.empty(0, np.int64)
     going = np.empty(0, np.int64)
+    near = np.empty((2, 2, 4), np.int64)
     changed = 0
     total = 0.0
     for c in range(len(groups.head)):
         total += groups.size[c] * groups.loss[c]
     mean = total / max(n, 1)
     for c in range(len(groups.head)):
-        if groups.loss[c] < mean:
-            continue  # little to gain
+        if groups.loss[c] < _HIGH * mean:
+            continue
         m = groups.size[c]
         if m > longest:
             longest = 2 * m
@@ -69,6 +72,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
         if m == 0 or cost <= _LITTLE:
             continue
         members(groups, c, rows)
+        forget(near)
         # What the class would save at most if some rows went for nothing.
         saved = 0.0
         for j in range(q):
@@ -76,7 +80,10 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
                 continue
             for i in range(m):
                 keys[i] = codes[rows[i], j]
-            sort_places(keys, places[j, :m])
+            if m <= FEW:
+                place_by_counting(keys, places[j, :m])
+            else:
+                sort_places(keys, places[j, :m])
             for way in range(2):
                 for i in range(m):
                     along[i] = rows[places[j, i if way == 0 else m - 1 - i]]
@@ -86,13 +93,13 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
         total = 0.0
         least = np.inf
         for i in range(m):
-            # Whole classes seldom go: once the rows so far cost twice their part, only the rim is looked at.
+            # Whole classes seldom go: once the rows so far cost more than their part, only the rim is looked at.
             if i >= _SURE and total * m > _TOO_DEAR * cost * i:
                 total = np.inf
             bound = max(saved, cost - total)
             if bound <= _LITTLE:
                 break
-            _, growth[i] = cheapest_class(groups, lines, model, ledger, rows[i], bound, room, parts)
+            _, growth[i] = cheapest_class(groups, lines, model, ledger, rows[i], bound, near, room, parts)
             total += growth[i]
             least = min(least, growth[i])
         most = _LITTLE
@@ -121,7 +128,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
                                 leaving = m - stay
                                 for i in range(stay, m):
                                     going[i - stay] = along[i]
-        if leaving and _let_go(groups, lines, model, ledger, c, going[:leaving], room, parts):
+        if leaving and _let_go(groups, lines, model, ledger, c, going[:leaving], near, room, parts):
             changed += 1
     return changed
 
@@ -134,6 +141,7 @@ def _let_go(
     ledger: Ledger,
     c: int,
     going: NDArray[np.int64],
+    near: NDArray[np.int64],
     room: NDArray[np.int64],
     parts: NDArray[np.float64],
 ) -> bool:
@@ -141,7 +149,8 @@ def _let_go(
     saved = groups.size[c] * groups.loss[c]
     moved = 0
     for row in going:
-        target, growth = cheapest_class(groups, lines, model, ledger, row, np.inf, room, parts)
+        forget(near)  # the row before has moved
+        target, growth = cheapest_class(groups, lines, model, ledger, row, np.inf, near, room, parts)
         if target < 0:
             saved = -1.0
             break

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_anon.clustering.forest.desk import DISSOLVE, MERGE, NOTHING, Desk
-from stream_anon.clustering.forest.exchange import find_edges, is_spare, most_ease, price_row
+from stream_anon.clustering.forest.desk import MERGE, NOTHING, Desk
+from stream_anon.clustering.forest.exchange import find_edges, is_spare, is_too_dear, most_ease, price_row
 from stream_anon.clustering.forest.groups import Groups, Lines, members
-from stream_anon.clustering.forest.places import cheapest_class
 from stream_anon.clustering.legality import Ledger, deficit
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _NEXT_TO = 2  # rows whose classes are looked at whatever they hold
-_OWNERS = 3  # rows that would help whose classes are looked at
-_SPARE = 4  # rows that would help and can be spared
-_STEPS = 100  # runs looked at
-_SURE = 3  # rows after which it is clear what the others will cost
-_TOO_DEAR = 1.5
+_OWNERS = 2  # rows that would help whose classes are looked at
+_SPARE = 8  # rows that would help and can be spared
+_STEPS = 48  # runs looked at
 _LITTLE = 1e-9
 
 
-@bare_kernel
+@bare_inlined
 def _price_merge(
     f: int, m: int, b: int, best: float, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk
 ) -> float:
@@ -55,19 +52,12 @@ def _price_merge(
 
 
 @bare_kernel
-def price(
-    f: int, dissolve: bool, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk
-) -> float:
+def price(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk) -> float:
     """Write the cheapest step for the failing class `f` into `desk.step`; return its price, inf if there is none.
 
     Price: change of the loss per unit of deficit removed. Looked at, from the middle row of the class, on both
     lines in both directions: the next rows, and for each part of the deficit the next rows that would lower it,
-    skipping runs of kinds that would not.
-
-    Parameters
-    ----------
-    dissolve
-        Whether the class may be given up.
+    skipping runs of kinds that would not. No class is given up here, row by row: PEEL does that as well.
     """
     n = len(groups.owner)
     m = members(groups, f, desk.room)
@@ -132,21 +122,6 @@ def price(
                         spare += desk.spare[comer]
                         if desk.spare[comer] == 1 and desk.asked_row[comer] != stamp:
                             desk.asked_row[comer] = stamp
-                            best = price_row(f, m, comer, best, ease, groups, model, ledger, desk)
-    # A class is seldom given up where another step costs little beside what the class loses already.
-    if dissolve and best * groups.lack[f] > 0.5 * m * groups.loss[f]:
-        ceiling = best * groups.lack[f] + m * groups.loss[f]
-        total = 0.0
-        for i in range(m):
-            _, growth = cheapest_class(
-                groups, lines, model, ledger, room[i], ceiling - total, desk.other, desk.parts
-            )
-            total += growth
-            # Few classes are given up: once rows cost half as much again as their part, it is clear.
-            if total >= ceiling or (i + 1 >= _SURE and total * m > _TOO_DEAR * ceiling * (i + 1)):
-                total = ceiling
-                break
-        if total < ceiling:
-            best = (total - m * groups.loss[f]) / groups.lack[f]
-            desk.step[0] = DISSOLVE
+                            if not is_too_dear(f, m, comer, best, ease, groups, model, desk):
+                                best = price_row(f, m, comer, best, groups, model, ledger, desk)
     return best

@@ -1,4 +1,4 @@
-"""REPAIR: failing classes take rows, exchange rows, merge or are given up, the cheapest step first.
+"""REPAIR: failing classes take rows, exchange rows or merge, the cheapest step first.
 
 It knows of the criteria only how far a class is from legal (`legality.deficit`). Every step lowers the sum of
 the deficits and leaves no legal class illegal; what no step near by can mend is merged with the cheapest of all.
@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.copying import copy_to
-from stream_anon.clustering.forest.desk import DISSOLVE, EXCHANGE, MERGE, NOTHING, Desk, desk_for
+from stream_anon.clustering.forest.desk import EXCHANGE, MERGE, NOTHING, Desk, desk_for
 from stream_anon.clustering.forest.groups import Groups, Lines, join, leave, listed, members, recount
-from stream_anon.clustering.forest.places import cheapest_class, widen
 from stream_anon.clustering.forest.pricing import price
 from stream_anon.clustering.forest.split import sort_places
 from stream_anon.clustering.legality import Ledger, deficit
@@ -23,7 +22,6 @@ _PATIENT_ROUNDS = 40  # from then on any price is paid
 _DEARER = 1.2  # a step waits for the next round if its price rose by more than this factor
 _DEARER_BY = 0.05  # and this much
 _MOST_STEPS = 100  # for each failing class, so that none can be made to move rows for ever by tiny gains
-_KEEP, _OR_DISSOLVE = constant(False), constant(True)
 _NOBODY = constant(-1)
 
 
@@ -54,7 +52,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
     versions = np.empty((len(groups.head), 2), np.int64)
     for i in range(count):
         f = failing[i]
-        asked[f] = price(f, _OR_DISSOLVE, groups, lines, model, ledger, desk)
+        asked[f] = price(f, groups, lines, model, ledger, desk)
         copy_to(steps[f], desk.step)
         versions[f, 0] = desk.version[f]
         versions[f, 1] = desk.version[desk.step[1]]
@@ -70,14 +68,14 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
             while groups.lack[f] > 0 and steps_left > 0:
                 # A step between two classes that did not change since costs what it did then.
                 if (
-                    steps[f, 0] not in (NOTHING, DISSOLVE)
+                    steps[f, 0] != NOTHING
                     and versions[f, 0] == desk.version[f]
                     and versions[f, 1] == desk.version[steps[f, 1]]
                 ):
                     copy_to(desk.step, steps[f])
                     now = asked[f]
                 else:
-                    now = price(f, _OR_DISSOLVE, groups, lines, model, ledger, desk)
+                    now = price(f, groups, lines, model, ledger, desk)
                     limit = max(asked[f], _DEARER * asked[f]) + _DEARER_BY
                     if now == np.inf or (now > limit and rounds < _PATIENT_ROUNDS):
                         asked[f] = now
@@ -86,12 +84,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
                         versions[f, 1] = desk.version[desk.step[1]]
                         break
                 steps[f, 0] = NOTHING
-                if not _do(f, groups, lines, model, ledger, desk):
-                    now = price(f, _KEEP, groups, lines, model, ledger, desk)
-                    if now == np.inf:
-                        asked[f] = now
-                        break
-                    _do(f, groups, lines, model, ledger, desk)
+                _do(f, groups, model, ledger, desk)
                 done += 1
                 steps_left -= 1
         left = 0
@@ -110,12 +103,10 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
 
 
 @bare_kernel
-def _do(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk) -> bool:
-    """Do the step on the desk; return False if it was to dissolve a class and a row found no place."""
+def _do(f: int, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> None:
+    """Do the step on the desk."""
     action = desk.step[0]
     b = desk.step[1]
-    if action == DISSOLVE:
-        return _dissolve(f, groups, lines, model, ledger, desk)
     if action == MERGE:
         merge(f, b, groups)
         groups.lack[f] = 0.0
@@ -128,18 +119,12 @@ def _do(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, 
             join(groups, desk.step[3], b)
         _look_again(f, groups, model, ledger, desk)
     _look_again(b, groups, model, ledger, desk)
-    return True
 
 
 @bare_kernel
 def _look_again(c: int, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> None:
     """Measure and count a class that changed; forget which of its rows it can spare."""
     recount(groups, c, model, ledger, desk.other, desk.parts)
-    _changed(c, groups, desk)
-
-
-@bare_kernel
-def _changed(c: int, groups: Groups, desk: Desk) -> None:
     desk.version[c] += 1
     row = groups.head[c]
     while row >= 0:
@@ -156,30 +141,6 @@ def merge(f: int, b: int, groups: Groups) -> None:
         leave(groups, row)
         join(groups, row, b)
         row = ahead
-
-
-@kernel
-def _dissolve(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk) -> bool:
-    """Give each row of `f` to its cheapest legal class; return False, and change nothing, if one finds none."""
-    count = members(groups, f, desk.room)
-    rows = desk.room[:count].copy()
-    for i in range(count):
-        c, _ = cheapest_class(groups, lines, model, ledger, rows[i], np.inf, desk.other, desk.parts)
-        if c < 0:
-            for done in range(i - 1, -1, -1):
-                c = groups.owner[rows[done]]
-                leave(groups, rows[done])
-                join(groups, rows[done], f)
-                _look_again(c, groups, model, ledger, desk)
-            _look_again(f, groups, model, ledger, desk)
-            return False
-        leave(groups, rows[i])
-        join(groups, rows[i], c)
-        widen(groups, c, rows[i], model)
-        _changed(c, groups, desk)
-    desk.version[f] += 1
-    groups.lack[f] = 0.0
-    return True
 
 
 @kernel

@@ -11,9 +11,9 @@ from stream_anon.clustering.legality import Ledger, is_legal
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel, interval_cost
 
-_TRIES = 4  # illegal cuts after which a pair is left as it is
+_TRIES = 40  # illegal cuts after which a pair is left as it is
 _LITTLE = 1e-9
-_FEW = 256  # rows that are sorted by counting
+FEW = 256  # rows that are sorted by counting
 
 
 @kernel
@@ -52,6 +52,8 @@ def resplit_pass(
     low = np.empty((3, q), np.int32)  # of the left class, the right one, both
     high = np.empty((3, q), np.int32)
     cost = np.empty(3, np.float64)
+    bounds = np.empty(q, np.float64)  # no cut of an attribute costs less, -1 where that was not asked yet
+    known = np.empty(q, np.bool_)  # whether all cuts of an attribute are priced
     start = 0
     for c in range(len(ends) - 1):
         stop = ends[c + 1]
@@ -97,84 +99,88 @@ def resplit_pass(
         if old <= 0 or union - old > 0.5 * union:
             start = ends[c]
             continue
-        best = old - _LITTLE
-        axis = -1
-        cut = 0
         for j in range(q):
-            losses[j, k] = np.inf
-            if low[2, j] == high[2, j]:
-                continue
-            for i in range(m):
-                keys[i] = pool[i, j]
-            if m <= _FEW:
-                place_by_counting(keys, places[j, :m])
-            else:
-                sort_places(keys, places[j, :m])
-            order = places[j]
-            # The boxes of the k first and the k last rows: no cut of this attribute costs less than with these.
-            for side in range(2):
-                for i in range(k):
-                    place = order[i] if side == 0 else order[m - 1 - i]
-                    for a in range(q):
-                        low[side, a] = pool[place, a] if i == 0 else min(low[side, a], pool[place, a])
-                        high[side, a] = pool[place, a] if i == 0 else max(high[side, a], pool[place, a])
-                cost[side] = 0.0
-                for a in range(tabled):
-                    cost[side] += table[cell(starts[a], widths[a], low[side, a], high[side, a])]
-                for a in range(tabled, q):
-                    cost[side] += interval_cost(model, a, low[side, a], high[side, a])
-            least = k * (cost[0] + cost[1]) + (m - 2 * k) * min(cost[0], cost[1])
-            # Where a cut may be refused, the next best one of another attribute may be asked for.
-            if least >= (best if ledger.each_once else old):
-                continue
-            for i in range(k, m - k + 1):
-                losses[j, i] = 0.0
-            for side in range(2):
-                for i in range(k, m - k + 1):
-                    if i > k:
-                        place = order[i - 1] if side == 0 else order[m - i]
-                        fresh = np.int32(0)
-                        for a in range(q):
-                            bottom = min(low[side, a], pool[place, a])
-                            top = max(high[side, a], pool[place, a])
-                            fresh |= (bottom ^ low[side, a]) | (top ^ high[side, a])
-                            low[side, a] = bottom
-                            high[side, a] = top
-                        if fresh != 0:
-                            cost[side] = 0.0
-                            for a in range(tabled):
-                                cost[side] += table[cell(starts[a], widths[a], low[side, a], high[side, a])]
-                            for a in range(tabled, q):
-                                cost[side] += interval_cost(model, a, low[side, a], high[side, a])
-                    losses[j, i if side == 0 else m - i] += i * cost[side]
-            for i in range(k, m - k + 1):
-                if losses[j, i] < best:
-                    best = losses[j, i]
-                    axis = j
-                    cut = i
-        bar = -1.0  # cuts up to this cost were found illegal
+            bounds[j] = -1.0  # not sorted yet
+            known[j] = False
         for _ in range(_TRIES):
+            best = old - _LITTLE
+            axis = -1
+            cut = 0
+            for j in range(q):
+                if low[2, j] == high[2, j]:
+                    continue
+                if not known[j] and bounds[j] < best:
+                    order = places[j]
+                    if bounds[j] < 0:
+                        for i in range(m):
+                            keys[i] = pool[i, j]
+                        if m <= FEW:
+                            place_by_counting(keys, order[:m])
+                        else:
+                            sort_places(keys, order[:m])
+                    # The boxes of the k first and the k last rows: no cut of this attribute costs less than with
+                    # these.
+                    for side in range(2):
+                        for i in range(k):
+                            place = order[i] if side == 0 else order[m - 1 - i]
+                            for a in range(q):
+                                low[side, a] = pool[place, a] if i == 0 else min(low[side, a], pool[place, a])
+                                high[side, a] = pool[place, a] if i == 0 else max(high[side, a], pool[place, a])
+                        cost[side] = 0.0
+                        for a in range(tabled):
+                            cost[side] += table[cell(starts[a], widths[a], low[side, a], high[side, a])]
+                        for a in range(tabled, q):
+                            cost[side] += interval_cost(model, a, low[side, a], high[side, a])
+                    bounds[j] = k * (cost[0] + cost[1]) + (m - 2 * k) * min(cost[0], cost[1])
+                    if bounds[j] >= best:
+                        continue  # until a better cut was found illegal
+                    known[j] = True
+                    for i in range(k, m - k + 1):
+                        losses[j, i] = 0.0
+                    for side in range(2):
+                        for i in range(k, m - k + 1):
+                            if i > k:
+                                place = order[i - 1] if side == 0 else order[m - i]
+                                fresh = np.int32(0)
+                                for a in range(q):
+                                    bottom = min(low[side, a], pool[place, a])
+                                    top = max(high[side, a], pool[place, a])
+                                    fresh |= (bottom ^ low[side, a]) | (top ^ high[side, a])
+                                    low[side, a] = bottom
+                                    high[side, a] = top
+                                if fresh != 0:
+                                    cost[side] = 0.0
+                                    for a in range(tabled):
+                                        cost[side] += table[cell(starts[a], widths[a], low[side, a], high[side, a])]
+                                    for a in range(tabled, q):
+                                        cost[side] += interval_cost(model, a, low[side, a], high[side, a])
+                            losses[j, i if side == 0 else m - i] += i * cost[side]
+                if not known[j]:
+                    continue
+                for i in range(k, m - k + 1):
+                    if losses[j, i] < best:
+                        best = losses[j, i]
+                        axis = j
+                        cut = i
             if axis < 0:
                 break
             for i in range(m):
                 sorted_rows[i] = rows[start + places[axis, i]]
-            if ledger.each_once or (is_legal(sorted_rows[:cut], ledger) and is_legal(sorted_rows[cut:m], ledger)):
+            fore = ledger.each_once or is_legal(sorted_rows[:cut], ledger)
+            if fore and (ledger.each_once or is_legal(sorted_rows[cut:m], ledger)):
                 for i in range(m):
                     rows[start + i] = sorted_rows[i]
                 ends[c] = start + cut
                 changed += 1
                 break
-            bar = best
-            best = old - _LITTLE
-            axis = -1
-            for j in range(q):
-                if losses[j, k] == np.inf:
-                    continue
-                for i in range(k, m - k + 1):
-                    if bar < losses[j, i] < best:
-                        best = losses[j, i]
-                        axis = j
-                        cut = i
+            # Nor is a cut that leaves fewer rows on that side, where a legal class stays legal when it grows.
+            losses[axis, cut] = np.inf
+            if ledger.grows_legal and fore:
+                for i in range(cut, m - k + 1):
+                    losses[axis, i] = np.inf
+            elif ledger.grows_legal:
+                for i in range(k, cut):
+                    losses[axis, i] = np.inf
         start = ends[c]
     return changed
 

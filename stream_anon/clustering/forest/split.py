@@ -9,7 +9,7 @@ from stream_anon.clustering.legality import Ledger, is_legal, may_part
 from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
-_TRIES = 4  # illegal cuts after which a class is left as it is
+_TRIES = 40  # illegal cuts after which a class is left as it is
 _LITTLE = 1e-9
 
 

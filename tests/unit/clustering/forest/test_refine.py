@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.refine import cut_anew, refined, refined_in_rounds, side_by_side
-from stream_anon.clustering.legality import sizes_alone
+from stream_anon.clustering.forest.resplit import resplit_pass
+from stream_anon.clustering.legality import ledger_of, sizes_alone
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.privacy.cost import CostModel, cost_model, interval_cost
-from tests.support.tables import Table, tables
+from tests.support.tables import Table, is_legal, tables
 
 K = 3
 NUMBER = NumericDomain(Decimal(0), Decimal(99), Decimal(1), 0, tight=True)
@@ -78,3 +79,32 @@ def test_rows_to_spare_in_all_classes_make_no_class_of_their_own() -> None:
     codes = np.arange(n, dtype=np.int32)[:, None]
     _, ends = cut_anew(codes, (np.arange(n), np.arange(K + 1, n + 1, K + 1)), np.arange(n), model, K)
     assert len(ends) == 5
+
+
+@given(tables(), st.integers(0, 99))
+def test_a_legal_cut_is_missed_behind_cheaper_ones_that_are_not(table: Table, seed: int) -> None:
+    codes, model = np.ascontiguousarray(table.rows.codes.T), table.model
+    n, k = len(codes), table.criteria.k
+    rows = np.random.default_rng(seed).permutation(n)
+    ends = np.array([n // 2, n])
+    if n < 2 * k:
+        return
+    old = loss(codes, rows, ends, model)
+    low, high = (np.array([f(codes[part], axis=0) for part in np.split(rows, ends[:1])]) for f in (np.min, np.max))
+    apart = ((low[0] > high[1]) | (low[1] > high[0])).any()
+    best, refused = old, 0
+    for cost, order, cut in sorted(
+        (loss(codes, order, np.array([cut, n]), model), order.tolist(), cut)
+        for order in (rows[np.argsort(codes[rows, j], kind="stable")] for j in range(codes.shape[1]))
+        for cut in range(k, n - k + 1)
+    ):
+        if cost >= old - 1e-6 or apart or loss(codes, rows, ends[1:], model) > 2 * old:
+            break
+        if all(is_legal(table.rows, part, table.criteria) for part in (order[:cut], order[cut:])):
+            best = cost
+            break
+        refused += 1
+    resplit_pass(codes, rows, ends, model, ledger_of(table.rows, table.criteria))
+    assert sorted(rows.tolist()) == list(range(n))
+    if refused < 40:
+        assert np.isclose(loss(codes, rows, ends, model), best, atol=1e-4)

@@ -11,10 +11,14 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest import forest
+from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.groups import Groups, Lines, groups_of, join, leave, lines_of, listed, measure
 from stream_anon.clustering.forest.peel import peel_pass, peeled
+from stream_anon.clustering.forest.places import forget, look_around
 from stream_anon.clustering.forest.repair import repaired
 from stream_anon.clustering.forest.split import split_large
 from stream_anon.clustering.legality import Ledger, deficit, ledger_of
@@ -23,6 +27,7 @@ from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.privacy.cost import cost_model, interval_cost
 from stream_anon.privacy.criteria import Criteria
+from tests.conformance.engines import settled_book
 from tests.support.tables import Table, is_legal, tables
 
 NUMBERS = QuasiIdentifier("number", NumericDomain(Decimal(0), Decimal(30), Decimal(1), 0, tight=True))
@@ -173,3 +178,48 @@ def test_a_row_that_leaves_breaks_the_chain() -> None:
     measure(groups, 1, MODEL)
     assert [part.tolist() for part in listed(groups)] == [[0, 2, 1, 3, 4], [2, 5]]
     assert (groups.low[1, 0], groups.high[1, 0]) == (1, 6)
+
+
+@given(st.integers(0, 999))
+def test_a_row_sees_the_classes_that_another_one_saw_elsewhere(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    owners = np.repeat(draws.integers(0, 6, 60), draws.integers(1, 30, 60))
+    owners = np.unique(owners, return_inverse=True)[1]
+    placed, n = np.argsort(owners, kind="stable"), len(owners)
+    _, groups, lines, _ = _window(np.split(np.zeros(n, int), np.cumsum(np.bincount(owners))[:-1]), [[0] * n], k=2)
+    groups.owner[:] = owners
+    lines.along[:] = np.arange(n), draws.permutation(n)
+    lines.place[:] = np.argsort(lines.along, axis=1)
+    near = np.empty((2, 2, 4), np.int64)
+    for own in range(owners.max() + 1):
+        forget(near)
+        for row in placed[owners[placed] == own].tolist():
+            look_around(groups, lines, row, near)
+            for o in range(2):
+                ahead = owners[lines.along[o, lines.place[o, row] + 1 :]]
+                behind = owners[lines.along[o, : lines.place[o, row]]][::-1]
+                for way, seen in enumerate((ahead, behind)):
+                    assert near[o, way, 2:].tolist() == _next_two(seen.tolist(), own)
+
+
+def _next_two(seen: list[int], own: int) -> list[int]:
+    """Return the first two different classes after a run of the own one, -1 for none within 48 rows."""
+    while seen and seen[0] == own:
+        seen = seen[1:]
+    first = next((c for c in seen[:48] if c != own), -1)
+    return [first, next((c for c in seen[:48] if c not in (own, first)), -1)]
+
+
+@given(table=tables())
+def test_a_large_window_is_refined_into_illegal_classes(table: Table) -> None:
+    """Only small ones are peeled twice; and small is everything that Hypothesis draws."""
+    n = len(table.rows)
+    if not n or not is_legal(table.rows, range(n), table.criteria):
+        return
+    engine = Forest(table.model, settled_book(table))
+    engine.add(table.rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forest, "_SMALL", 0)
+        classes = engine.close(table.rows, table.criteria)
+    for c in range(classes.max() + 1):
+        assert is_legal(table.rows, np.flatnonzero(classes == c).tolist(), table.criteria)
