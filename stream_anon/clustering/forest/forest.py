@@ -24,7 +24,7 @@ from stream_anon.clustering.forest.laid import LaidLine, Line, lay_line
 from stream_anon.clustering.forest.open_forest import OpenForest
 from stream_anon.clustering.forest.order import permuted
 from stream_anon.clustering.forest.peel import peeled
-from stream_anon.clustering.forest.refine import refined, refined_in_rounds, side_by_side
+from stream_anon.clustering.forest.refine import refined_in_rounds, side_by_side
 from stream_anon.clustering.forest.refine_sets import refine_sets
 from stream_anon.clustering.forest.repair import repaired
 from stream_anon.clustering.forest.resplit import resplit_pass
