@@ -201,7 +201,7 @@ class EngineChoice:
     order
         Of the forest: an order learned before, from a file.
     rounds
-        Of the forest: how often classes are refined where k alone decides, 1 to 5.
+        Of the forest: how often and how widely classes are refined, 1 to 5.
     """
 
     name: str = "forest"

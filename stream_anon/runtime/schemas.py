@@ -102,8 +102,8 @@ _DESCRIPTIONS = {
         "sample": "For classification: a file of records like the input, CSV or JSON Lines, to learn from.",
         "order": "Of forest: a file that `stream-anon learn` wrote, relative to this one; without it the order is "
         "learned from the first window.",
-        "rounds": "Of forest: how often classes are refined where k alone decides. 2 lose about 2 % less than 1, "
-        "at a third of the speed.",
+        "rounds": "Of forest: how often and how widely classes are refined. 2 lose about 2 % less than 1, at a "
+        "third of the speed.",
     },
     "AttributeSettings": {
         "role": "What the field is; identifiers are never published.",

@@ -95,6 +95,11 @@ def refined(
     return classes
 
 
+def reach_of(rounds: int) -> int:
+    """Return how far apart classes count as neighbours where REFINE goes so many rounds."""
+    return 2 * rounds - 1
+
+
 def refined_in_rounds(
     codes: NDArray[np.int32],
     classes: Classes,
@@ -110,7 +115,7 @@ def refined_in_rounds(
     In one round neighbours stand side by side, each further one takes two more on either side for neighbours.
     Arguments are those of `refined`; only a single round can be hurried.
     """
-    reach = 2 * rounds - 1
+    reach = reach_of(rounds)
     classes = refined(codes, classes, lines, model, ledger, hurried=hurried and rounds == 1, reach=reach)
     for _ in range(1, rounds):
         for along in lines:
