@@ -39,8 +39,8 @@ GRID: dict[str, list[int]] = {
     "k": [2, 5, 10, 20, 50, 100, 200, 500],
 }
 STAGES = (
-    "lay_line", "following_of", "cut", "refined", "groups_of", "lines_of", "repaired", "peeled", "split_large",
-    "resplit_pass", "swap_pass", "side_by_side",
+    "lay_line", "following_of", "cut", "refined_in_rounds", "groups_of", "lines_of", "repaired", "peeled",
+    "split_large", "refined", "swap_pass", "side_by_side",
 )  # fmt: skip
 CLIFF = 1.35
 
