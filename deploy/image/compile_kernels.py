@@ -37,6 +37,7 @@ def engines() -> list[dict[str, Any]]:
     names = get_args(EngineSettings.model_fields["name"].annotation)
     losses = [loss for loss in get_args(EngineSettings.model_fields["loss"].annotation) if loss != "classification"]
     ways: list[dict[str, Any]] = [{"name": name, "loss": loss} for name in names for loss in losses]
+    ways.append({"name": "forest", "rounds": 2})
     return [*ways, {"name": "mondrian", "relaxed": True}, {"name": "mondrian", "least_loss": True}]
 
 
