@@ -48,72 +48,46 @@ def spliced(values: NDArray[np.int64], places: NDArray[np.int64], fresh: NDArray
 
 
 @kernel
+def gathered(rows: NDArray[np.int64], ends: NDArray[np.int64], numbers: NDArray[np.int64]) -> Classes:
+    """Return the classes of these numbers, int64[any], one after the other; O(rows of theirs)."""
+    count = 0
+    for c in numbers:
+        count += ends[c] - (ends[c - 1] if c > 0 else 0)
+    part = np.empty(count, np.int64)
+    part_ends = np.empty(len(numbers), np.int64)
+    end = 0
+    for i in range(len(numbers)):
+        c = numbers[i]
+        for place in range(ends[c - 1] if c > 0 else 0, ends[c]):
+            part[end] = rows[place]
+            end += 1
+        part_ends[i] = end
+    return part, part_ends
+
+
 def strided(rows: NDArray[np.int64], ends: NDArray[np.int64], step: int) -> Classes:
     """Return the classes so that each is followed by the one that stood `step` places after it; O(n)."""
-    after = np.empty(len(ends), np.int64)
-    placed = np.empty(len(rows), np.int64)
-    count = 0
-    end = 0
-    for first in range(min(step, len(ends))):
-        for c in range(first, len(ends), step):
-            for i in range(ends[c - 1] if c > 0 else 0, ends[c]):
-                placed[end] = rows[i]
-                end += 1
-            after[count] = end
-            count += 1
-    return placed, after
+    return gathered(rows, ends, np.argsort(np.arange(len(ends)) % step, kind="stable"))
 
 
-@bare_kernel
-def pick_changed(
-    rows: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    fresh: NDArray[np.bool_],
-    wide: bool,
-    picked: NDArray[np.bool_],
-    part: NDArray[np.int64],
-    part_ends: NDArray[np.int64],
-) -> int:
-    """Copy the classes that hold a fresh row, one after the other, and return how many there are; O(n).
-
-    Parameters
-    ----------
-    rows, ends
-        int64[n], int64[c].
-    fresh
-        bool[n], by row.
-    wide
-        Whether to copy their neighbours too.
-    picked
-        bool[c], written: which classes were copied.
-    part, part_ends
-        int64[at least n], int64[at least c], their first places are written.
-    """
+@kernel
+def changed_classes(
+    rows: NDArray[np.int64], ends: NDArray[np.int64], fresh: NDArray[np.bool_], wide: bool
+) -> NDArray[np.bool_]:
+    """Return bool[c], which classes hold a row of fresh bool[n]; if `wide`, their neighbours too; O(n)."""
+    changed = np.zeros(len(ends), np.bool_)
     start = 0
-    for c in range(len(ends)):
-        picked[c] = False
     for c in range(len(ends)):
         for i in range(start, ends[c]):
             if fresh[rows[i]]:
-                picked[c] = True
+                changed[c] = True
                 if wide and c > 0:
-                    picked[c - 1] = True
+                    changed[c - 1] = True
                 if wide and c + 1 < len(ends):
-                    picked[c + 1] = True
+                    changed[c + 1] = True
                 break
         start = ends[c]
-    start = 0
-    count = 0
-    end = 0
-    for c in range(len(ends)):
-        if picked[c]:
-            for i in range(start, ends[c]):
-                part[end] = rows[i]
-                end += 1
-            part_ends[count] = end
-            count += 1
-        start = ends[c]
-    return count
+    return changed
 
 
 @bare_kernel
@@ -130,9 +104,9 @@ def put_back(
     Parameters
     ----------
     rows, ends, picked
-        As `pick_changed` left them; ends are changed in place.
+        All classes as they were, and which were picked; ends are changed in place.
     part, part_ends
-        The classes that were picked; their number must not have changed.
+        Those, as `gathered` returned them and REFINE left them; their number must not have changed.
     answer
         int64[n], written.
     """

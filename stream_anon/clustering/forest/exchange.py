@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.desk import EXCHANGE, TAKE, Desk
-from stream_anon.clustering.forest.groups import Groups
+from stream_anon.clustering.forest.groups import Groups, grown_loss
 from stream_anon.clustering.legality import Ledger, deficit
 from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
@@ -134,22 +134,7 @@ def is_too_dear(
     old = m * groups.loss[f] + size * groups.loss[b]
     spent = max(best, 0.0) * (groups.lack[f] + groups.lack[b]) + old - size * rest
     ceiling = max((spent + rest) / (m + 1), spent / m + ease)
-    grown = groups.loss[f]
-    for j in range(groups.codes.shape[1]):
-        code = groups.codes[comer, j]
-        low = groups.low[f, j]
-        high = groups.high[f, j]
-        if low <= code <= high:
-            continue
-        low = min(low, code)
-        high = max(high, code)
-        cost = table_cost(model, j, low, high)
-        if cost < 0:
-            cost = walked_cost(model, j, low, high)
-        grown += cost - groups.costs[f, j]
-        if grown >= ceiling:
-            return True
-    return bool(grown >= ceiling)
+    return bool(grown_loss(groups, f, comer, ceiling, model) >= ceiling)
 
 
 @bare_kernel

@@ -201,6 +201,27 @@ def measure(groups: Groups, c: int, model: CostModel) -> None:
     groups.loss[c] = total
 
 
+@bare_inlined
+def grown_loss(groups: Groups, c: int, row: int, ceiling: float, model: CostModel) -> float:
+    """Return the loss of a class with a row more, or something not below `ceiling` if that is reached; O(q)."""
+    loss = groups.loss[c]
+    for j in range(groups.codes.shape[1]):
+        code = groups.codes[row, j]
+        low = groups.low[c, j]
+        high = groups.high[c, j]
+        if low <= code <= high:
+            continue
+        low = min(low, code)
+        high = max(high, code)
+        cost = table_cost(model, j, low, high)
+        if cost < 0:
+            cost = walked_cost(model, j, low, high)
+        loss += cost - groups.costs[c, j]
+        if loss >= ceiling:
+            break
+    return float(loss)
+
+
 @bare_kernel
 def recount(
     groups: Groups, c: int, model: CostModel, ledger: Ledger, room: NDArray[np.int64], parts: NDArray[np.float64]

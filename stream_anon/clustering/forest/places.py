@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.groups import Groups, Lines, members
+from stream_anon.clustering.forest.groups import Groups, Lines, grown_loss, members
 from stream_anon.clustering.legality import Ledger, deficit
 from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
@@ -92,7 +92,6 @@ def cheapest_class(
     room, parts
         int64[n], float64[1 + s], to count in.
     """
-    codes = groups.codes
     best = bound
     answer = -1
     look_around(groups, lines, row, near)
@@ -104,22 +103,8 @@ def cheapest_class(
                 if c < 0 or c == answer or groups.loss[c] >= best:
                     continue
                 size = groups.size[c]
-                loss = groups.loss[c]
                 ceiling = (best + size * groups.loss[c]) / (size + 1)
-                for j in range(codes.shape[1]):
-                    code = codes[row, j]
-                    low = groups.low[c, j]
-                    high = groups.high[c, j]
-                    if low <= code <= high:
-                        continue
-                    low = min(low, code)
-                    high = max(high, code)
-                    cost = table_cost(model, j, low, high)
-                    if cost < 0:
-                        cost = walked_cost(model, j, low, high)
-                    loss += cost - groups.costs[c, j]
-                    if loss >= ceiling:
-                        break
+                loss = grown_loss(groups, c, row, ceiling, model)
                 if loss < ceiling:
                     legal = ledger.grows_legal
                     if not legal:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.classes import Classes, strided
+from stream_anon.clustering.forest.classes import Classes, name_owners, strided
 from stream_anon.clustering.forest.cut_sets import cut
 from stream_anon.clustering.forest.resplit import resplit_pass
 from stream_anon.clustering.forest.swap import swap_pass
@@ -31,12 +31,11 @@ def side_by_side(
     """
     n = len(rows)
     owner = np.empty(n, np.int64)
+    name_owners(rows, ends, owner)
     begin = np.empty(len(ends), np.int64)
     missing = np.empty(len(ends), np.int64)  # rows of each class up to its median that are still to come
     start = 0
     for c in range(len(ends)):
-        for i in range(start, ends[c]):
-            owner[rows[i]] = c
         missing[c] = (ends[c] - start) // 2 + 1
         begin[c] = ends[c] - start
         start = ends[c]
@@ -112,7 +111,7 @@ def refined_in_rounds(
 ) -> Classes:
     """Return the classes after so many rounds of REFINE, each but the first after a new cut; sizes decide alone.
 
-    In one round neighbours stand side by side, each further one takes two more on either side for neighbours.
+    The more rounds, the further apart two classes may stand that count as neighbours, in all of them: `reach_of`.
     Arguments are those of `refined`; only a single round can be hurried.
     """
     reach = reach_of(rounds)

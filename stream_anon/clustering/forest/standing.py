@@ -10,7 +10,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.classes import name_owners, pick_changed, put_back, sizes_of, spliced
+from stream_anon.clustering.forest.classes import (
+    changed_classes,
+    gathered,
+    name_owners,
+    put_back,
+    sizes_of,
+    spliced,
+)
 from stream_anon.clustering.forest.cut import cut_line
 from stream_anon.clustering.forest.keyed import Keyed
 from stream_anon.clustering.forest.laid import LaidLine
@@ -163,10 +170,8 @@ def _mended(
 
     Where the classes end is changed in place.
     """
-    picked = np.empty(len(ends), np.bool_)
-    part, part_ends = np.empty_like(rows), np.empty_like(ends)
-    part_ends = part_ends[: pick_changed(rows, ends, fresh, wide, picked, part, part_ends)]
-    part = part[: part_ends[-1]]
+    picked = changed_classes(rows, ends, fresh, wide)
+    part, part_ends = gathered(rows, ends, np.flatnonzero(picked))
     resplit_pass(codes, part, part_ends, model, ledger)
     swap_pass(codes, part, part_ends, model, ledger)
     answer = np.empty_like(rows)

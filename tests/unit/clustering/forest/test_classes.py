@@ -9,7 +9,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.clustering.forest.classes import name_owners, pick_changed, put_back, sizes_of, spliced, strided
+from stream_anon.clustering.forest.classes import (
+    changed_classes,
+    gathered,
+    name_owners,
+    put_back,
+    sizes_of,
+    spliced,
+    strided,
+)
 
 
 def _ends(classes: Sequence[Sequence[int]]) -> np.ndarray:
@@ -58,16 +66,16 @@ def test_classes_are_picked_that_did_not_change_or_come_back_elsewhere(
     fresh[data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=4))] = True
     hit = [any(fresh[row] for row in members) for members in classes]
     near = [any(hit[max(c - wide, 0) : c + wide + 1]) for c in range(len(classes))]
-    picked = np.empty(len(ends), np.bool_)
-    part, part_ends = np.empty_like(rows), np.empty_like(ends)
-    count = pick_changed(rows, ends, fresh, wide, picked, part, part_ends)
+    picked = changed_classes(rows, ends, fresh, wide)
+    part, part_ends = gathered(rows, ends, np.flatnonzero(picked))
+    count = len(part_ends)
     assert picked.tolist() == near
     chosen = [members for members, there in zip(classes, near, strict=True) if there]
-    assert part_ends[:count].tolist() == np.cumsum([len(members) for members in chosen]).tolist()
+    assert part_ends.tolist() == np.cumsum([len(members) for members in chosen]).tolist()
     if not count:
         return
     moved = [row for members in chosen for row in members]
-    assert part[: len(moved)].tolist() == moved
+    assert part.tolist() == moved
     # Rows change places and classes their sizes, as RESPLIT and SWAP do it.
     moved = data.draw(st.permutations(moved))
     cuts = [
