@@ -6,11 +6,13 @@ import json
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from stream_anon.version import __version__
+from tests.support import containers
 from tests.support.containers import podman
 from tests.support.data import ROOT
 
@@ -43,6 +45,26 @@ def test_the_service_is_locked_apart_from_what_the_tests_run_with() -> None:
         return {line.split(" ")[0] for line in lines if "==" in line and not line.startswith(("#", " "))}
 
     assert pins("service.txt") <= pins("runtime.txt")
+
+
+@pytest.mark.containers
+@pytest.mark.slow
+def test_a_killed_build_spoils_the_store_for_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if missing := containers.missing_parts():
+        pytest.skip(missing)
+    monkeypatch.setattr(containers, "STORE", tmp_path / "store")
+    with tarfile.open(tmp_path / "root.tar", "w") as tar:
+        tar.add(ROOT / "LICENSE", "LICENSE")
+    try:
+        made = podman("import", "--quiet", str(tmp_path / "root.tar"), f"{containers.NAME}:half").strip()
+        containers.mend()
+        assert containers.exists(f"{containers.NAME}:half")
+        # What is written last when an image is made.
+        (tmp_path / "store" / "root" / "overlay-images" / made.removeprefix("sha256:") / "manifest").unlink()
+        containers.mend()
+        assert podman("images", "--all", "--quiet") == ""
+    finally:
+        podman("system", "reset", "--force")
 
 
 @pytest.mark.containers

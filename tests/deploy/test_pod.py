@@ -57,7 +57,8 @@ class Pod:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        podman("play", "kube", "--network", "host", str(self._file), within=120)
+        # A run that was killed may have left its pod.
+        podman("play", "kube", "--replace", "--network", "host", str(self._file), within=120)
         try:
             yield
         finally:

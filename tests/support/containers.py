@@ -2,11 +2,12 @@
 
 No registry is asked. The base is a small Debian with its Python, made by mmdebstrap, in place of the slim Python
 image that the Dockerfile names; all else is the Dockerfile's. Images are kept in the temporary folder, by a digest
-of what they are made of.
+of what they are made of, for the next one who tests the same sources.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -21,6 +22,7 @@ from tests.support.data import ROOT
 
 PROGRAMS = ("podman", "buildah", "mmdebstrap", "runc")
 STORE = Path(tempfile.gettempdir()) / "stream-anon-containers"
+NAME = "localhost/stream-anon"
 BASE, BUILDER = "localhost/stream-anon-base:bookworm-1", "localhost/stream-anon-builder:bookworm-1"
 _SLIM = ["force-unsafe-io", *(f"path-exclude=/usr/share/{part}/*" for part in ("man", "doc", "locale"))]
 # The base with what the first stage needs and the second must not have.
@@ -35,8 +37,9 @@ _CONFIGURATION = {
         '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n'
     ),
     "registries.conf": "unqualified-search-registries = []\n",
-    "storage.conf": f'[storage]\ndriver = "overlay"\ngraphroot = "{STORE}/root"\nrunroot = "{STORE}/run"\n',
+    "storage.conf": '[storage]\ndriver = "overlay"\ngraphroot = "{store}/root"\nrunroot = "{store}/run"\n',
 }
+_KEPT = 4  # images of sources that were tested last
 
 
 @cache
@@ -55,7 +58,7 @@ def environment() -> dict[str, str]:
     """Return the environment in which podman and buildah use a store and a configuration of the tests' own."""
     STORE.mkdir(parents=True, exist_ok=True)
     for name, text in _CONFIGURATION.items():
-        (STORE / name).write_text(text)
+        (STORE / name).write_text(text.replace("{store}", str(STORE)))
     own = {
         "CONTAINERS_CONF": "containers.conf",
         "CONTAINERS_REGISTRIES_CONF": "registries.conf",
@@ -90,7 +93,8 @@ def log_lines(container: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{") and line.endswith("}")]
 
 
-def _exists(image: str) -> bool:
+def exists(image: str) -> bool:
+    """Whether the store has an image."""
     return _run("podman", "image", "exists", image).returncode == 0
 
 
@@ -108,7 +112,7 @@ def _build(name: str, *arguments: str, text: str = "") -> None:
     """Run a build as root of this machine's file system, without a network of its own."""
     volumes = [part for path in _HOST_FILES if Path(path).exists() for part in ("--volume", f"{path}:{path}:ro")]
     # The format of Docker: the other one knows no HEALTHCHECK.
-    command = ["buildah", "bud", "--format", "docker", "--pull=never", "--isolation", "chroot", "--layers"]
+    command = ["buildah", "bud", "--format", "docker", "--pull=never", "--isolation", "chroot"]
     built = _run(*command, *volumes, "--tag", name, *arguments, within=1200, text=text)
     assert built.returncode == 0, built.stderr[-3000:]
 
@@ -123,15 +127,38 @@ def _sources() -> str:
     return digest.hexdigest()[:16]
 
 
+def mend() -> None:
+    """Empty the store if a build that was killed left an image in it without its manifest.
+
+    Podman then fails at whatever looks at all images, among it the inspection of one that is whole.
+    """
+    if _run("podman", "images", "--all", "--quiet").returncode != 0:
+        podman("system", "reset", "--force", within=300)
+
+
+def _remove_oldest() -> None:
+    listed = podman("images", "--sort", "created", "--format", "{{.Repository}}:{{.Tag}}", NAME).split()
+    for name in listed[_KEPT:]:  # the youngest are listed first
+        _run("podman", "rmi", name)  # stays where another test still runs it
+
+
 @cache
 def image() -> str:
-    """Build the image of the sources as they are, unless it was built before, and return its name."""
-    name = f"localhost/stream-anon:{_sources()}"
-    if _exists(name):
+    """Build the image of the sources as they are, unless it was built before, and return its name.
+
+    Who wants it meanwhile waits.
+    """
+    name = f"{NAME}:{_sources()}"
+    environment()
+    with (STORE / "lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # falls with the file
+        mend()
+        if exists(name):
+            return name
+        if not exists(BASE):
+            _make_base()
+        if not exists(BUILDER):
+            _build(BUILDER, "--file", "-", str(STORE), text=_BUILDER)
+        _build(name, "--build-arg", f"PYTHON_IMAGE={BASE}", "--build-arg", f"BUILDER_IMAGE={BUILDER}", ".")
+        _remove_oldest()
         return name
-    if not _exists(BASE):
-        _make_base()
-    if not _exists(BUILDER):
-        _build(BUILDER, "--file", "-", str(STORE), text=_BUILDER)
-    _build(name, "--build-arg", f"PYTHON_IMAGE={BASE}", "--build-arg", f"BUILDER_IMAGE={BUILDER}", ".")
-    return name
