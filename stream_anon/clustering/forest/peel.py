@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.groups import Groups, Lines, join, leave, listed, measure, members
 from stream_anon.clustering.forest.places import cheapest_class, forget, widen
-from stream_anon.clustering.forest.resplit import FEW, place_by_counting
 from stream_anon.clustering.forest.split import one_way_losses, sort_places
 from stream_anon.clustering.legality import Ledger, is_legal
 from stream_anon.compiled import bare_kernel, kernel
@@ -80,10 +79,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
                 continue
             for i in range(m):
                 keys[i] = codes[rows[i], j]
-            if m <= FEW:
-                place_by_counting(keys, places[j, :m])
-            else:
-                sort_places(keys, places[j, :m])
+            sort_places(keys, places[j, :m])
             for way in range(2):
                 for i in range(m):
                     along[i] = rows[places[j, i if way == 0 else m - 1 - i]]

@@ -13,7 +13,6 @@ from stream_anon.privacy.cost import CostModel, interval_cost
 
 _TRIES = 40  # illegal cuts after which a pair is left as it is
 _LITTLE = 1e-9
-FEW = 256  # rows that are sorted by counting
 
 
 @kernel
@@ -114,10 +113,7 @@ def resplit_pass(
                     if bounds[j] < 0:
                         for i in range(m):
                             keys[i] = pool[i, j]
-                        if m <= FEW:
-                            place_by_counting(keys, order[:m])
-                        else:
-                            sort_places(keys, order[:m])
+                        sort_places(keys, order[:m])
                     # The boxes of the k first and the k last rows: no cut of this attribute costs less than with
                     # these.
                     for side in range(2):
@@ -183,20 +179,3 @@ def resplit_pass(
                     losses[axis, i] = np.inf
         start = ends[c]
     return changed
-
-
-@kernel
-def place_by_counting(keys: NDArray[np.int32], places: NDArray[np.int64]) -> None:
-    """Write places int64[m] sorted by keys[at least m], equal ones ascending; O(m^2), without a branch.
-
-    For each key the smaller ones are counted; up to a few hundred keys nothing is faster.
-    """
-    m = len(places)
-    for i in range(m):
-        key = keys[i]
-        rank = 0
-        for other in range(i):
-            rank += keys[other] <= key
-        for other in range(i + 1, m):
-            rank += keys[other] < key
-        places[rank] = i

@@ -11,14 +11,37 @@ from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 _TRIES = 40  # illegal cuts after which a class is left as it is
 _LITTLE = 1e-9
+_FEW = 256  # keys up to which nothing sorts faster than counting
 
 
 @bare_kernel
 def sort_places(keys: NDArray[np.int32] | NDArray[np.float64], places: NDArray[np.int64]) -> None:
-    """Write places int64[m] sorted by keys[at least m], equal ones ascending; Shell's sort, m is small.
+    """Write places int64[m] sorted by keys[at least m], none of them NaN, equal ones ascending.
 
     numba's own sorts take seconds to compile.
     """
+    if len(places) <= _FEW:
+        _place_by_counting(keys, places)
+    else:
+        _shell_sort(keys, places)
+
+
+@bare_kernel
+def _place_by_counting(keys: NDArray[np.int32] | NDArray[np.float64], places: NDArray[np.int64]) -> None:
+    """Count for each key the smaller ones; O(m^2) without a branch."""
+    m = len(places)
+    for i in range(m):
+        key = keys[i]
+        rank = 0
+        for other in range(i):
+            rank += keys[other] <= key
+        for other in range(i + 1, m):
+            rank += keys[other] < key
+        places[rank] = i
+
+
+@bare_kernel
+def _shell_sort(keys: NDArray[np.int32] | NDArray[np.float64], places: NDArray[np.int64]) -> None:
     m = len(places)
     for i in range(m):
         places[i] = i

@@ -18,7 +18,7 @@ from stream_anon.clustering.forest.digits import Digits
 from stream_anon.clustering.forest.learn import Lesson, block_loss
 from stream_anon.clustering.forest.order import hilbert_keys, key_table, line_order
 from stream_anon.clustering.forest.points import points_of
-from stream_anon.clustering.forest.resplit import place_by_counting
+from stream_anon.clustering.forest.split import sort_places
 from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains import Domain, PrefixDomain
@@ -93,10 +93,12 @@ def test_a_cut_is_left_too_early_or_reads_a_table_that_is_none(table: Table, k: 
         assert best == pytest.approx(np.array(losses))
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=40))
-def test_equal_keys_change_places(keys: list[int]) -> None:
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.sampled_from([1, 10]))
+def test_equal_keys_change_places(some: list[int], times: int) -> None:
+    """Few are counted, many sorted."""
+    keys = some * times
     places = np.empty(len(keys), np.int64)
-    place_by_counting(np.array(keys, np.int32), places)
+    sort_places(np.array(keys, np.int32), places)
     assert places.tolist() == sorted(range(len(keys)), key=lambda i: (keys[i], i))
 
 
