@@ -2,8 +2,8 @@
 
 A set of rows is cut at the median of one attribute as long as both sides meet the criteria: of the attribute whose
 published value costs most, and if that gives no legal cut of the next; or, better and slower, of the one whose cut
-loses least. Strict: all equal values are on one side. Relaxed: the first of those equal to the median may go left,
-so that the sides are always equal.
+loses least. Strict: all equal values are on one side. Relaxed: some of those equal to the median may go left, so that
+the sides are always equal.
 """
 
 from __future__ import annotations
@@ -199,8 +199,8 @@ def mondrian_classes(
 class Mondrian(FromScratch):
     """Mondrian over a window.
 
-    Which rows share a class does not depend on the order of arrival, unless it is relaxed: then the first of the
-    rows with the median code go left.
+    Which rows share a class does not depend on the order of arrival, but that the first of equal rows go left where
+    it is relaxed.
 
     Parameters
     ----------
@@ -219,6 +219,6 @@ class Mondrian(FromScratch):
         self._least_loss = least_loss
 
     def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
-        return mondrian_classes(
-            rows.codes, self._model, np.arange(len(rows)), ledger, self._relaxed, self._least_loss
-        )
+        # Of rows with the median code it is not the first that go left, but the least by their other codes.
+        order = np.lexsort(rows.codes[::-1]) if self._relaxed else np.arange(len(rows))
+        return mondrian_classes(rows.codes, self._model, order, ledger, self._relaxed, self._least_loss)

@@ -50,10 +50,18 @@ class Closer:
         n = window.records
         if not self._criteria.in_reach(window.individuals, window.values):
             return self._assemble(window, np.full(n, SUPPRESSED, np.int32), {Suppression.SHORTFALL: n}, shuffle)
-        # 1. Partition. The answer is not believed, and which of several equal rows went where is drawn anew.
-        clusters = dealt(window.partitioner.close(window.columns, self._criteria), window.columns, shuffle)
+        # 1. Partition. The answer is not believed, and which of several equal rows stands where was drawn before.
+        clusters = self._partitioned(window, dealt(window.columns.codes, shuffle))
         unplaced = int((clusters < 0).sum())
         return self._assemble(window, clusters, {Suppression.UNPLACED: unplaced}, shuffle)
+
+    def _partitioned(self, window: SealedWindow, order: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the cluster of each row, found with row order[i] in the place of row i."""
+        rows = window.columns
+        turned = Columns(rows.codes, rows.individuals[order], np.ascontiguousarray(rows.sensitive[:, order]))
+        clusters = np.empty(len(rows), np.int32)
+        clusters[order] = window.partitioner.close(turned, self._criteria)
+        return clusters
 
     def _assemble(
         self,
@@ -180,32 +188,31 @@ def mix_columns(columns: NDArray[np.int32], factors: NDArray[np.int64], keys: ND
 def deal(
     group_of_row: NDArray[np.int32],
     order: NDArray[np.int64],
-    clusters: NDArray[np.int32],
     first: NDArray[np.int64],
     after: NDArray[np.int64],
-    answer: NDArray[np.int32],
+    answer: NDArray[np.int64],
 ) -> None:
-    """Give the clusters of each group's n rows to these rows in another order.
+    """Give the n rows of each group to each other's places.
 
     Parameters
     ----------
-    group_of_row, clusters
+    group_of_row
         int32[n].
     order
-        int64[n], the order in which rows are served; each takes the next cluster of its group.
+        int64[n], the order in which places are served; each takes the next row of its group.
     first, after
         int64[groups], -1 everywhere, and int64[n], room: each group's rows as a chain.
     answer
-        int32[n], written.
+        int64[n], written: the row in each place.
     """
     for row in range(len(order)):
         group = group_of_row[row]
         after[row] = first[group]
         first[group] = row
-    for place in range(len(order)):
-        row = order[place]
-        group = group_of_row[row]
-        answer[row] = clusters[first[group]]
+    for i in range(len(order)):
+        place = order[i]
+        group = group_of_row[place]
+        answer[place] = first[group]
         first[group] = after[first[group]]
 
 
@@ -219,34 +226,30 @@ def _reached(asked: Spread, found: Spreads) -> ReachedSpread:
     )
 
 
-def dealt(clusters: NDArray[np.int32], rows: Columns, draws: np.random.Generator) -> NDArray[np.int32]:
-    """Deal the clusters of equal rows anew among these rows; O(q n).
+def dealt(codes: NDArray[np.int32], draws: np.random.Generator) -> NDArray[np.int64]:
+    """Return the rows in an order that differs among equal ones only, and there by chance; O(q n).
 
     Partitioners break ties by arrival: of several people with equal quasi-identifiers all who came first would
-    share one class. Rows are equal that share codes and guarded sensitive values and are their individuals' only
-    ones: whichever of them a class takes, what the criteria count stays the same.
+    share one class. Rows with equal codes change places before, so whatever is asked of values and individuals,
+    the table is the same one with its rows written down in another order, and what was prepared still serves.
 
     Parameters
     ----------
-    clusters
-        int32[n].
-    rows
-        The same n rows.
+    codes
+        int32[q, n].
     draws
         Deals.
     """
-    single = np.flatnonzero(np.bincount(rows.individuals)[rows.individuals] == 1)
-    columns = np.concatenate([rows.codes, rows.sensitive])[:, single]
-    # A random odd factor a column makes one key of them. If two collide, a class is wider or the gate finds it.
-    factors = draws.integers(0, 2**62, len(columns)) * 2 + 1
-    keys = np.zeros(len(single), np.int64)
-    mix_columns(np.ascontiguousarray(columns), factors, keys)
-    groups = Numbering(len(single))
+    n = codes.shape[1]
+    # A random odd factor a column makes one key of them. If two collide, a class is wider.
+    factors = draws.integers(0, 2**62, len(codes)) * 2 + 1
+    keys = np.zeros(n, np.int64)
+    mix_columns(codes, factors, keys)
+    groups = Numbering(n)
     group_of_row = groups.number(keys)
-    own, answer = np.empty(len(single), np.int32), clusters.copy()
-    first, after = np.full(len(groups), -1, np.int64), np.empty(len(single), np.int64)
-    deal(group_of_row, draws.permutation(len(single)), clusters[single], first, after, own)
-    answer[single] = own
+    answer = np.empty(n, np.int64)
+    first, after = np.full(len(groups), -1, np.int64), np.empty(n, np.int64)
+    deal(group_of_row, draws.permutation(n), first, after, answer)
     return answer
 
 

@@ -100,7 +100,7 @@ class Diversity:
         The same as `distinct_l` (Truta and Vinay, 2006).
     alpha
         Largest part of a class's values that may be alike (Wong et al., KDD 2006): recursive with
-        c = alpha / (1 - alpha) and l = 2, equality allowed.
+        c = alpha / (1 - alpha) and l = 2, equality allowed; implies 1 / alpha values, rounded up.
     """
 
     distinct_l: int | None = None
@@ -130,6 +130,7 @@ class Diversity:
             self.p_sensitive or 0,
             ceil((self.entropy_l or 0) - 1e-9),
             self.recursive_cl.l if self.recursive_cl else 0,
+            ceil(1 / self.alpha - 1e-9) if self.alpha else 0,
         )
 
     @property

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from stream_anon.microdata.policy import Diversity
+from stream_anon.microdata.policy import Closeness, Diversity, Recursion
 from tests.attacks.conftest import Measured
 from tests.attacks.town import ENGINES, Service, share, town_policy, townspeople, values_of
 from tests.support.adult import SENSITIVE, adult_policy, adult_releases
@@ -48,6 +48,27 @@ def test_a_missing_value_makes_no_l_but_another_spelling_does(measured: Measured
         "distinct_l = 3 where everybody has one illness, spelt in three ways: "
         f"{share(release.released, 200)} of the records are released"
     )
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Diversity(2),
+        Diversity(entropy_l=2.5),
+        Diversity(recursive_cl=Recursion(0.66, 2)),
+        Diversity(alpha=0.4),
+        Diversity(t_closeness=Closeness(0.4)),
+    ],
+    ids=str,
+)
+def test_nobody_is_known_to_have_no_value(asked: Diversity) -> None:
+    """Promised by every criterion: no class is of people without a value alone, who would be known to have none."""
+    people = townspeople(400, seed=3)
+    healthy = [{**person, "illness": None} if person["home"][0] == "h" else person for person in people]
+    for engine in ENGINES:
+        release = Service(town_policy(k=3, diversity=asked, engine=engine)).release(healthy)
+        assert release.released
+        assert all(any(values) for values in values_of(release, healthy))
 
 
 def test_adult_l_leaves_no_class_of_one_salary(measured: Measured) -> None:

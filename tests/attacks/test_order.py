@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -17,6 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_anon.adapters.json_codec.codec import JsonCodec
+from stream_anon.microdata.policy import Closeness, Diversity
 from stream_anon.microdata.release import Release
 from stream_anon.runtime.anonymizing import Anonymization
 from stream_anon.runtime.publication import CHUNK
@@ -123,9 +124,34 @@ def _divided(release: Release, records: Sequence[Person]) -> list[tuple[int, int
     return [(len(a), len(b), max(a) < min(b) or max(b) < min(a)) for a, b in pairs]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_who_of_several_equal_people_came_first_does_not_decide_the_class(engine: str) -> None:
-    """Promised: arrival has no part in which of several equal people is in which class.
+def _everybody(people: Sequence[Person]) -> Sequence[Person]:
+    return people
+
+
+def _twice(people: Sequence[Person]) -> Sequence[Person]:
+    half = people[: len(people) // 2]
+    return [*half, *half]
+
+
+def _each_ill_in_his_way(people: Sequence[Person]) -> Sequence[Person]:
+    return [{**person, "illness": f"illness of {person['person']}"} for person in people]
+
+
+@pytest.mark.parametrize(
+    ("engine", "asked", "who"),
+    [
+        *((engine, None, _everybody) for engine in ENGINES),
+        ("forest", None, _twice),
+        ("forest", Diversity(distinct_l=2), _each_ill_in_his_way),
+        ("forest", Diversity(distinct_l=3), _twice),
+        ("forest", Diversity(alpha=0.4), _everybody),
+        ("forest", Diversity(t_closeness=Closeness(0.4)), _everybody),
+    ],
+)
+def test_who_of_several_equal_people_came_first_does_not_decide_the_class(
+    engine: str, asked: Diversity | None, who: Callable[[Sequence[Person]], Sequence[Person]]
+) -> None:
+    """Promised: arrival has no part in which of several equal people is in which class, whatever is asked for.
 
     Else who knows when people came would know in which of two classes somebody is, and who reads the classes which
     of their records came first. Two groups are divided by time with a probability of 2 / C(a + b, a) by chance; as
@@ -133,8 +159,9 @@ def test_who_of_several_equal_people_came_first_does_not_decide_the_class(engine
     """
     divided: list[tuple[int, int, bool]] = []
     for seed in range(6):
-        records = [{**p, "age": p["age"] // 10 * 10, "sex": "female"} for p in townspeople(1000, seed)]
-        divided += _divided(Service(town_policy(k=7, engine=engine), seed).release(records), records)
+        records = [{**p, "age": p["age"] // 10 * 10, "sex": "female"} for p in who(townspeople(1000, seed))]
+        policy = town_policy(k=7, engine=engine, diversity=asked)
+        divided += _divided(Service(policy, seed).release(records), records)
     likely = sum(2 / math.comb(a + b, a) if a != b or a > 1 else 1.0 for a, b, _ in divided)
     found = sum(by_time for _, _, by_time in divided)
     if engine == "forest":

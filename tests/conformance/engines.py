@@ -123,7 +123,8 @@ def mondrian_oracle(table: Table, *, relaxed: bool = False, least_loss: bool = F
     rows, criteria = table.rows, table.criteria
     placed = _within_share(rows.individuals.tolist(), criteria.max_share)
     legal = bool(placed) and is_legal(rows, placed, criteria, placed)
-    return _cut(table, placed, placed, relaxed, least_loss) if legal else set()
+    members = sorted(placed, key=lambda i: rows.codes[:, i].tolist())
+    return _cut(table, placed, members, relaxed, least_loss) if legal else set()
 
 
 def _within_share(people: Sequence[int], share: float) -> list[int]:
@@ -167,7 +168,7 @@ def _sides(table: Table, members: list[int], j: int) -> tuple[list[int], list[in
 
 
 def _halves(table: Table, members: list[int], j: int) -> tuple[list[int], list[int]]:
-    """Cut in the middle of the rows by code, of equal ones by arrival."""
+    """Cut in the middle of the rows by code, of equal ones by the other codes."""
     chosen = set(sorted(members, key=lambda i: int(table.rows.codes[j, i]))[: len(members) // 2])
     return [i for i in members if i in chosen], [i for i in members if i not in chosen]
 

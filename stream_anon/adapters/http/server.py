@@ -155,7 +155,7 @@ class HttpServers:
     ) -> tuple[str, int]:
         loop = asyncio.get_running_loop()
         # A web page could have its own name resolve to loopback, and read here what its reader may see.
-        own = LOOPBACK | {host} if streams and host in LOOPBACK else frozenset[str]()
+        own = LOOPBACK | {host} if host in LOOPBACK else frozenset[str]()
         pages = _Pages(table, streams, own, loop)
         try:
             server = await loop.create_server(pages, host, port, backlog=MOST_CONNECTIONS)

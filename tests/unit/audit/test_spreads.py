@@ -91,7 +91,7 @@ def test_missing_values_make_a_class_close_or_diverse() -> None:
     assert _shown("01--").distance(whole, ordered=False) == pytest.approx(0)
     assert _shown("----").distance(whole, ordered=True) == pytest.approx(0.5)
     assert _shown("0---").distance(whole, ordered=False) == pytest.approx(0.5)
-    assert faults(_shown("0---"), whole, Diversity(alpha=0.5)) == [Kind.UNEVEN_VALUES]
+    assert faults(_shown("0---"), whole, Diversity(alpha=0.5)) == [Kind.TOO_FEW_VALUES, Kind.UNEVEN_VALUES]
     assert faults(_shown("01--"), whole, Diversity(entropy_l=2)) == []
 
 

@@ -107,7 +107,8 @@ def test_values_that_another_criterion_implies_are_not_asked_for() -> None:
     assert Diversity(2, entropy_l=2.0).values == 2
     assert Diversity(p_sensitive=4).values == 4
     assert Diversity(2, recursive_cl=Recursion(1, 5)).values == 5
-    assert Diversity(alpha=0.5, t_closeness=Closeness(0.2)).values == 0
+    assert Diversity(t_closeness=Closeness(0.2)).values == 0
+    assert [Diversity(alpha=alpha).values for alpha in (0.9, 0.5, 0.4, 1 / 3, 0.3)] == [2, 2, 3, 3, 4]
 
 
 def test_identifiers_are_published_or_columns_change_their_order() -> None:

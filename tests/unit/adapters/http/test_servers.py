@@ -328,12 +328,11 @@ async def test_a_stop_waits_for_readers(service: Service) -> None:
         (b"", b"421"),
     ],
 )
-async def test_a_foreign_name_for_loopback_reads_the_status(
+async def test_a_foreign_name_for_loopback_reads_status_or_metrics(
     host: bytes, status: bytes, ports: tuple[int, int]
 ) -> None:
     rest = b" HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"
-    for page in (b"/", b"/status"):
-        answer = await raw(ports[1], b"GET " + page + rest)
+    for port, page in ((ports[1], b"/"), (ports[1], b"/status"), (ports[0], b"/metrics")):
+        answer = await raw(port, b"GET " + page + rest)
         assert answer.startswith(b"HTTP/1.1 " + status)
         assert b"jane" not in answer
-    assert (await raw(ports[0], b"GET /livez" + rest)).startswith(b"HTTP/1.1 200")
