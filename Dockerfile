@@ -67,12 +67,15 @@ LABEL org.opencontainers.image.title="stream-anon" \
   org.opencontainers.image.created="${CREATED}" \
   org.opencontainers.image.base.name="docker.io/library/python:3.11-slim-bookworm"
 
+# The port is said here too, for the check of health reads no settings file.
 ENV PATH=/opt/venv/bin:$PATH \
   HOME=/tmp \
   PYTHONUNBUFFERED=1 \
   PYTHONDONTWRITEBYTECODE=1 \
   NUMBA_CPU_NAME=${KERNEL_CPU} \
-  STREAM_ANON__HTTP__HOST=0.0.0.0
+  NUMBA_CACHE_DIR=/tmp/stream-anon-kernels \
+  STREAM_ANON__HTTP__HOST=0.0.0.0 \
+  STREAM_ANON__HTTP__PORT=9464
 WORKDIR /etc/stream-anon
 USER 65532:65532
 # Health and metrics. Status is served on loopback: reach it from inside.

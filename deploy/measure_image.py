@@ -55,6 +55,7 @@ def _cold_start(kafka: ApacheKafka, image: str, engine: str, folder: Path, turn:
     policy = place / "policy.yaml"
     policy.write_text(yaml.safe_dump(document, sort_keys=False))
     confined = ["--read-only", "--tmpfs", "/tmp", "--cap-drop", "all", "--network", "host"]  # noqa: S108
+    confined += ["--env", "STREAM_ANON__HTTP__PORT=0"]  # the host's network, and its port may be taken
     mounted = ["--volume", f"{policy}:/etc/stream-anon/policy.yaml:ro"]
     name = podman("run", "--detach", *confined, *mounted, image).strip()
     try:

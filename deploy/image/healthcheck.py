@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> int:
-    """Ask `/readyz` on the port of health and metrics."""
+    """Ask `/readyz` on the port of health and metrics, which the image says by a variable."""
     port = int(os.environ.get("STREAM_ANON__HTTP__PORT", "9464"))
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=4)
     try:

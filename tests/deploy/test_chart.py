@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,12 @@ from tests.support.helm import CHART, VALUE_SETS, attempt, environment, helm, of
 pytestmark = pytest.mark.slow  # helm is started some fifty times
 every_value_set = pytest.mark.parametrize("values", VALUE_SETS, ids=lambda path: path.stem)
 OURS = ("cloudcoil.models.prometheus_operator.v1", "cloudcoil.models.keda.v1alpha1")
+
+# A settings file that secures the brokers, as one argument of helm.
+SECURED = (
+    "policy=kafka: {security: {protocol: SASL_SSL}\\, bootstrap_servers: k\\, group: g\\, input: i}\n"
+    "privacy: {}\nattributes: {}"
+)
 
 
 def _pod(objects: list[dict[str, Any]]) -> dict[str, Any]:
@@ -213,6 +220,87 @@ def test_the_network_policy_shuts_the_brokers_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("servers", "ports"),
+    [
+        ("kafka-1,kafka-2", {9092}),  # without a port the service dials this one
+        ("kafka-1:9093, kafka-2 ,", {9092, 9093}),
+        ("10.0.0.1:19092", {19092}),
+        ("[::1]:9094,[fd00::2]", {9092, 9094}),
+        ("fd00::2:9095", {9092}),  # all of it is the address
+    ],
+)
+def test_a_port_is_guessed_from_a_brokers_name(servers: str, ports: set[int]) -> None:
+    settings = {"kafka": {"bootstrap_servers": servers}}
+    assert _brokers_ports(settings) == ports
+    assert _brokers_ports(settings, 'networkPolicy={"kafkaPorts": [9092]}') == ports | {9092}
+
+
+def test_brokers_that_only_a_variable_names_are_shut_out() -> None:
+    variable = {"name": "STREAM_ANON__KAFKA__BOOTSTRAP_SERVERS", "value": "other:19092"}
+    more = ('existingConfigMap="there"', 'policy=""', f"extraEnv={json.dumps([variable])}")
+    assert _brokers_ports({}, *more) == {19092}
+
+
+def _brokers_ports(settings: dict[str, Any], *more: str) -> set[int]:
+    """Return the ports that are open beside those of name service."""
+    given = (f"settings={json.dumps(settings)}", *more)
+    spec = of_kind(render(value_set("minimal"), as_json=given), "NetworkPolicy")["spec"]
+    ports = [port["port"] for rule in spec["egress"][1:] for port in rule["ports"]]
+    assert len(set(ports)) == len(ports)
+    return set(ports)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "  # A comment that is indented.\nkafka: {}\nprivacy: {}\nattributes: {}\n",
+        " nurse;health;*\nclerk;office;*\n",
+        "\n\n  nurse;health;*",
+        "nurse;health;*\r\nclerk;office;*\r\n",
+        "nurse;\thealth;*\n\n\n",
+        "Zürich;<&>'\"\\;{{ .Values }}\n---\n# end\n",
+    ],
+    ids=["comment", "space", "empty-lines", "carriage-returns", "newlines-at-the-end", "signs"],
+)
+@pytest.mark.parametrize("last", [False, True])
+def test_a_file_is_not_mounted_word_for_word(content: str, last: bool) -> None:
+    """Neither as the settings file nor beside it, in the middle of the object or at its end."""
+    files = {"a.csv": content, "z.csv": content if last else "x"}
+    policy = {"policy": content} if "privacy" in content else {}
+    given = [f"{key}={json.dumps(value)}" for key, value in {**policy, "files": files}.items()]
+    given += ['settings={"kafka": {"bootstrap_servers": "kafka"}}']
+    data = of_kind(render(value_set("minimal"), as_json=tuple(given)), "ConfigMap")["data"]
+    assert {name: data[name] for name in files} == files
+    assert data["policy.yaml"] == policy.get("policy", yaml.safe_load(value_set("minimal").read_text())["policy"])
+
+
+def test_a_value_that_says_nothing_is_given_to_the_service() -> None:
+    """`null` in a value set means that the settings file decides."""
+    given = ('settings={"engine": {"order": null, "name": "mondrian"}}',)
+    variables = environment(of_kind(render(value_set("minimal"), as_json=given), "Deployment"))
+    assert {name: value for name, value in variables.items() if "ENGINE" in name} == {
+        "STREAM_ANON__ENGINE__NAME": "mondrian"
+    }
+
+
+def test_a_name_is_longer_than_kubernetes_allows() -> None:
+    long = "n" * 62
+    for more in (f"nameOverride={long}", f"fullnameOverride={long}", f"nameOverride={'n-' * 29}xxxxx"):
+        for document in render(value_set("operator"), more):
+            assert len(document["metadata"]["name"]) <= 63
+            labels = document["metadata"]["labels"]
+            assert all(re.fullmatch(r"[\w.-]{0,62}[a-zA-Z0-9]", value) for value in labels.values()), labels
+
+
+@pytest.mark.parametrize("release", ["1people", "my.people"])
+def test_a_release_has_a_name_that_no_service_may_have(release: str) -> None:
+    done = attempt(value_set("minimal"), release=release)
+    assert done.returncode != 0
+    assert "fullnameOverride: a Service's name" in done.stderr
+    assert attempt(value_set("minimal"), "fullnameOverride=people", release=release).returncode == 0
+
+
+@pytest.mark.parametrize(
     ("name", "more", "message"),
     [
         ("minimal", ["policy="], "policy: give the settings file"),
@@ -228,6 +316,13 @@ def test_the_network_policy_shuts_the_brokers_out() -> None:
         ("minimal", ["kafkaSecurity.protocol=SASL_SSL"], "kafkaSecurity.sasl.existingSecret"),
         ("production", ["kafkaSecurity.sasl.serviceAccountTokenAudience=x"], "serviceAccountTokenAudience: is for"),
         ("bearer", ["keda.enabled=true"], "keda: cannot log in"),
+        ("minimal", ["kafkaSecurity.sasl.existingSecret=x"], "kafkaSecurity.protocol: without it"),
+        ("minimal", ["kafkaSecurity.tls.existingSecret=x"], "kafkaSecurity.protocol: without it"),
+        ("bearer", ["kafkaSecurity.protocol="], "kafkaSecurity.protocol: without it"),
+        ("keda-plain", [SECURED], "kafkaSecurity.protocol: keda does not see that the settings file says SASL_SSL"),
+        ("minimal", ["policy=", "existingConfigMap=there"], "networkPolicy.kafkaPorts: no brokers are known"),
+        ("minimal", ["nameOverride=a.b"], "nameOverride"),
+        ("minimal", ["fullnameOverride=1a"], "fullnameOverride"),
         ("minimal", ["keda.enabled=true"], "inputPartitions: keda needs it"),
         ("minimal", ["files.policy\\.yaml=x"], "policy.yaml"),
         ("keda-plain", ["keda.maxReplicas=5"], "keda.maxReplicas: 5 is above inputPartitions, 4"),

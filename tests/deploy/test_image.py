@@ -76,6 +76,7 @@ class TestImage:
         config = about["Config"]
         assert config["User"] == "65532:65532"
         assert config["StopSignal"] == "SIGTERM"
+        assert {"NUMBA_CACHE_DIR=/tmp/stream-anon-kernels", "STREAM_ANON__HTTP__PORT=9464"} <= set(config["Env"])
         assert about["Healthcheck"]["Test"][-1] == "/opt/stream-anon/healthcheck.py"
         labels = config["Labels"]
         assert labels["org.opencontainers.image.version"] == __version__

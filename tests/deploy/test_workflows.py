@@ -56,6 +56,14 @@ def test_nobody_runs_the_checks_the_image_or_the_chart() -> None:
         assert command in lines, command
 
 
+def test_root_finds_other_programs_than_the_job_has_installed() -> None:
+    """`sudo` sets PATH to its `secure_path`, even where it is told to keep it."""
+    lines = [line for job in _jobs().values() for step in job["steps"] for line in step.get("run", "").splitlines()]
+    with_sudo = [line for line in lines if "sudo" in line]
+    assert with_sudo
+    assert [line for line in with_sudo if ' env "PATH=$PATH" ' not in line] == []
+
+
 def test_a_hook_calls_what_make_does_not_install() -> None:
     hooks = [hook for repository in yaml.safe_load(HOOKS.read_text())["repos"] for hook in repository["hooks"]]
     locked = (ROOT / "requirements" / "dev.txt").read_text() + (ROOT / "pyproject.toml").read_text()

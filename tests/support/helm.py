@@ -30,21 +30,25 @@ def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60, check=False)
 
 
-def attempt(values: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """Render the chart with a value set and `more`, each a `key=value`, as the release `people` in `privacy`."""
+def attempt(
+    values: Path, *more: str, as_json: tuple[str, ...] = (), release: str = "people"
+) -> subprocess.CompletedProcess[str]:
+    """Render the chart with a value set and `more`, each a `key=value`, as a release in `privacy`."""
     options = ["--namespace", "privacy", "--kube-version", KUBERNETES, "--values", str(values)]
     options += [part for value in more for part in ("--set", value)]
-    return helm("template", "people", str(CHART), *options)
+    options += [part for value in as_json for part in ("--set-json", value)]
+    return helm("template", release, str(CHART), *options)
 
 
-def render(values: Path, *more: str) -> list[dict[str, Any]]:
-    """Return the objects of a value set."""
-    return [document for document in yaml.safe_load_all(_rendered(values, values.read_text(), *more)) if document]
+def render(values: Path, *more: str, as_json: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Return the objects of a value set; of `as_json` each is a key and a value as JSON."""
+    rendered = _rendered(values, values.read_text(), *more, as_json=as_json)
+    return [document for document in yaml.safe_load_all(rendered) if document]
 
 
 @cache
-def _rendered(values: Path, _content: str, *more: str) -> str:
-    done = attempt(values, *more)
+def _rendered(values: Path, _content: str, *more: str, as_json: tuple[str, ...]) -> str:
+    done = attempt(values, *more, as_json=as_json)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 

@@ -67,6 +67,27 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- mergeOverwrite (deepCopy $file) (deepCopy .Values.settings) | toJson }}
 {{- end }}
 
+{{/* Ports of the brokers that are named, as JSON. Where none is said the service dials 9092. */}}
+{{- define "stream-anon.brokerPorts" -}}
+{{- $kafka := default dict (include "stream-anon.effective" . | fromJson).kafka }}
+{{- $servers := list (default "" $kafka.bootstrap_servers) }}
+{{- range .Values.extraEnv }}
+{{- if eq .name "STREAM_ANON__KAFKA__BOOTSTRAP_SERVERS" }}
+{{- $servers = append $servers (default "" .value) }}
+{{- end }}
+{{- end }}
+{{- $ports := list }}
+{{- range splitList "," (join "," $servers) }}
+{{- $server := trim . }}
+{{- if regexMatch "^([^:]*|\\[.*\\]):[0-9]+$" $server }}
+{{- $ports = append $ports (regexFind "[0-9]+$" $server | int) }}
+{{- else if $server }}
+{{- $ports = append $ports 9092 }}
+{{- end }}
+{{- end }}
+{{- $ports | toJson }}
+{{- end }}
+
 {{/* Most replicas of a scaler, given as (dict "root" . "key" "keda"). */}}
 {{- define "stream-anon.maxReplicas" -}}
 {{- $most := index .root.Values .key "maxReplicas" | int }}
@@ -95,7 +116,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
   "LOGS__LEVEL" .Values.logs.level }}
 {{- range $section, $keys := .Values.settings }}
 {{- range $key, $value := $keys }}
+{{- if not (kindIs "invalid" $value) }}
 {{- $_ := set $chosen (printf "%s__%s" (upper $section) (upper $key)) (include "stream-anon.text" $value) }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- $security := .Values.kafkaSecurity }}
@@ -139,6 +162,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if and $v.existingConfigMap (or $v.policy $v.files) }}
 {{- fail "existingConfigMap: not together with policy and files" }}
 {{- end }}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" (include "stream-anon.fullname" .)) }}
+{{- fail (printf "fullnameOverride: a Service's name begins with a letter and has no dot, unlike that of the release, %s" .Release.Name) }}
+{{- end }}
 {{- $effective := include "stream-anon.effective" . | fromJson }}
 {{- if $v.policy }}
 {{- range list "kafka" "privacy" "attributes" }}
@@ -149,6 +175,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- $bearer := eq $v.kafkaSecurity.sasl.mechanism "OAUTHBEARER" }}
 {{- $audience := $v.kafkaSecurity.sasl.serviceAccountTokenAudience }}
+{{- if and (not $v.kafkaSecurity.protocol) (or $v.kafkaSecurity.sasl.existingSecret $v.kafkaSecurity.tls.existingSecret $audience) }}
+{{- fail "kafkaSecurity.protocol: without it nothing else of kafkaSecurity is used, no Secret and no token" }}
+{{- end }}
 {{- if and (hasPrefix "SASL" $v.kafkaSecurity.protocol) (not $v.kafkaSecurity.sasl.existingSecret) (not (and $bearer $audience)) }}
 {{- fail "kafkaSecurity.sasl.existingSecret: a SASL protocol needs it" }}
 {{- end }}
@@ -160,6 +189,10 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- if and $v.kafkaSecurity.tls.clientCertificate (not $v.kafkaSecurity.tls.existingSecret) }}
 {{- fail "kafkaSecurity.tls.existingSecret: the client's certificate must be in it" }}
+{{- end }}
+{{- $network := $v.networkPolicy }}
+{{- if and $network.enabled (not (or $network.kafkaPorts $network.extraEgress (include "stream-anon.brokerPorts" . | fromJsonArray))) }}
+{{- fail "networkPolicy.kafkaPorts: no brokers are known, and only names could be looked up; give settings.kafka.bootstrap_servers or their ports" }}
 {{- end }}
 {{- if eq (int $v.http.port) (int $v.http.adminPort) }}
 {{- fail "http.adminPort: must differ from http.port" }}
@@ -192,6 +225,10 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if not (index $kafka .) }}
 {{- fail (printf "settings.kafka.%s: keda needs it, beside existingConfigMap too" .) }}
 {{- end }}
+{{- end }}
+{{- $said := default "PLAINTEXT" (default dict $kafka.security).protocol }}
+{{- if and (not $v.kafkaSecurity.protocol) (ne $said "PLAINTEXT") }}
+{{- fail (printf "kafkaSecurity.protocol: keda does not see that the settings file says %s; say it here, with its Secrets" $said) }}
 {{- end }}
 {{- end }}
 {{- end }}

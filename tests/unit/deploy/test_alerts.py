@@ -49,9 +49,21 @@ CASES = (
             'gate_violations_total{instance="grows"}': "0x10 1x120",
             'gate_violations_total{instance="sound"}': "0x130",
             'gate_violations_total{instance="born-so"}': "_x5 2x125",
+            # It is published, and has an alert of its own that does not say "nothing was".
             'windows_below_k_total{instance="below"}': "0x10 1x120",
         },
-        {"4m": (), "12m": ("below", "born-so", "grows"), "90m": ()},
+        {"4m": (), "12m": ("born-so", "grows"), "90m": ()},
+        by="instance",
+    ),
+    Case(
+        "StreamAnonWindowBelowK",
+        {
+            'windows_below_k_total{instance="grows"}': "0x10 1x120",
+            'windows_below_k_total{instance="sound"}': "0x130",
+            'windows_below_k_total{instance="born-so"}': "_x5 2x125",
+            'gate_violations_total{instance="kept-back"}': "0x10 1x120",
+        },
+        {"4m": (), "12m": ("born-so", "grows"), "90m": ()},
         by="instance",
     ),
     Case(
@@ -209,6 +221,31 @@ CASES = (
         {"8m": (), "15m": ("a",)},
         by="instance",
     ),
+    Case(
+        "StreamAnonAbsent",
+        {
+            'ready{job="gone", instance="a"}': "1x90 _x1600",
+            'ready{job="gone", instance="b"}': "0x90 _x1600",
+            'ready{job="young"}': "_x80 1x10 _x1600",
+            'ready{job="replaced", instance="a"}': "1x90 _x1600",
+            'ready{job="replaced", instance="b"}': "_x92 1x1600",
+            'ready{job="back"}': "1x90 _x20 1x1600",
+            'ready{job="cannot-work"}': "0x1690",
+        },
+        # For a day: long enough to wake somebody, and it ends where a service was taken away on purpose.
+        {"80m": (), "94m": (), "105m": ("back", "gone", "young"), "20h": ("gone", "young"), "27h": ()},
+    ),
+)
+# What looks at a whole service is asked again with services of one name, each in a namespace of its own.
+NAMESAKES = tuple(
+    Case(
+        case.alert,
+        {name.replace('job="', 'job="people", namespace="'): values for name, values in case.series.items()},
+        case.fires,
+        by="namespace",
+    )
+    for case in CASES
+    if case.by == "job"
 )
 
 
@@ -231,11 +268,14 @@ def _test_of(case: Case) -> dict[str, Any]:
     }
 
 
-def test_an_alert_is_silent_where_it_must_fire_or_the_other_way_round(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cases", [CASES, NAMESAKES], ids=["services", "namesakes-in-other-namespaces"])
+def test_an_alert_is_silent_where_it_must_fire_or_the_other_way_round(
+    tmp_path: Path, cases: Sequence[Case]
+) -> None:
     tests = {
         "rule_files": [str(RULES)],
         "evaluation_interval": "1m",
-        "tests": [_test_of(case) for case in CASES],
+        "tests": [_test_of(case) for case in cases],
     }
     file = tmp_path / "tests.yml"
     file.write_text(json.dumps(tests))
@@ -260,6 +300,18 @@ def test_a_case_can_pass_without_its_alert(tmp_path: Path) -> None:
 def test_an_alert_has_no_case() -> None:
     assert {case.alert for case in CASES} == set(ALERTS)
     assert all(any(case.fires.values()) for case in CASES)
+
+
+def test_a_message_does_not_say_in_which_namespace() -> None:
+    """Without a namespace, as under Compose, it says the job and nothing else."""
+    for alert, rule in ALERTS.items():
+        assert ("by (" in rule["expr"]) == ("$labels.job" in rule["annotations"]["description"]), alert
+        if "by (" in rule["expr"]:
+            assert set(re.findall(r"by \((.*?)\)", rule["expr"])) == {"namespace, job"}, alert
+            assert (
+                "{{ with $labels.namespace }}{{ . }}/{{ end }}{{ $labels.job }}"
+                in (rule["annotations"]["description"])
+            ), alert
 
 
 def test_promtool_objects_to_a_file() -> None:
