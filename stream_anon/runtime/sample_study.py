@@ -18,7 +18,6 @@ from stream_anon.adapters.json_codec.codec import MOST_RECORD_BYTES, JsonCodec
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.attributes import Insensitive
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.coding import Passed
 from stream_anon.microdata.policy import Policy
@@ -185,12 +184,10 @@ def _reject_counts(policy: Policy, rejects: Rejects) -> tuple[RejectCount, ...]:
 
 
 def _rare_values(policy: Policy, batch: CodedBatch) -> tuple[RareValues, ...]:
-    """Return for each insensitive field how many records hold a value of fewer than k individuals."""
+    """Return for each field that passes how many records hold a value of fewer than k individuals."""
     people = batch.individuals.tolist()
     found = []
     for place, attribute in enumerate(policy.passed):
-        if not isinstance(attribute, Insensitive):
-            continue
         column = [passed[place] for passed in cast("Sequence[Passed]", batch.payload)]
         held = Counter(value for value, _ in set(zip(column, people, strict=True)))
         rare = {value for value, holders in held.items() if holders < policy.k}

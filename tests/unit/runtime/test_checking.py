@@ -104,10 +104,26 @@ def test_accepted_rare_values_are_refused_or_others_with_them() -> None:
     policy = _policy(
         note={"role": "insensitive", "accept_linkable": True},
         remark={"role": "insensitive"},
-        flag={"role": "sensitive"},
+        flag={"role": "sensitive", "accept_linkable": True},
+        mark={"role": "sensitive"},
     )
-    events = [_event(i, note=f"{i}", remark=f"{i}", flag=f"{i}") for i in range(20)]
+    events = [_event(i, note=f"{i}", remark=f"{i}", flag=f"{i}", mark="usual") for i in range(20)]
     assert _forbidden(policy, _study(policy, [*events])) == ["attributes.remark"]
+
+
+@pytest.mark.parametrize("role", ["sensitive", "insensitive"])
+@pytest.mark.parametrize("kind", ["string", "number", "integer"])
+def test_a_field_that_passes_names_everybody(role: str, kind: str) -> None:
+    values: dict[str, list[object]] = {
+        "string": [f"{PERSONAL}{i}@example.org" for i in range(20)],
+        "number": [i + 0.5 for i in range(20)],
+        "integer": list(range(20)),
+    }
+    events = [_event(i, contact=value) for i, value in enumerate(values[kind])]
+    policy = _policy(contact={"role": role, "type": kind})
+    assert _forbidden(policy, _study(policy, [*events])) == ["attributes.contact"]
+    policy = _policy(contact={"role": role, "type": kind, "accept_linkable": True})
+    assert _forbidden(policy, _study(policy, [*events])) == []
 
 
 def test_a_sample_of_fewer_than_k_people_condemns_a_field() -> None:
