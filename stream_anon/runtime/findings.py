@@ -147,6 +147,9 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
     if not study.fit:
         return [_prohibition("input", f"none of {study.records} sampled records fits the policy")]
     found = [_rare(policy, study, field) for field in study.rare if field.too_many]
+    found += [
+        _rare_in_windows(policy, field) for field in study.rare if field.too_many_in_windows and not field.too_many
+    ]
     if study.rejected_share > MANY_REJECTS:
         found.append(_warning("input", f"{study.rejected_share:.1%} of the sampled records would be dead letters"))
     if study.forecast is not None:
@@ -163,6 +166,16 @@ def _rare(policy: Policy, study: Study, field: RareValues) -> Finding:
         place,
         f"{share}; at most {MOST_LINKABLE:.0%} may pass as they are. Make it a quasi-identifier, leave it out, or "
         "write accept_linkable: true",
+    )
+
+
+def _rare_in_windows(policy: Policy, field: RareValues) -> Finding:
+    return _warning(
+        f"attributes.{field.attribute}",
+        f"{field.share_in_windows:.1%} of its values are held by fewer than k = {policy.k} individuals of their "
+        "window. Every record names its window in `batch`: who knows that somebody's record is in it may find it "
+        "by such a value. Make the windows longer, make it a quasi-identifier, leave it out, or write "
+        "accept_linkable: true",
     )
 
 

@@ -139,6 +139,61 @@ def test_missing_and_present_are_one_value() -> None:
     assert (found.rare[0].values, found.rare[0].rare) == (2, 1)
 
 
+@pytest.mark.parametrize("role", ["sensitive", "insensitive"])
+def test_a_value_common_in_the_sample_and_alone_in_its_window_goes_unsaid(role: str) -> None:
+    # ten windows of ten people:  n0 n1 n2 ... n9 | n0 n1 n2 ... n9 | ...
+    events = [_event(i, note=f"n{i % 10}") for i in range(100)]
+    policy = _policy(note={"role": role})
+    found = _study(policy, [*events])
+    assert (found.rare[0].share, found.rare[0].share_in_windows) == (0, 1)
+    assert _forbidden(policy, found) == []
+    assert "attributes.note" in [f.place for f in sample_findings(policy, found)]
+    accepted = _policy(note={"role": role, "accept_linkable": True})
+    assert sample_findings(accepted, _study(accepted, [*events])) == []
+
+
+@pytest.mark.parametrize(("alone", "warned"), [(5, False), (6, True)])
+def test_the_five_percent_within_windows_lie_elsewhere(alone: int, warned: bool) -> None:
+    # two windows of 100: what is alone in one is common in both
+    policy = _policy(k=2, max_records=100, note={"role": "insensitive"})
+    events = [_event(i, note="usual" if i % 100 >= alone else f"n{i % 100}") for i in range(200)]
+    found = _study(policy, [*events])
+    assert (found.rare[0].share, found.rare[0].share_in_windows) == (0, alone / 100)
+    assert _warned(policy, found) == (["attributes.note"] if warned else [])
+
+
+def test_holders_in_other_windows_make_a_value_rare() -> None:
+    # ten windows of ten people, each with a value of its own:  n0 n0 n0 ... | n1 n1 n1 ... | ...
+    policy = _policy(note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note=f"n{i // 10}") for i in range(100)])
+    assert found.rare[0].share_in_windows == 0
+    assert sample_findings(policy, found) == []
+
+
+def test_a_refused_field_is_warned_of_as_well() -> None:
+    policy = _policy(note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note=f"n{i}") for i in range(20)])
+    assert [f.place for f in sample_findings(policy, found)] == ["attributes.note"]
+
+
+def test_what_is_not_published_counts_as_rare_in_its_window() -> None:
+    policy = _policy(k=5, max_records=1000, max_delay=3, note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note="usual") for i in range(40)], apart=1.0)
+    assert found.rare[0].share_in_windows is None
+    assert "attributes.note" not in _warned(policy, found)
+    # of the 13 records of one person only the first 3 get into the window
+    policy = _policy(max_records=20, limit=3, note={"role": "insensitive"})
+    events = [_event(i, note="usual") for i in range(30)]
+    events[5:5] = [_event("flood", note="usual" if i < 3 else "more") for i in range(13)]
+    assert _study(policy, [*events]).rare[0].share_in_windows == 0
+
+
+def test_holders_in_the_only_window_go_uncounted() -> None:
+    policy = _policy(max_records=100, note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note="usual" if i else "mine") for i in range(20)])
+    assert found.rare[0].share_in_windows == 1 / 20
+
+
 def test_windows_are_counted_that_the_end_of_the_sample_cuts_off() -> None:
     found = _study(_policy(max_records=10), [_event(i) for i in range(25)])
     assert found.forecast is not None
