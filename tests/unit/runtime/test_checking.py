@@ -267,6 +267,28 @@ def test_counting_records_as_people_goes_unsaid() -> None:
     assert found.individuals == 12
 
 
+@pytest.mark.parametrize(
+    ("records", "people", "warned"),
+    [(1000, 1000, True), (1000, 990, True), (1000, 989, False), (999, 999, False), (1200, 600, False)],
+)
+def test_ids_of_events_are_taken_for_people_in_silence(records: int, people: int, warned: bool) -> None:
+    policy = _policy(max_records=500)
+    found = _study(policy, [_event(i % people) for i in range(records)])
+    assert _forbidden(policy, found) == []
+    assert _warned(policy, found) == (["privacy.individual"] if warned else [])
+
+
+def test_records_that_count_as_people_by_choice_are_warned_of_twice() -> None:
+    policy = dataclasses.replace(_policy(max_records=500), individual="every-record")
+    assert _warned(policy, _study(policy, [_event(1) for _ in range(1000)])) == []
+
+
+def test_records_that_do_not_fit_hide_ids_of_events() -> None:
+    policy = _policy(max_records=500)
+    found = _study(policy, [*(_event(i) for i in range(1000)), *(_event(i, 200) for i in range(40))])
+    assert _warned(policy, found) == ["privacy.individual"]
+
+
 def test_attributes_are_listed_with_a_wrong_size() -> None:
     policy = _policy(plan={"role": "quasi-identifier", "values": ["a", "b"]}, visits={"role": "insensitive"})
     sizes = {facts.name: (facts.role, facts.size) for facts in attribute_facts(policy)}
