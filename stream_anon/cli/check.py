@@ -133,7 +133,10 @@ def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None
 
 def _rare(field: RareValues) -> str:
     accepted = ", accepted by accept_linkable" if field.accepted else ""
-    return f"{field.share:.2%} of its records, {field.rare:,} of {field.values:,} distinct values{accepted}"
+    within = field.share_in_windows
+    windows = "no window publishes any" if within is None else f"{within:.2%} within their window"
+    share = f"{field.share:.2%} of its records ({windows})"
+    return f"{share}, {field.rare:,} of {field.values:,} distinct values{accepted}"
 
 
 def _grid(console: Console, rows: Mapping[str, str]) -> None:

@@ -72,9 +72,10 @@ class Identifier(Attribute):
 
 @dataclass(frozen=True)
 class PassThrough(Attribute):
-    """A field that is decoded by its type and encoded anew."""
+    """A field that is decoded by its type and encoded anew; `accept_linkable` says somebody weighed rare values."""
 
     type: ScalarType = ScalarType.STRING
+    accept_linkable: bool = False
     published: ClassVar[bool] = True
 
 
@@ -87,9 +88,8 @@ class Sensitive(PassThrough):
 
 @dataclass(frozen=True)
 class Insensitive(PassThrough):
-    """A field that is published as it is; `accept_linkable` says somebody weighed rare values."""
+    """A field that is published as it is, of which it does not matter who learns it."""
 
-    accept_linkable: bool = False
     role: ClassVar[str] = "insensitive"
 
 

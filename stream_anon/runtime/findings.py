@@ -15,6 +15,8 @@ from stream_anon.runtime.sample_study import MOST_LINKABLE, Forecast, RareValues
 MANY_REJECTS = 0.05
 MANY_OVER_LIMIT = 0.01
 MANY_SUPPRESSED = 0.1
+MANY_INDIVIDUALS = 0.99  # of the records: they may be events
+FEWEST_RECORDS = 1000  # of which that can be said
 
 
 class Severity(StrEnum):
@@ -147,6 +149,12 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
     if not study.fit:
         return [_prohibition("input", f"none of {study.records} sampled records fits the policy")]
     found = [_rare(policy, study, field) for field in study.rare if field.too_many]
+    found += [
+        _rare_in_windows(policy, field) for field in study.rare if field.too_many_in_windows and not field.too_many
+    ]
+    many = study.fit >= FEWEST_RECORDS and study.individuals >= MANY_INDIVIDUALS * study.fit
+    if many and policy.individual != EVERY_RECORD:
+        found.append(_events(study))
     if study.rejected_share > MANY_REJECTS:
         found.append(_warning("input", f"{study.rejected_share:.1%} of the sampled records would be dead letters"))
     if study.forecast is not None:
@@ -163,6 +171,25 @@ def _rare(policy: Policy, study: Study, field: RareValues) -> Finding:
         place,
         f"{share}; at most {MOST_LINKABLE:.0%} may pass as they are. Make it a quasi-identifier, leave it out, or "
         "write accept_linkable: true",
+    )
+
+
+def _rare_in_windows(policy: Policy, field: RareValues) -> Finding:
+    return _warning(
+        f"attributes.{field.attribute}",
+        f"{field.share_in_windows:.1%} of its values are held by fewer than k = {policy.k} individuals of their "
+        "window. Every record names its window in `batch`: who knows that somebody's record is in it may find it "
+        "by such a value. Make the windows longer, make it a quasi-identifier, leave it out, or write "
+        "accept_linkable: true",
+    )
+
+
+def _events(study: Study) -> Finding:
+    return _warning(
+        "privacy.individual",
+        f"{study.fit} sampled records are of {study.individuals} individuals: does the field tell people, or "
+        "events? If it is new in every record, k counts records, and a person with k of them makes a class of "
+        "their own; where everybody has one record, all is well",
     )
 
 

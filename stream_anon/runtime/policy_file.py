@@ -142,15 +142,15 @@ def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) ->
         stray = [k for k in only if k in given.model_fields_set]
         if stray:
             raise SettingsError(f"{key}.{stray[0]}", "is for role: quasi-identifier only")
-    if given.role != "insensitive" and "accept_linkable" in given.model_fields_set:
-        raise SettingsError(f"{key}.accept_linkable", "is for role: insensitive only")
+    if given.role not in ("sensitive", "insensitive") and "accept_linkable" in given.model_fields_set:
+        raise SettingsError(f"{key}.accept_linkable", "is for role: sensitive and insensitive only")
     if given.role == "identifier":
         if given.type is not None:
             raise SettingsError(f"{key}.type", "an identifier needs no type: it is never published")
         return Identifier(name)
     kind = ScalarType(given.type or "string")
     if given.role == "sensitive":
-        return Sensitive(name, kind)
+        return Sensitive(name, kind, given.accept_linkable)
     if given.role == "insensitive":
         return Insensitive(name, kind, given.accept_linkable)
     return _quasi_identifier(name, given, kind, _domain(key, given, place, digest))

@@ -18,14 +18,16 @@ from stream_anon.adapters.json_codec.codec import MOST_RECORD_BYTES, JsonCodec
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.attributes import Insensitive
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.coding import Passed
+from stream_anon.microdata.payload import Payload, taken
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import Suppression
+from stream_anon.microdata.release import Release, Suppression
 
 MOST_LINKABLE = 0.05  # design: a field passes if at most this share of its values is rare
 _MOST_CHUNK = 2048  # rows that are handed to the engine at once
+
+_Outcome = tuple[SealedWindow, Release]  # a window, and what becomes of it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +78,10 @@ class RareValues:
     records
         Records whose value is rare.
     share
-        Of all records that fit the policy.
+        Of all records that fit the policy; it decides.
+    share_in_windows
+        Of what the forecast's windows publish, the share whose value fewer than k individuals hold in their window;
+        None if they publish nothing. It is told: every record names its window, and k holds in each.
     values, rare
         Distinct values, and how many of them are rare.
     accepted
@@ -86,6 +91,7 @@ class RareValues:
     attribute: str
     records: int
     share: float
+    share_in_windows: float | None
     values: int
     rare: int
     accepted: bool
@@ -94,6 +100,11 @@ class RareValues:
     def too_many(self) -> bool:
         """Return whether the field may not pass as it is."""
         return self.share > MOST_LINKABLE and not self.accepted
+
+    @property
+    def too_many_in_windows(self) -> bool:
+        """Return whether somebody should weigh what the field tells within a window."""
+        return (self.share_in_windows or 0.0) > MOST_LINKABLE and not self.accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +176,15 @@ def study(policy: Policy, sample: Sample, *, max_record_bytes: int = MOST_RECORD
     """Return what `sample` tells of a run under `policy`; O(n log n) and a few microseconds a record."""
     codec = JsonCodec(policy, max_record_bytes=max_record_bytes)
     batch = codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
+    windows, whole = _released(policy, batch, sample.times) if len(batch) else ([], False)
     return Study(
         records=len(sample),
         seconds=sample.seconds,
         fit=len(batch),
         individuals=len(np.unique(batch.individuals)),
         rejects=_reject_counts(policy, batch.rejects),
-        rare=_rare_values(policy, batch),
-        forecast=_forecast(policy, batch, sample.times) if len(batch) else None,
+        rare=_rare_values(policy, batch, windows),
+        forecast=_forecast(windows, whole) if len(batch) else None,
     )
 
 
@@ -184,64 +196,66 @@ def _reject_counts(policy: Policy, rejects: Rejects) -> tuple[RejectCount, ...]:
     )
 
 
-def _rare_values(policy: Policy, batch: CodedBatch) -> tuple[RareValues, ...]:
-    """Return for each insensitive field how many records hold a value of fewer than k individuals."""
-    people = batch.individuals.tolist()
+def _rare_values(policy: Policy, batch: CodedBatch, windows: Sequence[_Outcome]) -> tuple[RareValues, ...]:
+    """Return for each field that passes how many records hold a value of fewer than k individuals."""
+    published = [
+        (taken(release.payload, release.order), window.columns.individuals[release.order])
+        for window, release in windows
+    ]
+    total = sum(release.released for _, release in windows)
     found = []
     for place, attribute in enumerate(policy.passed):
-        if not isinstance(attribute, Insensitive):
-            continue
-        column = [passed[place] for passed in cast("Sequence[Passed]", batch.payload)]
-        held = Counter(value for value, _ in set(zip(column, people, strict=True)))
-        rare = {value for value, holders in held.items() if holders < policy.k}
-        records = sum(value in rare for value in column)
+        records, values, rare = _rarity(policy.k, place, batch.payload, batch.individuals)
+        within = sum(_rarity(policy.k, place, payload, people)[0] for payload, people in published)
         found.append(
             RareValues(
                 attribute.name,
                 records,
-                records / len(column) if column else 0.0,
-                len(held),
-                len(rare),
+                records / len(batch) if len(batch) else 0.0,
+                within / total if total else None,
+                values,
+                rare,
                 attribute.accept_linkable,
             )
         )
     return tuple(found)
 
 
-def _forecast(policy: Policy, batch: CodedBatch, times: NDArray[np.float64]) -> Forecast:
-    """Put the sample through the engine, its times as the clock."""
+def _rarity(k: int, place: int, payload: Payload, people: NDArray[np.integer]) -> tuple[int, int, int]:
+    """Return how many records have a rare value, how many values there are, and how many of them are rare."""
+    column = [passed[place] for passed in cast("Sequence[Passed]", payload)]
+    held = Counter(value for value, _ in set(zip(column, people.tolist(), strict=True)))
+    return sum(held[value] < k for value in column), len(held), sum(holders < k for holders in held.values())
+
+
+def _released(policy: Policy, batch: CodedBatch, times: NDArray[np.float64]) -> tuple[list[_Outcome], bool]:
+    """Put the sample through the engine, its times as the clock; return the windows, and whether they are whole."""
     # The draws settle window lengths between 0.9 and 1 times max_delay: nothing here is published.
     draws = np.random.default_rng(0)
     engine = Engine(policy, draws=draws)
     engine.open(0, 0)
     sealed, rest = _windows(engine, batch, times[batch.offsets])
-    whole = bool(sealed)
-    windows = sealed if whole else [rest] if rest else []
     closer = Closer(policy)
-    released, records, short = 0, 0, 0
+    windows = sealed or ([rest] if rest else [])
+    return [(window, closer.release(window, draws)) for window in windows], bool(sealed)
+
+
+def _forecast(windows: Sequence[_Outcome], whole: bool) -> Forecast:
+    releases = [release for _, release in windows]
+    records = sum(release.records_in for release in releases)
     suppressed: Counter[str] = Counter()
-    people: list[int] = []
-    loss, achieved = 0.0, []
-    for window in windows:
-        release = closer.release(window, draws)
-        released += release.released
-        records += release.records_in
-        short += Suppression.SHORTFALL in release.suppressed
+    for release in releases:
         suppressed.update({str(reason): count for reason, count in release.suppressed.items()})
-        people.append(window.individuals)
-        loss += (release.gcp or 0.0) * release.records_in
-        if release.achieved_k is not None:
-            achieved.append(release.achieved_k)
     return Forecast(
         windows=len(windows),
         whole=whole,
-        short=short,
+        short=sum(Suppression.SHORTFALL in release.suppressed for release in releases),
         records=records,
-        individuals=int(np.median(people)) if people else 0,
-        released=released,
+        individuals=int(np.median([window.individuals for window, _ in windows])) if windows else 0,
+        released=sum(release.released for release in releases),
         suppressed=dict(suppressed),
-        achieved_k=min(achieved, default=None),
-        gcp=loss / records if records else None,
+        achieved_k=min((r.achieved_k for r in releases if r.achieved_k is not None), default=None),
+        gcp=sum((r.gcp or 0.0) * r.records_in for r in releases) / records if records else None,
     )
 
 

@@ -117,7 +117,7 @@ _DESCRIPTIONS = {
         "weight": "How much the engine minds loss here; the reported loss leaves it out.",
         "missing": "A missing value is a leaf of its own, or the record is rejected.",
         "unknown": "A value outside is a dead letter, or becomes the root.",
-        "accept_linkable": "Somebody has weighed that rare values of this field can identify.",
+        "accept_linkable": "Of a field that passes: somebody has weighed that its rare values can identify.",
     },
     "NumericSettings": {
         "min": "Least value.",

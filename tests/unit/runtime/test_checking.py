@@ -104,10 +104,26 @@ def test_accepted_rare_values_are_refused_or_others_with_them() -> None:
     policy = _policy(
         note={"role": "insensitive", "accept_linkable": True},
         remark={"role": "insensitive"},
-        flag={"role": "sensitive"},
+        flag={"role": "sensitive", "accept_linkable": True},
+        mark={"role": "sensitive"},
     )
-    events = [_event(i, note=f"{i}", remark=f"{i}", flag=f"{i}") for i in range(20)]
+    events = [_event(i, note=f"{i}", remark=f"{i}", flag=f"{i}", mark="usual") for i in range(20)]
     assert _forbidden(policy, _study(policy, [*events])) == ["attributes.remark"]
+
+
+@pytest.mark.parametrize("role", ["sensitive", "insensitive"])
+@pytest.mark.parametrize("kind", ["string", "number", "integer"])
+def test_a_field_that_passes_names_everybody(role: str, kind: str) -> None:
+    values: dict[str, list[object]] = {
+        "string": [f"{PERSONAL}{i}@example.org" for i in range(20)],
+        "number": [i + 0.5 for i in range(20)],
+        "integer": list(range(20)),
+    }
+    events = [_event(i, contact=value) for i, value in enumerate(values[kind])]
+    policy = _policy(contact={"role": role, "type": kind})
+    assert _forbidden(policy, _study(policy, [*events])) == ["attributes.contact"]
+    policy = _policy(contact={"role": role, "type": kind, "accept_linkable": True})
+    assert _forbidden(policy, _study(policy, [*events])) == []
 
 
 def test_a_sample_of_fewer_than_k_people_condemns_a_field() -> None:
@@ -121,6 +137,61 @@ def test_missing_and_present_are_one_value() -> None:
     policy = _policy(k=2, note={"role": "insensitive"})
     found = _study(policy, [_event(1), *(_event(i, note="x") for i in range(2, 12))])
     assert (found.rare[0].values, found.rare[0].rare) == (2, 1)
+
+
+@pytest.mark.parametrize("role", ["sensitive", "insensitive"])
+def test_a_value_common_in_the_sample_and_alone_in_its_window_goes_unsaid(role: str) -> None:
+    # ten windows of ten people:  n0 n1 n2 ... n9 | n0 n1 n2 ... n9 | ...
+    events = [_event(i, note=f"n{i % 10}") for i in range(100)]
+    policy = _policy(note={"role": role})
+    found = _study(policy, [*events])
+    assert (found.rare[0].share, found.rare[0].share_in_windows) == (0, 1)
+    assert _forbidden(policy, found) == []
+    assert "attributes.note" in [f.place for f in sample_findings(policy, found)]
+    accepted = _policy(note={"role": role, "accept_linkable": True})
+    assert sample_findings(accepted, _study(accepted, [*events])) == []
+
+
+@pytest.mark.parametrize(("alone", "warned"), [(5, False), (6, True)])
+def test_the_five_percent_within_windows_lie_elsewhere(alone: int, warned: bool) -> None:
+    # two windows of 100: what is alone in one is common in both
+    policy = _policy(k=2, max_records=100, note={"role": "insensitive"})
+    events = [_event(i, note="usual" if i % 100 >= alone else f"n{i % 100}") for i in range(200)]
+    found = _study(policy, [*events])
+    assert (found.rare[0].share, found.rare[0].share_in_windows) == (0, alone / 100)
+    assert _warned(policy, found) == (["attributes.note"] if warned else [])
+
+
+def test_holders_in_other_windows_make_a_value_rare() -> None:
+    # ten windows of ten people, each with a value of its own:  n0 n0 n0 ... | n1 n1 n1 ... | ...
+    policy = _policy(note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note=f"n{i // 10}") for i in range(100)])
+    assert found.rare[0].share_in_windows == 0
+    assert sample_findings(policy, found) == []
+
+
+def test_a_refused_field_is_warned_of_as_well() -> None:
+    policy = _policy(note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note=f"n{i}") for i in range(20)])
+    assert [f.place for f in sample_findings(policy, found)] == ["attributes.note"]
+
+
+def test_what_is_not_published_counts_as_rare_in_its_window() -> None:
+    policy = _policy(k=5, max_records=1000, max_delay=3, note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note="usual") for i in range(40)], apart=1.0)
+    assert found.rare[0].share_in_windows is None
+    assert "attributes.note" not in _warned(policy, found)
+    # of the 13 records of one person only the first 3 get into the window
+    policy = _policy(max_records=20, limit=3, note={"role": "insensitive"})
+    events = [_event(i, note="usual") for i in range(30)]
+    events[5:5] = [_event("flood", note="usual" if i < 3 else "more") for i in range(13)]
+    assert _study(policy, [*events]).rare[0].share_in_windows == 0
+
+
+def test_holders_in_the_only_window_go_uncounted() -> None:
+    policy = _policy(max_records=100, note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note="usual" if i else "mine") for i in range(20)])
+    assert found.rare[0].share_in_windows == 1 / 20
 
 
 def test_windows_are_counted_that_the_end_of_the_sample_cuts_off() -> None:
@@ -194,6 +265,28 @@ def test_counting_records_as_people_goes_unsaid() -> None:
     assert [finding.place for finding in policy_findings(policy)] == ["privacy.individual"]
     found = _study(policy, [_event(1) for _ in range(12)])
     assert found.individuals == 12
+
+
+@pytest.mark.parametrize(
+    ("records", "people", "warned"),
+    [(1000, 1000, True), (1000, 990, True), (1000, 989, False), (999, 999, False), (1200, 600, False)],
+)
+def test_ids_of_events_are_taken_for_people_in_silence(records: int, people: int, warned: bool) -> None:
+    policy = _policy(max_records=500)
+    found = _study(policy, [_event(i % people) for i in range(records)])
+    assert _forbidden(policy, found) == []
+    assert _warned(policy, found) == (["privacy.individual"] if warned else [])
+
+
+def test_records_that_count_as_people_by_choice_are_warned_of_twice() -> None:
+    policy = dataclasses.replace(_policy(max_records=500), individual="every-record")
+    assert _warned(policy, _study(policy, [_event(1) for _ in range(1000)])) == []
+
+
+def test_records_that_do_not_fit_hide_ids_of_events() -> None:
+    policy = _policy(max_records=500)
+    found = _study(policy, [*(_event(i) for i in range(1000)), *(_event(i, 200) for i in range(40))])
+    assert _warned(policy, found) == ["privacy.individual"]
 
 
 def test_attributes_are_listed_with_a_wrong_size() -> None:

@@ -40,7 +40,7 @@ attributes:
   ill: {role: quasi-identifier, hierarchy: {lung: [flu, cold], none: null}, publish: values}
   grade: {role: quasi-identifier, hierarchy: {ordered: [1, 2, 3, 4], arity: 2}, type: integer}
   smoker: {role: quasi-identifier, values: [true, false], type: boolean}
-  result: {role: sensitive}
+  result: {role: sensitive, accept_linkable: true}
   visits: {role: insensitive, type: integer, accept_linkable: true}
 """
 
@@ -73,6 +73,7 @@ def test_a_setting_is_lost_on_its_way_into_the_policy(tmp_path: Path) -> None:
     kinds = [type(attribute) for attribute in policy.attributes]
     assert kinds == [Identifier, *[QuasiIdentifier] * 11, Sensitive, Insensitive]
     assert policy.attribute("person.id").path == ("person", "id")
+    assert policy.attribute("result") == Sensitive("result", accept_linkable=True)
     assert policy.attribute("visits") == Insensitive("visits", ScalarType.INTEGER, accept_linkable=True)
 
 
@@ -129,9 +130,9 @@ QI = {"role": "quasi-identifier"}
             {"visits": {"role": "insensitive", "values": [1]}}, "attributes.visits.values", "only", id="values"
         ),
         pytest.param(
-            {"result": {"role": "sensitive", "accept_linkable": True}},
-            "attributes.result.accept_linkable",
-            "insensitive only",
+            {"age": QI | {"numeric": {"min": 0, "max": 99}, "accept_linkable": True}},
+            "attributes.age.accept_linkable",
+            "sensitive and insensitive only",
             id="linkable",
         ),
         pytest.param(
