@@ -2,8 +2,8 @@
 
 A set of rows is cut at the median of one attribute as long as both sides meet the criteria: of the attribute whose
 published value costs most, and if that gives no legal cut of the next; or, better and slower, of the one whose cut
-loses least. Strict: all equal values are on one side. Relaxed: some of those equal to the median may go left, so that
-the sides are always equal.
+loses least. Strict: all equal values are on one side. Relaxed: some of those equal to the median may go left, so
+that the sides are always equal.
 """
 
 from __future__ import annotations
