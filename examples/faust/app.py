@@ -1,6 +1,6 @@
 """A Faust app with the service between two of its topics, and an agent that counts what comes out.
 
-    pip install 'stream-anon[faust]'
+    pip install '.[faust]'
     python examples/faust/app.py worker -l info
 
 Topics and policy are those of examples/clinic; create the topics first. Send visits with

@@ -64,9 +64,11 @@ def _save(path: Path, report: Report) -> None:
 
 def _summary(report: Report) -> str:
     lost = "-" if report.gcp is None else f"{report.gcp:.4f}"
+    reasons = ", ".join(f"{reason} {count}" for reason, count in report.rejected.most_common())
     text = (
         f"{report.records_in} records in, {report.released} released in {report.classes} classes, "
-        f"{sum(report.suppressed.values())} suppressed, {sum(report.rejected.values())} rejected; "
+        f"{sum(report.suppressed.values())} suppressed, {report.rejected.total()} rejected"
+        f"{f' ({reasons})' if reasons else ''}; "
         f"smallest class {report.achieved_k or '-'} people, information loss {lost}"
     )
     if report.gate_violations:

@@ -56,8 +56,12 @@ def run_service(
 @app.command("anonymize")
 def anonymize_file(
     policy: Annotated[Path, typer.Argument(help="Settings file; only its privacy side is needed.")],
-    source: Annotated[str, typer.Argument(metavar="INPUT", help="CSV or JSON Lines file; - for standard input.")],
-    target: Annotated[str, typer.Argument(metavar="OUTPUT", help="CSV or JSON Lines file; - for standard output.")],
+    source: Annotated[
+        str, typer.Argument(metavar="INPUT", help="CSV or JSON Lines file; - for lines from standard input.")
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="OUTPUT", help="CSV or JSON Lines file; - for lines to standard output.")
+    ],
     k: Annotated[int | None, typer.Option(help="Override privacy.k.")] = None,
     max_records: Annotated[int | None, typer.Option(help="Override window.max_records.")] = None,
     engine: Annotated[str | None, typer.Option(help="Override engine.name.")] = None,
@@ -140,7 +144,7 @@ def propose_policy(
 
 @app.command("learn")
 def learn_from_sample(
-    sample: Annotated[str, typer.Argument(help="CSV or JSON Lines file; - for standard input.")],
+    sample: Annotated[str, typer.Argument(help="CSV or JSON Lines file; - for lines from standard input.")],
     settings: Annotated[Path, typer.Option("--settings", metavar="FILE", help="Settings file.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the order.")],
 ) -> None:

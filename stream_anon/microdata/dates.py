@@ -16,6 +16,7 @@ from stream_anon.microdata.domains import Published, Scalar
 from stream_anon.microdata.hierarchy import ROOT_LABEL
 
 MOST_DAYS = 2**17
+_ORDINARY = dt.date(2023, 11, 27)
 MOST_LETTERS = 128  # of a day as the input writes it
 
 
@@ -52,7 +53,8 @@ class DateDomain:
         if self.size > MOST_DAYS:
             raise SettingsError(f"{self.key}.max", f"at most {MOST_DAYS} days are possible")
         # strftime does not pad years before 1000, strptime wants them padded: try the format 2000 years later.
-        for end in (self.earliest, self.latest):
+        # The ends may be days that are told without their month, or by it alone: an ordinary one is tried too.
+        for end in (self.earliest, self.latest, _ORDINARY):
             day = end if end.year >= 1000 else end.replace(year=end.year + 2000)
             if self._parsed(day.strftime(self.format)) == day:
                 continue

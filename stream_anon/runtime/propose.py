@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Any, cast
 
 import yaml
 
@@ -23,6 +24,7 @@ from stream_anon.runtime.proposal.domains import Guess, guess, label, number
 from stream_anon.runtime.proposal.roles import Kind, is_measure, is_personal, kind_of, person_score
 from stream_anon.runtime.proposal.support import FEWEST, People
 from stream_anon.runtime.settings import parse_settings
+from stream_anon.runtime.yaml_text import read_yaml
 
 WIDTH = 110
 DOMINANT = 0.8  # share of one sensitive value beyond which two distinct values are too much to ask
@@ -69,7 +71,7 @@ def propose(path: Path, k: int = 10) -> str:
             f"{path}: no field looks like a quasi-identifier that {FEWEST} individuals share values of"
         )
     text = "\n".join(_lines(sample, fields, unnamed, individual, k)) + "\n"
-    build_policy(parse_settings(yaml.safe_load(text)), path)
+    build_policy(parse_settings(cast("dict[str, Any]", read_yaml(text))), path)
     return text
 
 

@@ -5,15 +5,14 @@ Unknown keys are errors; a message names the key, what is allowed and the file.
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -36,9 +35,12 @@ from stream_anon.adapters.files.texts import read_text
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS, MOST_ROUNDS
+from stream_anon.runtime.yaml_text import read_yaml
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
 FAULT_PATTERN = r"^$|^(closing|takeover)\.\d+:(kill|stop|fail)(@\d+)?$"
+# A host name, an address in figures, or one of version 6, in brackets where a port follows.
+_ADDRESS = r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?|[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*"
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -52,14 +54,17 @@ def _seconds(value: object) -> object:
     return float(match[1]) * _UNITS[match[2] or "s"]
 
 
-def _day(value: object) -> object:
-    """Return a day that YAML read as one as the text that was written."""
-    return value.isoformat() if isinstance(value, dt.date) else value
-
-
-Day = Annotated[str, BeforeValidator(_day)]
 Duration = Annotated[float, BeforeValidator(_seconds)]
 TopicName = Annotated[str, Field(min_length=1)]
+
+
+def _servers(value: str) -> str:
+    """Return addresses of brokers if each is a host, maybe with a port."""
+    for number, address in enumerate(value.split(","), 1):
+        found = re.fullmatch(_ADDRESS, address.strip())
+        if found is None or not 0 < int(found["port"] or 1) < 65_536:
+            raise ValueError(f"must be HOST:PORT of some brokers, comma-separated; number {number} is not")
+    return value
 
 
 class Section(BaseModel):
@@ -134,7 +139,7 @@ class InputSettings(Section):
 class KafkaSettings(Section):
     """The topics between which a service works, and what stands beside them."""
 
-    bootstrap_servers: str = Field(min_length=1)
+    bootstrap_servers: Annotated[str, AfterValidator(_servers)] = Field(min_length=1)
     group: str = Field(min_length=1)
     input: TopicName | Annotated[list[TopicName], Field(min_length=1)] | InputSettings
     output: str = Field(min_length=1)
@@ -244,7 +249,7 @@ class EngineSettings(Section):
     relaxed: bool = False
     least_loss: bool = False
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
-    order: str | None = None
+    order: Annotated[str, Field(min_length=1)] | None = None
     rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
     loss: Literal["ncp", "prec", "discernibility", "classification"] = "ncp"
     target: str | None = None
@@ -282,8 +287,8 @@ class DateSettings(Section):
     """Days; `format` is as in strptime."""
 
     format: str = "%Y-%m-%d"
-    min: Day
-    max: Day
+    min: str
+    max: str
 
 
 class BalancedSettings(Section):
@@ -298,7 +303,7 @@ class AttributeSettings(Section):
 
     role: Literal["identifier", "quasi-identifier", "sensitive", "insensitive"]
     type: Literal["string", "integer", "number", "boolean"] | None = None
-    hierarchy: str | BalancedSettings | dict[str, Any] | None = None
+    hierarchy: Annotated[str, Field(min_length=1)] | BalancedSettings | dict[str, Any] | None = None
     values: list[str | int | bool] | None = None
     numeric: NumericSettings | None = None
     prefix: PrefixSettings | None = None
@@ -372,28 +377,6 @@ def _overridden(overrides: Mapping[str, Mapping[str, Any]]) -> type[Settings]:
     return Typed
 
 
-class _KeyTwiceError(Exception):
-    """A key stands twice in one mapping: one of the two would be ignored in silence."""
-
-    def __init__(self, key: str, line: int) -> None:
-        self.key, self.line = key, line
-        super().__init__(key)
-
-
-class _OnceLoader(yaml.SafeLoader):
-    """PyYAML's safe loader, but a mapping may hold each key once."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return the mapping of a node."""
-        seen = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
-                if key.value in seen:
-                    raise _KeyTwiceError(key.value, key.start_mark.line + 1)
-                seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
 def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
     """Return the validated settings of a YAML file.
 
@@ -410,15 +393,9 @@ def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None 
         Names the first wrong key, what is allowed, and the file.
     """
     try:
-        document = yaml.load(read_text(path), _OnceLoader)  # noqa: S506 - a safe loader that is stricter
+        document = read_yaml(read_text(path), str(path))
     except InputError as error:
         raise SettingsError("settings", str(error)) from None
-    except _KeyTwiceError as error:
-        raise SettingsError(error.key, f"stands twice in line {error.line}", str(path)) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" in line {mark.line + 1}" if mark else ""
-        raise SettingsError("settings", f"is not valid YAML{line}", str(path)) from None
     if not isinstance(document, dict):
         raise SettingsError("settings", "must be a mapping of sections", str(path))
     return parse_settings(document, overrides, str(path))
@@ -440,10 +417,10 @@ def parse_settings(
         return _overridden(overrides or {})(**document)
     except ValidationError as error:
         raise _first_error(error, place) from None
-    except VariableError:  # its message may hold a secret
-        raise SettingsError(
-            f"{ENVIRONMENT_PREFIX}*", "a variable is not the JSON that its key needs", place
-        ) from None
+    except VariableError as error:  # the rest of its message may hold a secret
+        named = re.search(r'field "(\w+)"', str(error))
+        name = f"{ENVIRONMENT_PREFIX}{named[1].upper() + '__' if named else ''}*"
+        raise SettingsError(name, "a variable is not the JSON that its key needs", place) from None
 
 
 def _refuse_stray_variables(place: str | None) -> None:

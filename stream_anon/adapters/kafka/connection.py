@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -45,6 +46,14 @@ class Security:
     certificate_file: Path | None = None
     key_file: Path | None = None
     key_password: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Door:
+    """What a knock at a broker found: why it lets us not in, or how it is not there; both empty where it opens."""
+
+    refused: str = ""
+    absent: str = ""
 
 
 @dataclass(frozen=True)
@@ -128,21 +137,21 @@ class Connection:
     async def why_refused(self) -> str:
         """Return why the brokers let us not in, in words; empty where one does, or where it is merely away.
 
-        aiokafka keeps the reason to its log. So this knocks once at each broker of the settings, until one opens.
+        aiokafka keeps the reason to its log. So this knocks once at each broker of the settings.
         """
-        reasons = []
-        for host, port, _ in collect_hosts(self.servers, randomize=False):
-            reason = await self._knock(host, port)
-            if not reason:
-                return ""
-            reasons.append(reason)
-        return reasons[0]
+        return (await self.knock()).refused
 
-    async def _knock(self, host: str, port: int) -> str:
+    async def knock(self) -> Door:
+        """Return a door that opens, else one that nobody is behind, else the first that is kept shut."""
+        hosts = collect_hosts(self.servers, randomize=False)
+        doors = await asyncio.gather(*(self._knock(host, port) for host, port, _ in hosts))
+        return min(doors, key=lambda door: (bool(door.refused), bool(door.absent)))
+
+    async def _knock(self, host: str, port: int) -> Door:
         try:
             options = self._security_options()
         except SettingsError as error:
-            return str(error)
+            return Door(refused=str(error))
         conn = AIOKafkaConnection(
             host, port, client_id=f"{self.group}-knock", request_timeout_ms=int(_KNOCK_WITHIN * 1000), **options
         )
@@ -161,7 +170,27 @@ class Connection:
             closed = conn.close()
         if not isinstance(refusal, OSError):  # else there may be no connection that could end
             await asyncio.wait([closed], timeout=_KNOCK_WITHIN)
-        return in_words(refusal, self.security) if refusal is not None else ""
+        if refusal is None:
+            return Door()
+        refused = in_words(refusal, self.security)
+        return Door(refused, "" if refused else _absence(refusal))
+
+
+def _absence(error: BaseException) -> str:
+    """Return how a broker is not there; empty where the error says nothing of that."""
+    for each in _chain(error):
+        match each:
+            case socket.gaierror():
+                return "no such host name"
+            case ConnectionRefusedError():
+                return "connection refused"
+            case TimeoutError():
+                return "no answer in time"
+            case OSError():
+                return "no way there"
+            case _:
+                continue
+    return ""
 
 
 def in_words(error: BaseException, security: Security) -> str:
@@ -231,14 +260,16 @@ def _of_tls(reason: str, security: Security) -> str:
 async def connection_error(connection: Connection, doing: str, error: BaseException) -> BrokerError:
     """Return an error that names what was done, and why the broker lets us not in where that is the reason."""
     if isinstance(error, KafkaConnectionError | NodeNotReadyError | TimeoutError | AssertionError | ValueError):
-        reason = ""
+        door = Door()
         try:
             async with asyncio.timeout(2 * _KNOCK_WITHIN):
-                reason = await connection.why_refused()
+                door = await connection.knock()
         except TimeoutError:
             pass
-        if reason:
-            return BrokerError(f"{doing}: {reason}")
+        if door.refused:
+            return BrokerError(f"{doing}: {door.refused}")
+        if door.absent:
+            return BrokerError(f"{doing}: nothing answers at kafka.bootstrap_servers ({door.absent})")
     return broker_error(doing, error)
 
 

@@ -254,6 +254,6 @@ async def test_absent_broker_is_an_error_of_ours_without_the_librarys_words() ->
         KafkaLedger(nowhere, "t").open,
         lambda: examine(nowhere, Topics(InputTopics(("a",)), "b", "c", "d", "e")),
     ):
-        with pytest.raises(BrokerError, match="KafkaConnectionError") as raised:
+        with pytest.raises(BrokerError, match="nothing answers") as raised:
             await start()
         assert "127.0.0.1" not in str(raised.value)

@@ -83,6 +83,7 @@ def test_the_listed_days_differ_from_the_read_ones() -> None:
         ("%Y-%m-%d", dt.date(2024, 1, 2), dt.date(2024, 1, 2), "date.min"),
         ("%Y-%m-%d", dt.date(1, 1, 1), dt.date(9999, 1, 1), "date.max"),
         ("%Y-%m", dt.date(2024, 1, 2), dt.date(2024, 5, 2), "date.format"),
+        ("%Y", dt.date(2024, 1, 1), dt.date(2025, 1, 1), "date.format"),
         ("%d.%m.", dt.date(2024, 1, 2), dt.date(2024, 5, 2), "date.format"),
         ("yyyy-mm-dd", dt.date(2024, 1, 2), dt.date(2024, 5, 2), "date.format"),
         ("%Q", dt.date(2024, 1, 2), dt.date(2024, 5, 2), "date.format"),

@@ -24,6 +24,17 @@ def _with_input(topics: object) -> dict[str, Any]:
     return {"kafka": {"bootstrap_servers": "b", "group": "g", "input": topics, "output": "o"}}
 
 
+def _with_brokers(servers: str) -> dict[str, Any]:
+    return {"kafka": _with_input("i")["kafka"] | {"bootstrap_servers": servers}}
+
+
+@pytest.mark.parametrize("servers", ["b", "b-1.example_2:9092, b2", "127.0.0.1:1,[::1]:9092", "fd00::2"])
+def test_an_address_of_a_broker_is_refused(document: dict[str, Any], servers: str) -> None:
+    settings = parse_settings(document | _with_brokers(servers))
+    assert settings.kafka is not None
+    assert settings.kafka.bootstrap_servers == servers
+
+
 @pytest.fixture
 def document() -> dict[str, Any]:
     return {
@@ -97,6 +108,10 @@ def test_durations_are_off_by_their_unit(document: dict[str, Any], given: object
             "kafka",
             "five different topics",
             id="output is input",
+        ),
+        *(
+            pytest.param(_with_brokers(given), "kafka.bootstrap_servers", "HOST:PORT", id=f"brokers {given}")
+            for given in ("b:abc", "b:", "[::1", ":9092", ",", "b:0", "b:65536", "kafka://b:9092", "a:1,b c:2")
         ),
         pytest.param(_with_input(["a", "o"]), "kafka", "five different topics", id="output in a list"),
         pytest.param(_with_input(["a", "a"]), "kafka", "five different topics", id="input twice"),
@@ -256,6 +271,15 @@ def test_a_file_that_is_no_settings_file_is_taken(tmp_path: Path, text: str, com
 def test_a_missing_file_gives_a_traceback(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no such file"):
         load_settings(tmp_path / "none.yaml")
+
+
+def test_a_variable_that_is_no_json_has_no_name_or_shows_its_value(
+    monkeypatch: pytest.MonkeyPatch, document: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("STREAM_ANON__KAFKA__SECURITY", "{hunter2")
+    error = _refused(document)
+    assert error.key == "STREAM_ANON__KAFKA__*"
+    assert "hunter2" not in str(error)
 
 
 def test_an_option_loses_against_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

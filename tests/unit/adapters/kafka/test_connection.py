@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed
 
-from stream_anon.adapters.kafka.connection import Connection, Security, in_words
+from stream_anon.adapters.kafka.connection import Connection, Security, connection_error, in_words
 from stream_anon.adapters.kafka.tokens import CommandToken, FileToken, TokenError
 from stream_anon.errors import SettingsError
 
@@ -42,6 +42,21 @@ def test_a_refusal_is_told_in_the_librarys_words_or_an_absence_as_one(error: Bas
     assert words in said
     assert bool(said) == bool(words)
     assert SECRET not in said
+
+
+@pytest.mark.parametrize(
+    ("servers", "absent"),
+    [
+        ("127.0.0.1:1", "connection refused"),
+        ("nowhere.invalid:9092", "no such host name"),
+        ("127.0.0.1:1,nowhere.invalid:9092", "connection refused"),
+    ],
+)
+async def test_an_absent_broker_is_a_riddle_or_a_refusal(servers: str, absent: str) -> None:
+    connection = Connection(servers, "g")
+    assert await connection.why_refused() == ""
+    error = await connection_error(connection, "connecting", KafkaConnectionError(SECRET))
+    assert str(error) == f"connecting: nothing answers at kafka.bootstrap_servers ({absent})"
 
 
 def test_a_secret_stands_in_a_representation() -> None:

@@ -1,0 +1,69 @@
+"""YAML without its surprises: a key stands once, and what is not plainly a number, true or false is a text.
+
+PyYAML reads YAML 1.1, where `no`, `on`, `010`, `1_000`, `1:30` and `2025-02-28` are none. In a list of countries NO
+is Norway, and a code that begins with a zero keeps it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import yaml
+
+from stream_anon.errors import SettingsError
+
+_TAG = "tag:yaml.org,2002:"
+_LOOSE = {f"{_TAG}{kind}" for kind in ("bool", "int", "timestamp")}
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, but for what this file's first lines say."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return the mapping of a node."""
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != f"{_TAG}merge":
+                if key.value in seen:
+                    raise _KeyTwiceError(key.value, key.start_mark.line + 1)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _LOOSE]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(f"{_TAG}bool", _BOOL, list("tTfF"))
+_Loader.add_implicit_resolver(f"{_TAG}int", _INT, list("-+0123456789"))
+
+
+class _KeyTwiceError(Exception):
+    def __init__(self, key: str, line: int) -> None:
+        super().__init__(key, line)
+        self.key = key
+        self.line = line
+
+
+def read_yaml(text: str, place: str | None = None) -> object:
+    """Return the document of a text.
+
+    Raises
+    ------
+    SettingsError
+        Names the line, and `place`.
+    """
+    try:
+        document = yaml.load(text, _Loader)  # noqa: S506 - a safe loader that is stricter
+        json.dumps(document, default=str)  # an alias of a node within itself has no end
+    except _KeyTwiceError as error:
+        raise SettingsError(error.key, f"stands twice in line {error.line}", place) from None
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" in line {mark.line + 1}" if mark else ""
+        raise SettingsError("settings", f"is not valid YAML{line}", place) from None
+    return document
