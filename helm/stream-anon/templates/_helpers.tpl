@@ -175,8 +175,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- $bearer := eq $v.kafkaSecurity.sasl.mechanism "OAUTHBEARER" }}
 {{- $audience := $v.kafkaSecurity.sasl.serviceAccountTokenAudience }}
-{{- if and (not $v.kafkaSecurity.protocol) (or $v.kafkaSecurity.sasl.existingSecret $v.kafkaSecurity.tls.existingSecret $audience) }}
-{{- fail "kafkaSecurity.protocol: without it nothing else of kafkaSecurity is used, no Secret and no token" }}
+{{- if and (not (hasPrefix "SASL" $v.kafkaSecurity.protocol)) (or $v.kafkaSecurity.sasl.existingSecret $audience) }}
+{{- fail "kafkaSecurity.protocol: without a SASL one nothing of kafkaSecurity.sasl is used, no Secret and no token" }}
+{{- end }}
+{{- if and (not (hasSuffix "SSL" $v.kafkaSecurity.protocol)) $v.kafkaSecurity.tls.existingSecret }}
+{{- fail "kafkaSecurity.protocol: without SSL or SASL_SSL the Secret of kafkaSecurity.tls is not used" }}
 {{- end }}
 {{- if and (hasPrefix "SASL" $v.kafkaSecurity.protocol) (not $v.kafkaSecurity.sasl.existingSecret) (not (and $bearer $audience)) }}
 {{- fail "kafkaSecurity.sasl.existingSecret: a SASL protocol needs it" }}
