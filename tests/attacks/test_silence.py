@@ -10,6 +10,7 @@ import asyncio
 import gc
 import json
 import logging
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.kafka.seam import Parcel
 from stream_anon.audit.audit import Audit
+from stream_anon.cli.main import main
 from stream_anon.cli.run import run
 from stream_anon.engine.closing import Closer
 from stream_anon.microdata.batch import Reason
@@ -34,6 +36,7 @@ from stream_anon.runtime.worker import Worker
 from tests.attacks.outside import Watcher
 from tests.support.driver import Driver
 from tests.support.memory import MemoryBroker, MemoryLedger, MemorySink, MemorySource
+from tests.support.policies import write_policy
 
 VALUE, KEY, NUMBER, SERIAL = "qqvalueqq", "qqkeyqq", 4_271_828_182, 3_141_592_653
 WORDS = (VALUE, KEY, str(NUMBER))
@@ -274,3 +277,22 @@ def test_a_log_line_or_an_error_tells_what_a_record_holds(
         assert code == 1
         assert not service.broker.committed
         assert "UnicodeDecodeError in stream_anon/runtime/" in log
+
+
+def test_a_command_that_breaks_tells_what_a_record_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Promised: an error tells its kind and the line, no more, from the other commands that read records too."""
+    policy, records = write_policy(tmp_path), tmp_path / "in.jsonl"
+    records.write_bytes(b"\n".join(ACCEPTED))
+    monkeypatch.setattr(JsonCodec, "decode", _break)
+    monkeypatch.setattr(
+        sys, "argv", ["stream-anon", "anonymize", str(policy), str(records), str(tmp_path / "out.jsonl")]
+    )
+    with pytest.raises(SystemExit) as left:
+        main()
+    out, log = capfd.readouterr()
+    assert not _told(out + log)
+    assert "UnicodeDecodeError in stream_anon/" in log
+    assert "Traceback" not in log
+    assert left.value.code == 1
