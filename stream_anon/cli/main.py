@@ -195,9 +195,13 @@ def main() -> None:
         _fail(error, 3)
     except StreamAnonError as error:
         _fail(error, 1)
+    except Exception as error:  # noqa: BLE001 - a bug; its message and its traceback may hold values
+        from stream_anon.adapters.logs import describe
+
+        _fail(f"{describe(error)}: a bug, please report it", 1)
 
 
-def _fail(error: StreamAnonError, code: int) -> None:
+def _fail(error: StreamAnonError | str, code: int) -> None:
     typer.echo(f"stream-anon: {error}", err=True)
     sys.exit(code)
 

@@ -17,7 +17,7 @@ import numpy as np
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Sensitive
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.microdata.hierarchy import Hierarchy
@@ -45,16 +45,22 @@ def town_policy(
     max_records: int = 1000,
     engine: str = "forest",
     tight: bool = False,
+    publication: Publication = Publication.NODES,
     **changes: Any,
 ) -> Policy:
-    """Return a policy of three quasi-identifiers and an illness; `distinct_l` is short for that diversity."""
+    """Return a policy of three quasi-identifiers and an illness; `distinct_l` is short for that diversity.
+
+    Ages may be `tight`, the other two be published otherwise than as nodes.
+    """
     asked = Diversity(distinct_l) if distinct_l else diversity
     return Policy(
         (
             Identifier("person"),
             QuasiIdentifier("age", NumericDomain(Decimal(0), Decimal(99), Decimal(1), 0, tight=tight)),
-            QuasiIdentifier("home", CategoricalDomain(Hierarchy.from_tree(QUARTERS))),
-            QuasiIdentifier("sex", CategoricalDomain(Hierarchy.flat(["female", "male", "diverse"]))),
+            QuasiIdentifier("home", CategoricalDomain(Hierarchy.from_tree(QUARTERS)), publication=publication),
+            QuasiIdentifier(
+                "sex", CategoricalDomain(Hierarchy.flat(["female", "male", "diverse"])), publication=publication
+            ),
             Sensitive("illness"),
         ),
         k,

@@ -12,9 +12,10 @@ from faust.types import AgentT
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import Clock
-from stream_anon.adapters.logs import open_log
+from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.logs import describe, open_log
 from stream_anon.adapters.prometheus.metrics import Metrics
-from stream_anon.errors import SettingsError
+from stream_anon.errors import SettingsError, StreamAnonError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.events import Listener
 from stream_anon.runtime.faust.group import FaustGroup
@@ -92,14 +93,14 @@ class AnonymizingService:
         self._policy = policy
         self._clock = Clock()
         self.source = FaustSource(FaustGroup(app), kafka_of(settings).inputs.names, self._clock)
+        self._log = open_log(self._clock.wall, settings.logs.format, settings.logs.level)
         self._tell = self._listener(registry)
         self._stop = asyncio.Event()
         self._done = asyncio.Event()
         self._running = False
 
     def _listener(self, registry: CollectorRegistry | None) -> Listener:
-        logs = self._settings.logs
-        log = into_log(open_log(self._clock.wall, logs.format, logs.level))
+        log = into_log(self._log)
         return log if registry is None else tell_all(into_metrics(Metrics(registry)), log)
 
     async def consume(self, stream: Any) -> None:
@@ -124,13 +125,23 @@ class AnonymizingService:
         ------
         SettingsError
             If the app's configuration contradicts the settings.
+        StreamAnonError
+            For a bug, with its kind and place: Faust logs what is raised here, and its own message may hold values.
         """
         self._check_app()
         self._running = True
         try:
             await work(self._settings, self._policy, self._clock, self._tell, self._stop, source=self.source)
+        except Exception as error:
+            self._log.exception(Line.FAILED)
+            if isinstance(error, StreamAnonError):
+                raise
+            failure = StreamAnonError(describe(error))
+        else:
+            return
         finally:
             self._done.set()
+        raise failure  # out of reach of the error itself, which would be its context
 
     def _check_app(self) -> None:
         group, reset = self._app.conf.id, self._app.conf.consumer_auto_offset_reset

@@ -8,6 +8,7 @@ import importlib
 import logging
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from aiokafka import AIOKafkaConsumer  # noqa: E402
 from aiokafka.consumer.fetcher import READ_COMMITTED, Fetcher  # noqa: E402
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer  # noqa: E402
 
-from stream_anon.errors import SettingsError  # noqa: E402
-from stream_anon.runtime.faust import anonymizing_agent  # noqa: E402
+from stream_anon.errors import SettingsError, StreamAnonError  # noqa: E402
+from stream_anon.runtime.faust import agent, anonymizing_agent  # noqa: E402
 from stream_anon.runtime.faust.agent import AnonymizingService  # noqa: E402
 
 SETTINGS: dict[str, Any] = {
@@ -107,6 +108,19 @@ async def test_signals_of_the_app_do_not_reach_the_worker(app: Any, service: Ano
     await app.on_partitions_revoked.send(set())
     assert not service.source.settled
     await app.on_before_shutdown.send()  # nothing runs: nothing to wait for
+
+
+async def test_faust_logs_a_bug_with_the_value_that_it_quotes(
+    service: AnonymizingService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_given: Any, **_more: Any) -> None:
+        raise ValueError("what is jane-doe-1971?")
+
+    monkeypatch.setattr(agent, "work", broken)
+    with pytest.raises(StreamAnonError, match=r"ValueError in stream_anon/runtime/faust/agent\.py:\d+") as caught:
+        await service.run()
+    assert caught.value.__context__ is None
+    assert "jane-doe" not in "".join(traceback.format_exception(caught.value))
 
 
 class FakeStream:
