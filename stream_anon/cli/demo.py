@@ -55,7 +55,7 @@ def demo(csv: Path | None, policy: Path | None, events: int, k: int | None) -> i
     with _interruptible():
         path = policy or example("clinic") / "policy.yaml"
         # The section on Kafka is settled before the policy is built: what the file says of it does not count here.
-        settings = demo_settings(load_settings(path), "127.0.0.1:0", k)
+        settings = demo_settings(load_settings(path), "127.0.0.1:1", k)  # nothing is dialled yet
         built = build_policy(settings, path)
         values = _events(csv, built, min(events, MOST_EVENTS))
         source = csv.name if csv is not None else "made-up clinic visits"

@@ -131,21 +131,20 @@ def test_a_failing_audit_gives_exit_code_0(
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_demo_leaves_its_broker_behind(how: signal.Signals) -> None:
     pipe = subprocess.PIPE
-    process = subprocess.Popen(
+    with subprocess.Popen(
         DEMO, cwd=ROOT, env=_environment(), stdout=pipe, stderr=pipe, text=True, process_group=0
-    )
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "joining" in line:
-                break
-        brokers = _children(process.pid)
-        assert brokers
-        process.send_signal(how)
-        said, complaints = process.communicate(timeout=30)
-    finally:
-        process.kill()
-        process.wait(10)
+    ) as process:
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if "joining" in line:
+                    break
+            brokers = _children(process.pid)
+            assert brokers
+            process.send_signal(how)
+            said, complaints = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert "interrupted" in said
     assert complaints == ""
