@@ -167,7 +167,7 @@ class Forest(FromScratch):
         lines = lines_of(line.order, line.rows, rows.individuals, rows.sensitive)
 
         def peeled_anew(placed: NDArray[np.int64], ends: NDArray[np.int64]) -> Classes:
-            placed, ends = peeled(groups_of(codes, placed, ends, self._model, ledger), lines, self._model, ledger)
+            placed, ends = peeled(groups_of(codes, placed, ends, self._model), lines, self._model, ledger)
             return placed, split_large(codes, placed, ends, self._model, ledger)
 
         placed, ends = repaired(groups_of(codes, *classes, self._model, ledger), lines, self._model, ledger)

@@ -97,9 +97,16 @@ def _mark_runs(
 
 
 def groups_of(
-    codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, ledger: Ledger
+    codes: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    model: CostModel,
+    ledger: Ledger | None = None,
 ) -> Groups:
-    """Return the classes of codes int32[n, q]; rows int64[n] class after class, int64[c] where each ends."""
+    """Return the classes of codes int32[n, q]; rows int64[n] class after class, int64[c] where each ends.
+
+    Without a ledger all are taken to be legal.
+    """
     n, q = codes.shape
     count = len(ends)
     groups = Groups(
@@ -115,21 +122,30 @@ def groups_of(
         np.zeros(count, np.float64),
         np.zeros(count, np.float64),
     )
-    _fill(groups, rows, ends, model, ledger)
+    _fill(groups, rows, ends, model)
+    if ledger is not None:
+        _judge(groups, rows, ends, ledger, np.empty(1 + len(ledger.asked)))
     return groups
 
 
-@kernel
-def _fill(
-    groups: Groups, rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, ledger: Ledger
-) -> None:
+@bare_kernel
+def _fill(groups: Groups, rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel) -> None:
     """Put the rows into their classes."""
-    parts = np.empty(1 + len(ledger.asked), np.float64)
     start = 0
     for c in range(len(ends)):
         for i in range(ends[c] - 1, start - 1, -1):
             join(groups, rows[i], c)
         measure(groups, c, model)
+        start = ends[c]
+
+
+@bare_kernel
+def _judge(
+    groups: Groups, rows: NDArray[np.int64], ends: NDArray[np.int64], ledger: Ledger, parts: NDArray[np.float64]
+) -> None:
+    """Count how far each class is from legal."""
+    start = 0
+    for c in range(len(ends)):
         groups.lack[c] = deficit(rows[start : ends[c]], ledger, parts)
         start = ends[c]
 
