@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import kernel
 
 _FIRST_CAPACITY = 1024
+_FACTOR = secrets.randbits(62) | 1
 
 
 @kernel
@@ -16,8 +19,7 @@ def number_keys(
     table: NDArray[np.int32],
     known: NDArray[np.int64],
     counts: NDArray[np.int64],
-    used: int,
-    limit: int,
+    figures: NDArray[np.int64],
     answer: NDArray[np.int32],
 ) -> int:
     """Give keys numbers in the order of their first appearance; return how many are known afterwards.
@@ -30,18 +32,20 @@ def number_keys(
         int32[capacity], a power of two at least twice the keys known afterwards; -1 where free.
     known, counts
         int64[at least used + n]: the key behind each number, and how often it was admitted.
-    used
-        Keys known before.
-    limit
-        Times a key is admitted.
+    figures
+        int64[3]: how many keys are known before, how many times a key is admitted, and an odd number that nobody
+        knows who could choose keys, always the same for one table.
     answer
         int32[n], written: the number of each key, -1 where it is over its limit.
     """
     mask = len(table) - 1
+    used = int(figures[0])
+    limit = figures[1]
+    factor = figures[2]
     for i in range(len(keys)):
         key = keys[i]
-        # Keys are hashes where they come from a person; other ones may be alike in all their low bits.
-        mixed = (key ^ (key >> 32)) * 0x5851F42D4C957F2D
+        # Keys are hashes where they come from a person; others may be alike in all their low bits, or chosen so.
+        mixed = (key ^ (key >> 32)) * factor
         place = (mixed ^ (mixed >> 32)) & mask
         while table[place] >= 0 and known[table[place]] != key:
             place = (place + 1) & mask
@@ -93,8 +97,9 @@ class Numbering:
         """Return the number of each key, -1 where it is over its limit; int32[n], amortized O(n)."""
         self._make_room(self._used + len(keys))
         answer = np.empty(len(keys), np.int32)
+        figures = np.array([self._used, self._limit, _FACTOR])
         self._used = number_keys(
-            np.ascontiguousarray(keys), self._table, self._known, self._counts, self._used, self._limit, answer
+            np.ascontiguousarray(keys), self._table, self._known, self._counts, figures, answer
         )
         return answer
 
@@ -109,5 +114,5 @@ class Numbering:
         self._known = np.empty(capacity, np.int64)
         self._counts = np.zeros(capacity, np.int64)
         answer = np.empty(used, np.int32)
-        number_keys(known, self._table, self._known, self._counts, 0, 1, answer)
+        number_keys(known, self._table, self._known, self._counts, np.array([0, 1, _FACTOR]), answer)
         self._counts[:used] = counts

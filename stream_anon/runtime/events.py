@@ -193,10 +193,10 @@ class StandingBy:
 
 @dataclass(frozen=True, slots=True)
 class PartitionStopped:
-    """A partition is owned but not read: its offsets contradict the ledger, or its input is lost."""
+    """A partition is owned but not read: its offsets contradict the ledger, or its input is lost or damaged."""
 
     place: Place
-    reason: str  # "rewound" | "lost-input"
+    reason: str  # "rewound" | "lost-input" | "unreadable"
     explanation: str
 
 

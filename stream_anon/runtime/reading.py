@@ -119,7 +119,7 @@ class Reader:
             return
         marks = self._source.marks
         place = self._source.place(lost.source)
-        if self._parts.choices.lost_input == "skip":
+        if self._parts.choices.lost_input == "skip" and not lost.unreadable:
             try:
                 first = (await self._source.bounds([lost.source], "earliest"))[lost.source]
             except BrokerError:
@@ -136,11 +136,20 @@ class Reader:
         self._stopped.add(lost.source, lost.position)
         self._probed = -np.inf
         topic, partition = place
-        text = (
-            f"offset {lost.position} of {topic}-{partition} is not there any more, nor will it be: records were "
-            "deleted before they were read. Set the group's offset, or kafka.lost_input: skip"
-        )
-        self._tell(PartitionStopped(place, "lost-input", text))
+        where = f"offset {lost.position} of {topic}-{partition}"
+        if lost.unreadable:
+            reason = "unreadable"
+            text = (
+                f"what the brokers keep from {where} on cannot be read: it is damaged, or in a format that the "
+                "client does not know. Set the group's offset behind it"
+            )
+        else:
+            reason = "lost-input"
+            text = (
+                f"{where} is not there any more, nor will it be: records were deleted before they were read. Set "
+                "the group's offset, or kafka.lost_input: skip"
+            )
+        self._tell(PartitionStopped(place, reason, text))
 
     def watch_broker(self) -> None:
         """Ask now and then whether the broker is there: fetching fails in silence."""

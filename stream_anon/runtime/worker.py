@@ -225,7 +225,7 @@ class Worker:
         self._closings.abandon("fenced")
         marks = self._source.marks
         if not self._source.settled or self._still_turned_away(now):
-            await self._source.moved(marks, POLL_SECONDS)
+            await self._await_group(marks, POLL_SECONDS)
             return
         if not self._attempts:
             self._tell(TakeoverStarted(tuple(self._source.place(n) for n in sorted(self._source.assigned))))
@@ -233,13 +233,22 @@ class Worker:
         try:
             done, taken = await self._patience.unless_stopped(self._takeover())
         except Moved:
-            await self._source.moved(marks, 0.02)
+            await self._await_group(marks, 0.02)
         except BrokerError as error:
             self._reachability.away(Away.TAKING_OVER, describe(error))
             await self._patience.pause()
         else:
             if done and taken is not None:
                 self._taken_over(taken)
+
+    async def _await_group(self, marks: int, within: float) -> None:
+        try:
+            await self._source.moved(marks, within)
+        except DeadClient as error:
+            await self._rejoin(error)
+        except BrokerError as error:
+            self._reachability.away(Away.TAKING_OVER, describe(error))
+            await self._patience.pause()
 
     async def _takeover(self) -> TakenOver:
         parts = self._parts
@@ -297,7 +306,8 @@ class Worker:
         now = self._clock.monotonic()
         opened = self._engine.open_window.opened_at
         mature = opened is not None and is_mature(opened, now, self._parts.policy.window)
-        if mature and not self._takeover_due():
+        held = self._engine.deadline is None  # would be suppressed, and is held so that it is not
+        if mature and not held and not self._takeover_due():
             window = self._engine.seal(now)
             if window is not None:
                 self._put(self._reader.with_times(window))

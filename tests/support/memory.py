@@ -155,6 +155,8 @@ class MemorySource:
         self.name = name
         self.asleep = False
         self.dead = False
+        self.refusals: list[BrokerError] = []  # what the group says while it reassigns
+        self.rotten: set[int] = set()
         self.polls = 0
         self.paused: set[int] = set()
         self._positions: dict[int, int] = {}
@@ -179,6 +181,8 @@ class MemorySource:
 
     async def moved(self, marks: int, within: float) -> None:
         await asyncio.sleep(0)
+        if self.refusals:
+            raise self.refusals.pop(0)
 
     def membership(self) -> Membership | None:
         return Membership(self._generation, self.name) if self._generation >= 0 else None
@@ -218,6 +222,9 @@ class MemorySource:
         for source in sorted(self._assigned - self.paused):
             position = self._positions.get(source)
             if position is None or self.broker.away:
+                continue
+            if source in self.rotten:
+                lost.append(Lost(source, position, unreadable=True))
                 continue
             if position < self.broker.first[source] or position > len(self.broker.input[source]):
                 lost.append(Lost(source, position))

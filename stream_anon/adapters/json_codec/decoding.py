@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stream_anon.adapters.json_codec.packing import Packer, Pick, Rows, picker
 from stream_anon.adapters.json_codec.shape import record_shape
 from stream_anon.adapters.json_codec.single import MOST_LEVELS, too_deep
-from stream_anon.adapters.json_codec.tables import CodeColumn, column_coder, table_of
+from stream_anon.adapters.json_codec.tables import CodeColumn, column_coder, table_of, unpredictable
 from stream_anon.microdata.attributes import PassThrough, ScalarType, is_plain
 from stream_anon.microdata.coding import Passed, sensitive_keys
 from stream_anon.microdata.keys import text_keys
@@ -174,9 +174,10 @@ def _pass(attribute: PassThrough, column: list[Any], doubt: NDArray[np.bool_]) -
 
 
 def _keys(column: list[Any], ordered: bool) -> list[int]:
-    values = list(set(column))
-    keys = dict(zip(values, sensitive_keys(values, ordered).tolist(), strict=True))
-    return list(map(keys.__getitem__, column))
+    names = unpredictable(column)
+    distinct = dict(zip(reversed(names), reversed(column), strict=True))  # of equal ones the first
+    keys = dict(zip(distinct, sensitive_keys(list(distinct.values()), ordered).tolist(), strict=True))
+    return list(map(keys.__getitem__, names))
 
 
 def _look_inside(texts: list[bytes], joint: bytes, left: NDArray[np.bool_]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from stream_anon.microdata.numbers import NumericDomain
 
 _MOST_EDGES = 64 * WHOLE_TABLE
 _MOST_LITERALS = 10_000
+_SMALL = 2**60  # integers below it have hashes of their own
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 Column = Sequence[Any]
@@ -114,13 +116,22 @@ def _agrees(attribute: QuasiIdentifier, value: object, code: int) -> bool:
 def _distinct(attribute: QuasiIdentifier, column: Column) -> NDArray[np.int64]:
     """Code each distinct value once. The table lives for this column only: it holds persons' values."""
     codes: dict[object, int] = {}
-    for value in set(column):
-        codes[value] = attribute.size
-        try:
-            codes[value] = attribute.code(value)
-        except Unfit:
-            continue
-    return np.fromiter(map(codes.__getitem__, column), np.int64, len(column))
+    keys = unpredictable(column)
+    for key, value in zip(keys, column, strict=True):
+        if key not in codes:
+            codes[key] = attribute.size
+            with contextlib.suppress(Unfit):
+                codes[key] = attribute.code(value)
+    return np.fromiter(map(codes.__getitem__, keys), np.int64, len(column))
+
+
+def unpredictable(column: Sequence[Any]) -> Sequence[Any]:
+    """Return what a table of a column's values may be keyed by: large integers as tuples with their text.
+
+    Python's hash of an integer is the integer modulo 2**61 - 1: of those a producer chooses all may collide, and a
+    table of n takes n^2 steps. That of a text has a key of the process's own.
+    """
+    return [(hex(value),) if type(value) is int and not -_SMALL < value < _SMALL else value for value in column]
 
 
 class _NumberColumn:

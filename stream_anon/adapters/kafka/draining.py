@@ -18,21 +18,30 @@ from operator import attrgetter
 from types import FunctionType, MethodType
 from typing import Any
 
-import aiokafka.codec as codecs
 import numpy as np
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.consumer import fetcher
+from aiokafka.errors import CorruptRecordException
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
 from numpy.typing import NDArray
 
 from stream_anon.adapters.kafka import record_kernels as kernels
+from stream_anon.adapters.kafka.unpacking import UNPACK, TooLargeError
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.texts import Texts
 
 _REPLACED = {"MemoryRecords", "PartitionRecords", "FetchResult"}
-_CODECS = {1: codecs.gzip_decode, 2: codecs.snappy_decode, 3: codecs.lz4_decode, 4: codecs.zstd_decode}
 _OFFSET, _TIME, _VALUE = attrgetter("offset"), attrgetter("timestamp"), attrgetter("value")
+
+
+class Unreadable(CorruptRecordException):  # type: ignore[misc] # aiokafka ships no types
+    """What a broker gave of one partition cannot be read; `kind` is the client's name for it."""
+
+    def __init__(self, place: TopicPartition, kind: str) -> None:
+        super().__init__(kind)
+        self.place = place
+        self.kind = kind
 
 
 class Records:
@@ -114,16 +123,27 @@ def _result(place: TopicPartition, *, partition_records: Unread, **others: Any) 
 
 
 def _drain(fetched: fetcher.FetchResult, max_records: int | None = None) -> Records | list[Any]:
-    """Return the next records of a partition and move its position behind them."""
-    if not fetched.check_assignment(fetched._topic_partition) or not fetched.has_more():  # noqa: SLF001
+    """Return the next records of a partition and move its position behind them.
+
+    What raises leaves the position where it is, and is not read on: what came before it went with the error.
+
+    Raises
+    ------
+    Unreadable
+        If the client cannot read them.
+    """
+    if not fetched.has_more() or not fetched.check_assignment(fetched._topic_partition):  # noqa: SLF001
         return []
     unread: Unread = fetched._partition_records  # noqa: SLF001
     try:
-        return unread.take(max_records)
-    finally:
-        fetched._update_position()  # noqa: SLF001
-        if unread.exhausted:
-            fetched._partition_records = None  # noqa: SLF001
+        records = unread.take(max_records)
+    except Exception as error:  # noqa: BLE001 - what a producer wrote makes the client raise anything
+        fetched._partition_records = None  # noqa: SLF001
+        raise Unreadable(fetched._topic_partition, type(error).__name__) from None  # noqa: SLF001
+    fetched._update_position()  # noqa: SLF001
+    if unread.exhausted:
+        fetched._partition_records = None  # noqa: SLF001
+    return records
 
 
 class Unread:
@@ -204,13 +224,15 @@ class Unread:
         head = kernels.HEAD_FIELDS.unpack_from(self._data, self._at)
         length, magic, checksum, attributes = head[1], head[3], head[4], head[5]
         end, begin = self._at + 12 + length, self._at + kernels.HEAD
-        decode = _CODECS.get(attributes & 7)
+        decode = UNPACK.get(attributes & 7)
         if magic != 2 or begin > end or end > self._size or decode is None or attributes & 32:
             return False
         if calc_crc32c(self._data[self._at + 21 : end]) != checksum:
             return False
         try:
             section = decode(self._data[begin:end])
+        except TooLargeError:
+            raise
         except Exception:  # noqa: BLE001 - each library has errors of its own; aiokafka meets them again
             return False
         count = head[-1]
@@ -231,11 +253,24 @@ class Unread:
 
     def _hand_over(self) -> None:
         """Let aiokafka read from here on."""
+        self._unpack_on_trial()
         rest = MemoryRecords(self._data[self._at : self._size])
         if rest.has_next():
             self._own = fetcher.PartitionRecords(self._place, rest, self._aborted, self._reached, *self._others)
             self._own._consumer_record = _as_it_is  # noqa: SLF001 - pinned by a test
         self._at = self._size
+
+    def _unpack_on_trial(self) -> None:
+        """Raise where aiokafka, which knows no limit, would unpack too much."""
+        at = self._at
+        while at + kernels.HEAD <= self._size:
+            head = kernels.HEAD_FIELDS.unpack_from(self._data, at)
+            end, decode = at + 12 + head[1], UNPACK.get(head[5] & 7)
+            if head[3] != 2 or not at + kernels.HEAD <= end <= self._size:
+                return  # no batch of this format: aiokafka raises, or it is of one without such codecs
+            if decode is not None:
+                decode(self._data[at + kernels.HEAD : end])
+            at = end
 
     def _read_on(self, most: int) -> None:
         """Take what aiokafka reads; raises what it raises."""

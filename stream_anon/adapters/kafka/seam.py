@@ -58,10 +58,11 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The source stood at an offset whose records are gone."""
+    """The source stood at an offset whose records are gone, or cannot be read."""
 
     source: int
     position: int
+    unreadable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,10 @@ class Source(Protocol):
         ...
 
     async def moved(self, marks: int, within: float) -> None:
-        """Return as soon as `marks` is another number, or after so many seconds."""
+        """Return as soon as `marks` is another number, or after so many seconds.
+
+        Raises BrokerError where the group has refused us meanwhile, and DeadClient where only a new start helps.
+        """
         ...
 
     def membership(self) -> Membership | None:

@@ -14,7 +14,7 @@ from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitio
 from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
-from stream_anon.adapters.kafka.draining import Records, drain_in_batches
+from stream_anon.adapters.kafka.draining import Records, Unreadable, drain_in_batches
 from stream_anon.adapters.kafka.group_fencing import membership_of
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.leaving import leave
@@ -27,6 +27,7 @@ _MAX_POLL_INTERVAL_MS = 2**31 - 1
 _FETCH_WAIT_MS = 200
 _JOIN_WITHIN = 30.0
 _ENDS_WITHIN = 1.0
+_READ_AGAIN = 2  # times that what cannot be read is fetched again
 _LOOK_EVERY = 10.0  # seconds until a topic that is new, or a partition that was added, is noticed
 
 
@@ -53,6 +54,8 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._places: list[TopicPartition] = []
         self._consumer: AIOKafkaConsumer | None = None
         self._next: dict[int, int] = {}
+        self._unread: tuple[Lost | None, int] = None, 0  # what could not be read last, and how often
+        self._since = 0.0  # when the group began to reassign, on the loop's clock
         self._ends: Mapping[TopicPartition, int] = {}
 
     def place(self, source: int) -> Place:
@@ -93,8 +96,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         )
         self._consumer = consumer
         try:
-            # A join may have to wait for the slowest member's rebalance timeout.
-            async with asyncio.timeout(_JOIN_WITHIN + 2 * self._connection.session_timeout):
+            async with asyncio.timeout(self._patience):
                 await self._subscribe(consumer)
                 await consumer.start()
                 drain_in_batches(consumer)
@@ -134,6 +136,24 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
                     self._mark(frozenset(), settled=False)
                     consumer.subscribe(list(topics), listener=self)
 
+    async def moved(self, marks: int, within: float) -> None:
+        """See `seam.Source`."""
+        if self._consumer is not None:
+            self._raise_if_dead(self._consumer)
+            try:
+                # Nobody polls while the group reassigns, and until somebody asks the client does not try again.
+                self._consumer._coordinator.check_errors()  # noqa: SLF001 - pinned by a test
+            except KafkaError as error:
+                raise broker_error("joining the group again", error) from None
+            if not self._settled and asyncio.get_running_loop().time() - self._since > self._patience:
+                raise DeadClient("the group has given nothing for too long")
+        await super().moved(marks, within)
+
+    @property
+    def _patience(self) -> float:
+        """Return the seconds that a join may take: it may have to wait for the slowest member's."""
+        return _JOIN_WITHIN + 2 * self._connection.session_timeout
+
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:  # noqa: ARG002
         """Count; the eager protocol always takes all partitions."""
         self._mark(frozenset(), settled=False)
@@ -152,6 +172,8 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
 
     def _mark(self, assigned: frozenset[int], *, settled: bool) -> None:
         self._next.clear()
+        if self._settled and not settled:
+            self._since = asyncio.get_running_loop().time()
         super()._mark(assigned, settled=settled)
 
     async def poll(self, wait: float, most: int) -> Polled:
@@ -164,13 +186,39 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         except TimeoutError:
             return Polled()
         except OffsetOutOfRangeError as error:
-            return Polled(lost=tuple(self._lost(error)))
+            lost = self._lost(error)
+            self._take_back({each.source for each in lost})
+            return Polled(lost=tuple(lost))
+        except Unreadable as error:
+            self._take_back(frozenset())
+            return Polled(lost=(self._unreadable(error),))
         except (KafkaError, OSError) as error:
+            self._take_back(frozenset())
             raise broker_error("fetching", error) from None
         except Exception as error:  # noqa: BLE001 - a bug of the client's: a new one may do better
             raise DeadClient(f"fetching: {type(error).__name__}") from None
         chunks = (self._chunk(place, records) for place, records in answer.items())
         return Polled(tuple(chunk for chunk in chunks if chunk is not None))
+
+    def _take_back(self, but: Collection[int]) -> None:
+        """Let what one partition's error took with it of the others come again.
+
+        The client empties one partition after the other and has moved their positions when one of them raises. That
+        the records are missing nobody would notice: offsets may have gaps.
+        """
+        for number, offset in self._next.items():
+            if number not in but:
+                with contextlib.suppress(IllegalStateError):  # not ours any more
+                    self._running().seek(self._places[number], offset)
+
+    def _unreadable(self, error: Unreadable) -> Lost:
+        """Return where a partition cannot be read; raise BrokerError the first times: it may have been the way."""
+        number = self._number(error.place)
+        found = Lost(number, self._next.get(number, 0), unreadable=True)
+        self._unread = (found, self._unread[1] + 1 if self._unread[0] == found else 1)
+        if self._unread[1] <= _READ_AGAIN:
+            raise BrokerError(f"fetching {error.place.topic} {error.place.partition}: {error.kind}")
+        return found
 
     def _chunk(self, place: TopicPartition, records: Records | list[ConsumerRecord]) -> Chunk | None:
         number = self._numbers.get(place, -1)

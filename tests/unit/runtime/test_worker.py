@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import pytest
 
+from stream_anon.adapters.kafka.seam import DeadClient
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.release import Release
@@ -422,6 +423,19 @@ async def test_lost_input_is_passed_over_in_silence(choice: str) -> None:
             assert broker.offsets == {("people", 0): 5}
 
 
+@pytest.mark.parametrize("choice", ["stop", "skip"])
+async def test_an_unreadable_partition_is_skipped_or_stops_the_others(choice: str) -> None:
+    broker = MemoryBroker(2)
+    async with Driver(broker, kafka={"lost_input": choice}) as driver:
+        driver.source.rotten.add(1)
+        driver.send(people(10), partition=0)
+        driver.send(people(10, 10), partition=1)
+        await driver.advance(20)
+        assert [(e.place[1], e.reason) for e in driver.told(PartitionStopped)] == [(1, "unreadable")]
+        assert broker.serials == Counter(range(10))
+        assert ("people", 1) not in broker.offsets
+
+
 async def test_group_that_moves_while_lost_input_is_answered_ends_the_worker() -> None:
     broker = MemoryBroker()
     async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
@@ -460,6 +474,38 @@ async def test_dead_consumer_stalls_the_worker() -> None:
         await driver.advance(10)
         check_once(driver.broker, 20)
         assert BrokerAway(Away.CONSUMING, "a task of the consumer has ended") in driver.told(BrokerAway)
+
+
+@pytest.mark.parametrize("refusal", [BrokerError("refused"), DeadClient("dead")], ids=str)
+async def test_a_refusal_while_the_group_reassigns_stalls_the_worker(refusal: BrokerError) -> None:
+    async with Driver() as driver:
+        driver.send(people(10))
+        await driver.settle()
+        driver.source.asleep = True
+        driver.source._generation, driver.source._marks = -1, driver.source._marks + 1
+        driver.source.refusals.append(refusal)
+        await driver.settle()
+        assert [event.error for event in driver.told(BrokerAway)] == [str(refusal)]
+        driver.source.asleep = False
+        driver.broker.rebalance()
+        driver.send(people(10, 10))
+        await driver.advance(10)
+        check_once(driver.broker, 20)
+        assert driver.told(ReadinessChanged)[-1].ready
+
+
+async def test_who_is_held_is_suppressed_where_the_worker_stops() -> None:
+    broker = MemoryBroker()
+    window = {"shortfall": "hold", "max_delay": 10}
+    async with Driver(broker, window=window) as driver:
+        driver.send(people(2))
+        await driver.advance(60)
+        await driver.stop()
+        assert broker.certificates == []
+    async with Driver(broker, driver.clock, "two", window=window) as driver:
+        driver.send(people(3, 2))
+        await driver.advance(30)
+        check_once(broker, 5)
 
 
 async def test_absent_broker_is_told_again_and_again_or_stops_the_worker() -> None:

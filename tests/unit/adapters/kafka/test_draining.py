@@ -17,7 +17,8 @@ from aiokafka.record.util import calc_crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_anon.adapters.kafka.draining import Records, Unread, _Fetched, _result, drain_in_batches
+from stream_anon.adapters.kafka import unpacking
+from stream_anon.adapters.kafka.draining import Records, Unread, Unreadable, _Fetched, _result, drain_in_batches
 
 PLACE = TopicPartition("t", 0)
 COMMIT, ABORT = struct.pack(">hh", 0, 1), struct.pack(">hh", 0, 0)
@@ -175,6 +176,57 @@ def test_damaged_bytes_are_taken_for_records(data: bytes, where: int, bits: int)
     damaged[21 + where % (12 + int.from_bytes(data[8:12], "big") - 21)] ^= bits
     with pytest.raises(CorruptRecordException):
         drained(bulk(bytes(damaged), 0), 100)
+
+
+def test_good_records_before_damaged_ones_are_passed_over_unread() -> None:
+    """What raises gives nothing: the position stays, or nobody would ever ask for those before it again."""
+    whole = _builder(0, 0)
+    whole.append(0, 5, None, b"x", [])
+    good = bytes(whole.build())
+    damaged = bytearray(stamped(good, 1))
+    damaged[-1] ^= 1
+    fetched = bulk(good + bytes(damaged), 0)
+    with pytest.raises(Unreadable) as raised:
+        fetched.getall(5)
+    assert raised.value.place == fetched._topic_partition
+    assert fetched._assignment.state.position == 0
+    assert not fetched.has_more()
+    assert fetched.getall(5) == []
+
+
+@pytest.mark.parametrize("codec", [1, 3, 4])
+@pytest.mark.parametrize("aborted", [None, [(99, 0)]])
+def test_a_few_kilobytes_become_gigabytes(
+    codec: int, aborted: list[tuple[int, int]] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither here nor by the client, which reads answers with aborted transactions and knows no limit."""
+    for most, sound in ((1 << 20, False), (4 << 20, True)):
+        monkeypatch.setattr(unpacking, "MOST", most)
+        batch = _builder(codec, 0)
+        batch.append(0, 5, None, bytes(2 << 20), [])
+        fetched = bulk(stamped(bytes(batch.build()), 0), 0, aborted)
+        if sound:
+            assert len(fetched.getall(5)) == 1
+        else:
+            with pytest.raises(Unreadable, match="TooLargeError"):
+                fetched.getall(5)
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_what_is_no_compression_ends_the_client(codec: int) -> None:
+    batch = _builder(0, 0)
+    batch.append(0, 5, None, b"value", [])
+    with pytest.raises(Unreadable):
+        bulk(stamped(bytes(batch.build()), 0, attributes=codec), 0).getall(5)
+
+
+def test_a_header_whose_name_is_no_text_ends_the_client() -> None:
+    batch = _builder(0, 0)
+    batch.append(0, 5, None, b"value", [("hh", b"v")])
+    data = stamped(bytes(batch.build()).replace(b"hh", b"\xff\xfe"), 0)
+    assert len(bulk(data, 0).getall(5)) == 1
+    with pytest.raises(Unreadable, match="UnicodeDecodeError"):
+        bulk(data, 0, [(99, 0)]).getall(5)
 
 
 @pytest.mark.parametrize("place", [61, 65, 67])
