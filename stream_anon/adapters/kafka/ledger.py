@@ -20,6 +20,7 @@ from stream_anon.adapters.kafka.ledger_tail import (
     follows,
     key_of,
     place_of,
+    positions,
     raise_if_ended,
     stop_politely,
     value_of,
@@ -93,7 +94,12 @@ class KafkaLedger:
         while True:
             for record in await fetched(consumer, _FOLLOWING):
                 self._take(record)
-                tail.forget_before(record.partition, record.offset + 1)
+            # Aborted entries come in no answer, but positions pass over them. The tail may forget all that lies
+            # before: the client moves a position in the same step in which it hands the records out, and nothing
+            # is awaited from there to `_take`. So whatever committed entry lies below is in `_entries`, where
+            # `uncontested` looks last of all; an entry that it finds in the tail tells it only to wait for this.
+            for partition, offset in (await positions(consumer, _FOLLOWING)).items():
+                tail.forget_before(partition, offset)
 
     def _take(self, record: ConsumerRecord) -> None:
         """Take note of an entry; of a key's records the last one counts, be it an entry or not."""

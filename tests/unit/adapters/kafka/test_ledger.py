@@ -369,3 +369,17 @@ async def test_clients_that_are_replaced_run_on_where_opening_is_cancelled(monke
     assert not clients[0].stopped
     await ledger.discard()
     assert all(client.stopped and client.closed for client in clients)
+
+
+async def test_tail_grows_with_every_attempt_that_is_aborted() -> None:
+    partition = Partition()
+    async with contest(partition) as ledger:
+        for _ in range(20):
+            for number in range(12):
+                partition.add(number, None)  # type: ignore[arg-type]
+            partition.settled = len(partition.records)
+            await ledger.caught_up()
+        rival = partition.add(1, 150)
+        await asyncio.sleep(0.02)
+        assert ledger._tail is not None
+        assert [offset for _, offset, _ in ledger._tail._entries] == [rival], "what is open is held, nothing else"
