@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from aiokafka import AIOKafkaConsumer
+
 _CANCEL_WITHIN = 0.5
 
 
@@ -24,6 +26,16 @@ async def leave(goodbye: Coroutine[Any, Any, Any], within: float) -> None:
     finally:
         task.cancel()
         task.add_done_callback(_forget)
+
+
+async def leave_consumer(consumer: AIOKafkaConsumer, within: float, closing: float) -> None:
+    """Stop a consumer, polite for `within` seconds; never raises what it meets.
+
+    Its `stop` raises what a task of its fetcher had ended with, before it closes any connection. What the polite
+    way left, connections and the tasks behind them, gets `closing` seconds more.
+    """
+    await leave(consumer.stop(), within)
+    await leave(consumer._client.close(), closing)  # noqa: SLF001 - pinned by a test
 
 
 def _forget(task: asyncio.Task[Any]) -> None:

@@ -12,14 +12,27 @@ from collections.abc import Collection, Mapping
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
-from stream_anon.adapters.kafka.ledger_tail import Entry, Tail, entry_of, key_of, place_of, stop_politely, value_of
+from stream_anon.adapters.kafka.ledger_tail import (
+    Entry,
+    Tail,
+    entry_of,
+    fetched,
+    follows,
+    key_of,
+    place_of,
+    positions,
+    raise_if_ended,
+    stop_politely,
+    value_of,
+)
 from stream_anon.adapters.kafka.seam import Parcel, Place
 from stream_anon.errors import BrokerError, Overtaken, TopicError
 
 _OPEN_WITHIN = 60.0
 _CATCH_UP_WITHIN = 30.0
-_POLL_MS = 100
+_FETCH_WAIT_MS = 100
 _PARTITION = 0  # of the ledger: all entries go there, a key must stay where it is
+_FOLLOWING = "following the ledger"
 _UNCONTESTED = 0.10  # of a transaction's timeout
 
 
@@ -32,12 +45,16 @@ class KafkaLedger:
         self._consumer: AIOKafkaConsumer | None = None
         self._tail: Tail | None = None
         self._follower: asyncio.Task[None] | None = None
+        self._leaving: set[asyncio.Task[None]] = set()
         self._entries: dict[Place, Entry] = {}
         self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
 
     async def open(self) -> None:
-        """See `seam.Ledger`. Does nothing while it follows."""
-        if self._follower is not None and not self._follower.done():
+        """See `seam.Ledger`. Does nothing while it follows; where it no longer does, all begins anew.
+
+        Either follower may have ended by itself: after one answer that refuses, or with a task of its client.
+        """
+        if self._tail is not None and self._tail.follows and follows(self._consumer, self._follower):
             return
         await self.discard()
         self._consumer = AIOKafkaConsumer(
@@ -45,7 +62,7 @@ class KafkaLedger:
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             isolation_level="read_committed",
-            fetch_max_wait_ms=_POLL_MS,
+            fetch_max_wait_ms=_FETCH_WAIT_MS,
         )
         self._tail = Tail(self._connection)
         try:
@@ -55,7 +72,7 @@ class KafkaLedger:
                 self._consumer.assign(await self._places(self._consumer))
                 self._entries.clear()
                 self._strange.clear()
-                self._follower = asyncio.create_task(self._follow(self._consumer))
+                self._follower = asyncio.create_task(self._follow(self._consumer, self._tail))
                 await self.caught_up()
                 # All before these positions is settled.
                 self._tail.follow({p: await self._consumer.position(p) for p in self._consumer.assignment()})
@@ -73,17 +90,16 @@ class KafkaLedger:
         numbers = await consumer._client._wait_on_metadata(self._topic)  # noqa: SLF001 - pinned by a test
         return [TopicPartition(self._topic, number) for number in sorted(numbers)]
 
-    async def _follow(self, consumer: AIOKafkaConsumer) -> None:
+    async def _follow(self, consumer: AIOKafkaConsumer, tail: Tail) -> None:
         while True:
-            try:
-                answer = await consumer.getmany(timeout_ms=_POLL_MS)
-            except Exception as error:  # noqa: BLE001 - as above
-                raise broker_error("following the ledger", error) from None
-            for records in answer.values():
-                for record in records:
-                    self._take(record)
-                if self._tail is not None and records:
-                    self._tail.forget_to(records[-1].partition, records[-1].offset)
+            for record in await fetched(consumer, _FOLLOWING):
+                self._take(record)
+            # Aborted entries come in no answer, but positions pass over them. The tail may forget all that lies
+            # before: the client moves a position in the same step in which it hands the records out, and nothing
+            # is awaited from there to `_take`. So whatever committed entry lies below is in `_entries`, where
+            # `uncontested` looks last of all; an entry that it finds in the tail tells it only to wait for this.
+            for partition, offset in (await positions(consumer, _FOLLOWING)).items():
+                tail.forget_before(partition, offset)
 
     def _take(self, record: ConsumerRecord) -> None:
         """Take note of an entry; of a key's records the last one counts, be it an entry or not."""
@@ -134,9 +150,9 @@ class KafkaLedger:
         """Wait until every record below `ends` is settled, and taken note of if it was committed."""
         for place, end in ends.items():
             while await consumer.position(place) < end:
-                _raise_if_ended(follower)
+                raise_if_ended(follower, _FOLLOWING)
                 await asyncio.sleep(every)
-        _raise_if_ended(follower)  # it may have ended before it took what it had fetched
+        raise_if_ended(follower, _FOLLOWING)  # it may have ended before it took what it had fetched
 
     async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
         """See `seam.Ledger`.
@@ -156,7 +172,7 @@ class KafkaLedger:
                 last = await tail.last_before(_PARTITION, end, starts)
                 if last is not None:
                     await self._settled(consumer, follower, {ours: last + 1}, 0.002)
-                _raise_if_ended(follower)
+                raise_if_ended(follower, _FOLLOWING)
         except BrokerError:
             raise
         except TimeoutError:
@@ -188,22 +204,23 @@ class KafkaLedger:
         return Parcel(self._topic, _PARTITION, [None] * len(keys), time, keys=keys)
 
     async def discard(self) -> None:
-        """See `seam.Ledger`."""
+        """See `seam.Ledger`. Cancelled, it goes on in the background; whoever comes next waits for it too."""
         follower, self._follower = self._follower, None
-        if follower is not None:
-            follower.cancel()
-            await asyncio.gather(follower, return_exceptions=True)
         consumer, tail = self._consumer, self._tail
         self._consumer = self._tail = None
         if consumer is not None and tail is not None:  # they come and go together
-            await asyncio.gather(stop_politely(consumer), tail.stop())
+            task = asyncio.create_task(_leave(follower, consumer, tail))
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
+        if self._leaving:
+            await asyncio.wait(self._leaving)
 
 
-def _raise_if_ended(follower: asyncio.Task[None]) -> None:
-    if follower.done():
-        if not follower.cancelled():
-            follower.result()
-        raise BrokerError("following the ledger: the follower has ended")
+async def _leave(follower: asyncio.Task[None] | None, consumer: AIOKafkaConsumer, tail: Tail) -> None:
+    if follower is not None:
+        follower.cancel()
+        await asyncio.gather(follower, return_exceptions=True)
+    await asyncio.gather(stop_politely(consumer), tail.stop())
 
 
 class NoLedger:

@@ -7,12 +7,13 @@ import contextlib
 import json
 from collections import deque
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
-from stream_anon.adapters.kafka.leaving import leave
+from stream_anon.adapters.kafka.leaving import leave_consumer
+from stream_anon.adapters.kafka.liveness import has_died
 from stream_anon.adapters.kafka.seam import Place
 from stream_anon.errors import BrokerError
 
@@ -34,7 +35,7 @@ class Entry(NamedTuple):
 class Tail:
     """Reads the ledger ahead of what is settled: which entries stand where, be they committed, aborted or open.
 
-    Entries that are settled may be forgotten with `forget_to`, so that only the last few are held.
+    Entries that are settled may be forgotten with `forget_before`, so that only the last few are held.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -76,36 +77,36 @@ class Tail:
         self._read = {place.partition: start for place, start in starts.items()}
         self._follower = asyncio.create_task(self._follow(consumer))
 
+    @property
+    def follows(self) -> bool:
+        """Whether it reads on."""
+        return follows(self._consumer, self._follower)
+
     async def _follow(self, consumer: AIOKafkaConsumer) -> None:
-        while True:
-            try:
-                answer = await consumer.getmany(timeout_ms=_POLL_MS)
-            except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
-                raise broker_error("following the ledger's end", error) from None
-            finally:
-                self._moved.set()
-            for records in answer.values():
-                for record in records:
+        doing = "following the ledger's end"
+        try:
+            while True:
+                for record in await fetched(consumer, doing):
                     with contextlib.suppress(ValueError, TypeError, RecursionError):
                         self._entries.append((record.partition, record.offset, place_of(record.key or b"")))
-            # Positions pass over the markers of transactions, which no answer holds.
-            for place in consumer.assignment():
-                self._read[place.partition] = await consumer.position(place)
+                # Positions pass over the markers of transactions, which no answer holds.
+                self._read.update(await positions(consumer, doing))
+                self._moved.set()
+        finally:
             self._moved.set()
 
     async def last_before(self, partition: int, end: int, places: Collection[Place]) -> int | None:
         """Return the offset of the last entry below `end` that is about one of `places`; None if there is none."""
         while self._read.get(partition, 0) < end:
-            if self._follower is None or self._follower.done():
-                raise BrokerError("following the ledger's end: the follower has ended")
+            raise_if_ended(self._follower, "following the ledger's end")
             self._moved.clear()
             await self._moved.wait()
         found = (o for p, o, place in reversed(self._entries) if p == partition and o < end and place in places)
         return next(found, None)
 
-    def forget_to(self, partition: int, offset: int) -> None:
-        """Let go of entries up to one that is settled: below it, all are."""
-        kept = [entry for entry in self._entries if entry[0] != partition or entry[1] > offset]
+    def forget_before(self, partition: int, offset: int) -> None:
+        """Let go of entries below an offset before which all are settled; costs as much as are held."""
+        kept = [entry for entry in self._entries if entry[0] != partition or entry[1] >= offset]
         if len(kept) < len(self._entries):
             self._entries = deque(kept)
 
@@ -121,8 +122,40 @@ class Tail:
 
 
 async def stop_politely(client: AIOKafkaConsumer) -> None:
-    """Stop a consumer, within a second; never raises."""
-    await leave(client.stop(), 1.0)
+    """Stop a consumer, within a second or so; never raises."""
+    await leave_consumer(client, 1.0, 0.2)
+
+
+async def fetched(consumer: AIOKafkaConsumer, doing: str) -> list[ConsumerRecord]:
+    """Wait a moment for records, return what there is. Raises BrokerError, also where none will ever come."""
+    if has_died(consumer):
+        raise BrokerError(f"{doing}: a task of the consumer has ended")
+    try:
+        answer = await consumer.getmany(timeout_ms=_POLL_MS)
+    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
+        raise broker_error(doing, error) from None
+    return [record for records in answer.values() for record in records]
+
+
+async def positions(consumer: AIOKafkaConsumer, doing: str) -> dict[int, int]:
+    """Return the next offset that `fetched` looks at, of each assigned partition. Raises BrokerError."""
+    try:
+        return {place.partition: await consumer.position(place) for place in consumer.assignment()}
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error(doing, error) from None
+
+
+def follows(consumer: AIOKafkaConsumer | None, follower: asyncio.Task[Any] | None) -> bool:
+    """Return whether a follower reads on. It may also hang where its consumer has died, so both are asked."""
+    return consumer is not None and follower is not None and not follower.done() and not has_died(consumer)
+
+
+def raise_if_ended(follower: asyncio.Task[Any] | None, doing: str) -> None:
+    """Raise what a follower has ended with, or BrokerError."""
+    if follower is None or follower.done():
+        if follower is not None and not follower.cancelled():
+            follower.result()
+        raise BrokerError(f"{doing}: the follower has ended")
 
 
 def key_of(place: Place) -> bytes:

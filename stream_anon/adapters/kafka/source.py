@@ -17,7 +17,8 @@ from stream_anon.adapters.kafka.connection import Connection, broker_error, conn
 from stream_anon.adapters.kafka.draining import Records, Unreadable, drain_in_batches
 from stream_anon.adapters.kafka.group_fencing import membership_of
 from stream_anon.adapters.kafka.inputs import InputTopics
-from stream_anon.adapters.kafka.leaving import leave
+from stream_anon.adapters.kafka.leaving import leave_consumer
+from stream_anon.adapters.kafka.liveness import has_died
 from stream_anon.adapters.kafka.marks import Marks
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Place, Polled
 from stream_anon.errors import BrokerError, TopicError
@@ -139,7 +140,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     async def moved(self, marks: int, within: float) -> None:
         """See `seam.Source`."""
         if self._consumer is not None:
-            self._raise_if_dead(self._consumer)
+            _raise_if_dead(self._consumer)
             try:
                 # Nobody polls while the group reassigns, and until somebody asks the client does not try again.
                 self._consumer._coordinator.check_errors()  # noqa: SLF001 - pinned by a test
@@ -179,7 +180,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     async def poll(self, wait: float, most: int) -> Polled:
         """See `seam.Source`. May be cancelled: what was not returned stays with the client."""
         consumer = self._running()
-        self._raise_if_dead(consumer)
+        _raise_if_dead(consumer)
         try:
             async with asyncio.timeout(wait + 0.05):  # while the group reassigns, aiokafka waits without limit
                 answer = await consumer.getmany(timeout_ms=int(wait * 1000), max_records=most)
@@ -322,23 +323,18 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
             self._looking = None
-        if consumer is None:
-            return
-        await leave(consumer.stop(), within)
-        # What the polite way left: connections and the tasks behind them.
-        client = consumer._client  # noqa: SLF001 - pinned by a test
-        await leave(client.close(), 1.0)
+        if consumer is not None:
+            await leave_consumer(consumer, within, 1.0)
 
     def _running(self) -> AIOKafkaConsumer:
         if self._consumer is None:
             raise BrokerError("the consumer is not connected")
         return self._consumer
 
-    def _raise_if_dead(self, consumer: AIOKafkaConsumer) -> None:
-        """Raise where a background task of the client has ended: it would fetch nothing, in silence."""
-        tasks = (consumer._fetcher._fetch_task, consumer._coordinator._coordination_task)  # noqa: SLF001 - pinned
-        if any(task.done() for task in tasks):
-            raise DeadClient("a task of the consumer has ended")
+
+def _raise_if_dead(consumer: AIOKafkaConsumer) -> None:
+    if has_died(consumer):
+        raise DeadClient("a task of the consumer has ended")
 
 
 def _public_topics(cluster: ClusterMetadata) -> Collection[str]:

@@ -131,6 +131,48 @@ async def test_transaction_sets_records_ledger_and_offsets_together(kafka: Apach
         await sink.discard()
 
 
+@pytest.mark.parametrize("whose", ["ledger", "tail"])
+async def test_ledger_stays_deaf_once_a_task_of_its_client_has_ended(
+    kafka: ApacheKafka, unique: str, whose: str
+) -> None:
+    await kafka.create_topic(unique, 1)
+    connection, name = connect(kafka, unique), f"{unique}.ledger"
+    assert await create_ledger(connection, Topics(InputTopics((unique,)), unique, "none", "none", name))
+    sink, ledger, place = TransactionalSink(connection), KafkaLedger(connection, name), (unique, 0)
+    await sink.open()
+    await ledger.open()
+
+    async def publish_entry(end: int) -> None:
+        entries = ledger.entries({place: end}, f"batch{end}", 5000)
+        assert entries is not None
+        await sink.begin()
+        await sink.send([entries])
+        await ledger.uncontested({place: end - 10}, await sink.settle())
+        await sink.commit()
+
+    def broken(assignment: object) -> None:
+        raise RuntimeError("a bug of the client's")
+
+    try:
+        await publish_entry(10)
+        assert await ledger.caught_up() == {place: 10}
+        assert ledger._tail is not None
+        old = (ledger._consumer, ledger._tail._consumer)
+        dying = old[whose == "tail"]
+        assert dying is not None
+        dying._fetcher._get_actions_per_node = broken
+        await asyncio.wait([dying._fetcher._fetch_task], timeout=5)
+        await ledger.open()
+        connections = [conn for client in old if client is not None for conn in client._client._conns.values()]
+        assert not any(conn.connected() for conn in connections)
+        assert await ledger.caught_up() == {place: 10}
+        await publish_entry(20)
+        assert await ledger.caught_up() == {place: 20}
+    finally:
+        await ledger.discard()
+        await sink.discard()
+
+
 async def test_topic_made_after_the_producer_hides_the_others(kafka: ApacheKafka, unique: str) -> None:
     # aiokafka asks for what it does not know and then forgets all that it did not have to ask for.
     old, new = f"{unique}.old", f"{unique}.new"

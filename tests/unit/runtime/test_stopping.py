@@ -9,6 +9,7 @@ import pytest
 from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.ledger import KafkaLedger
+from stream_anon.adapters.kafka.ledger_tail import Tail
 from stream_anon.adapters.kafka.source import KafkaSource
 from stream_anon.runtime import closings, worker
 from stream_anon.runtime.events import WindowAbandoned
@@ -91,10 +92,17 @@ async def test_ledgers_clients_are_stopped_one_after_the_other() -> None:
     ledger = KafkaLedger(Connection("127.0.0.1:9", "g"), "out.ledger")
 
     class Hanging:
+        def __init__(self) -> None:
+            self._client = self
+
         async def stop(self) -> None:
             await asyncio.sleep(60)
 
-    ledger._consumer, ledger._probe = Hanging(), Hanging()
+        async def close(self) -> None:
+            pass
+
+    tail = Tail(ledger._connection)
+    ledger._consumer, tail._consumer, ledger._tail = Hanging(), Hanging(), tail
     assert await seconds_of(asyncio.create_task(ledger.discard())) < 1.5
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from stream_anon.adapters.kafka.leaving import leave
+from stream_anon.adapters.kafka.leaving import leave, leave_consumer
 
 
 async def _cancelled_within() -> None:
@@ -39,3 +40,14 @@ async def test_cancelling_who_waits_is_swallowed() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_connections_stay_open_where_stopping_a_consumer_breaks() -> None:
+    closed: list[bool] = []
+
+    async def close() -> None:
+        closed.append(True)
+
+    # aiokafka's stop raises what a task of the fetcher had ended with, before it closes the client.
+    await leave_consumer(SimpleNamespace(stop=_broken, _client=SimpleNamespace(close=close)), 1.0, 1.0)
+    assert closed == [True]

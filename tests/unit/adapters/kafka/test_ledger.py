@@ -1,4 +1,4 @@
-"""What the ledger makes of records that are no entries: named, never skipped, and curable."""
+"""The ledger skips no entry, misses no rival, and outlives the ends of its clients."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.errors import TopicAuthorizationFailedError
 
+from stream_anon.adapters.kafka import ledger as ledger_module
+from stream_anon.adapters.kafka import ledger_tail
 from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger_tail import Tail
@@ -27,39 +30,45 @@ class Log:
         self.records = records
         self.read = 0
         self.error: Exception | None = None
+        self.stopped = self.closed = False
+        self._coordinator = object()  # as of a consumer without a group: it has no task that must run
+        self._fetcher = SimpleNamespace(_fetch_task=asyncio.get_running_loop().create_future())
+        self._client = SimpleNamespace(close=self._close)
 
     async def getmany(self, timeout_ms: int) -> dict[object, list[Any]]:
         await asyncio.sleep(0.001)
         if self.error is not None:
             raise self.error
+        if self._fetcher._fetch_task.done():
+            return {}
         first, self.read = self.read, len(self.records)
         fresh = enumerate(self.records[first:], first)
         return {0: [SimpleNamespace(topic=TOPIC, partition=0, offset=i, key=k, value=v) for i, (k, v) in fresh]}
 
     async def end_offsets(self, places: object) -> dict[object, int]:
-        return {0: len(self.records)}
-
-    async def ends(self, places: object) -> dict[object, int]:
-        return {0: len(self.records)}
-
-    def forget_to(self, partition: int, offset: int) -> None:
-        assert (partition, offset) == (0, len(self.records) - 1)
+        return {TopicPartition(TOPIC, 0): len(self.records)}
 
     async def position(self, place: object) -> int:
         return self.read
 
-    def assignment(self) -> set[int]:
-        return {0}
+    def assignment(self) -> set[Any]:
+        return {TopicPartition(TOPIC, 0)}
 
     async def stop(self) -> None:
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.02)
+        self.stopped = True
+
+    async def _close(self) -> None:
+        self.closed = True
 
 
 def follow(log: Log) -> KafkaLedger:
     ledger = KafkaLedger(Connection("127.0.0.1:9", "g"), TOPIC)
     consumer: Any = log
-    ledger._consumer = ledger._tail = consumer
-    ledger._follower = asyncio.create_task(ledger._follow(consumer))
+    tail = Tail(ledger._connection)
+    tail._consumer = consumer
+    ledger._consumer, ledger._tail = consumer, tail
+    ledger._follower = asyncio.create_task(ledger._follow(consumer, tail))
     return ledger
 
 
@@ -143,6 +152,10 @@ class Reader(Log):
 
     async def getmany(self, timeout_ms: int) -> dict[object, list[Any]]:
         await asyncio.sleep(0.001)
+        if self.error is not None:
+            raise self.error
+        if self._fetcher._fetch_task.done():
+            return {}
         end = self.partition.settled if self.committed else len(self.partition.records)
         first, self.read = self.read, max(end, self.read)
         fresh = list(enumerate(self.partition.records))[first:end]
@@ -150,11 +163,11 @@ class Reader(Log):
         values = [(i, k, b'{"next":%d}' % (v or 0)) for i, k, v in wanted]
         return {0: [SimpleNamespace(topic=TOPIC, partition=0, offset=i, key=k, value=v) for i, k, v in values]}
 
-    def assignment(self) -> set[Any]:
-        return {TopicPartition(TOPIC, 0)}
-
-    async def end_offsets(self, places: object) -> dict[Any, int]:
+    async def end_offsets(self, places: object) -> dict[object, int]:
         return {TopicPartition(TOPIC, 0): len(self.partition.records)}
+
+    async def start(self) -> None:
+        pass
 
     def assign(self, places: object) -> None:
         pass
@@ -170,7 +183,7 @@ async def contest(partition: Partition) -> AsyncIterator[KafkaLedger]:
     tail = Tail(ledger._connection)
     tail._consumer = Reader(partition, committed=False)  # type: ignore[assignment]
     ledger._consumer, ledger._tail = consumer, tail
-    ledger._follower = asyncio.create_task(ledger._follow(consumer))
+    ledger._follower = asyncio.create_task(ledger._follow(consumer, tail))
     tail.follow({TopicPartition(TOPIC, 0): 0})
     try:
         yield ledger
@@ -240,3 +253,133 @@ async def test_window_below_what_was_released_long_ago_is_committed() -> None:
         ours = partition.add(1, 140)
         with pytest.raises(Overtaken):
             await ledger.uncontested(STARTS, {(TOPIC, 0): ours})
+
+
+class Clients(list[Reader]):
+    """The consumers that a ledger makes for itself, in order: the ledger's own, its tail's, and so on."""
+
+    def __init__(self, partition: Partition, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.partition = partition
+        for module in (ledger_module, ledger_tail):
+            monkeypatch.setattr(module, "AIOKafkaConsumer", self.make)
+
+    def make(self, **options: Any) -> Reader:
+        reader = Reader(self.partition, committed=options["isolation_level"] == "read_committed")
+        reader._client._wait_on_metadata = self.numbers
+        self.append(reader)
+        return reader
+
+    async def numbers(self, topic: str) -> set[int]:
+        assert topic == TOPIC
+        return {0}
+
+
+async def open_ledger() -> KafkaLedger:
+    ledger = KafkaLedger(Connection("127.0.0.1:9", "g", transaction_timeout=3.0), TOPIC)
+    await ledger.open()
+    return ledger
+
+
+def end(client: Reader, how: str) -> None:
+    """End a follower as brokers and the client do: one answer that refuses, or a task that ends in silence."""
+    if how == "refused":
+        client.error = TopicAuthorizationFailedError(TOPIC)
+    else:
+        client._fetcher._fetch_task.set_exception(RuntimeError("a bug of the client's"))
+        client._fetcher._fetch_task.exception()
+
+
+@pytest.mark.parametrize("how", ["refused", "silent"])
+@pytest.mark.parametrize("whose", ["ledger", "tail"])
+async def test_follower_that_has_ended_is_not_replaced_and_no_window_gets_out_again(
+    monkeypatch: pytest.MonkeyPatch, whose: Literal["ledger", "tail"], how: str
+) -> None:
+    partition = Partition()
+    partition.add(0, 70)
+    partition.add(1, 100)
+    partition.settled = 2
+    clients = Clients(partition, monkeypatch)
+    ledger = await open_ledger()
+    try:
+        first = tuple(clients)
+        await ledger.open()
+        assert tuple(clients) == first, "clients that work are kept"
+        end(first[whose == "tail"], how)
+        rival = partition.add(0, 80)
+        ours = partition.add(1, 140)
+        # It is told at once that nothing will come, not after a time of waiting.
+        expected = {"refused": "TopicAuthorizationFailedError", "silent": "a task of the consumer has ended"}[how]
+        async with asyncio.timeout(0.2):
+            with pytest.raises(BrokerError, match=expected):
+                await ledger.uncontested({("people", 0): 70, **STARTS}, {(TOPIC, 0): ours})
+        for offset in (rival, ours):  # a new producer aborts ours; the other is one that never gets out
+            partition.records[offset] = (partition.records[offset][0], None)
+        partition.settled = len(partition.records)
+
+        await ledger.open()
+        assert all(client.stopped and client.closed for client in first)
+        assert len(clients) == 4
+        assert await ledger.caught_up() == {("people", 0): 70, ("people", 1): 100}, "entries from before are known"
+        await ledger.uncontested(STARTS, {(TOPIC, 0): partition.add(1, 140)})
+
+        # And the new ones fence as the old ones did.
+        rival = partition.add(1, 150)
+        ours = partition.add(1, 140)
+        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        partition.settled = rival + 1
+        with pytest.raises(Overtaken):
+            await waiting
+    finally:
+        await ledger.discard()
+    assert all(client.stopped and client.closed for client in clients)
+
+
+async def test_follower_hangs_where_its_client_has_died_and_is_taken_for_one_that_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clients = Clients(Partition(), monkeypatch)
+    ledger = await open_ledger()
+    try:
+
+        async def never(place: object) -> int:  # so it is where the task was to find a position anew
+            return await asyncio.Future()
+
+        clients[1].position = never  # type: ignore[method-assign]
+        await asyncio.sleep(0.01)
+        end(clients[1], "silent")
+        await ledger.open()
+        assert len(clients) == 4
+    finally:
+        await ledger.discard()
+
+
+async def test_clients_that_are_replaced_run_on_where_opening_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = Clients(Partition(), monkeypatch)
+    ledger = await open_ledger()
+    end(clients[1], "refused")
+    await asyncio.sleep(0.01)
+    for steps in range(3):  # cancelled here and there while the old ones are being stopped
+        opening = asyncio.create_task(ledger.open())
+        for _ in range(steps + 1):
+            await asyncio.sleep(0)
+        opening.cancel()
+        await asyncio.gather(opening, return_exceptions=True)
+    assert not clients[0].stopped
+    await ledger.discard()
+    assert all(client.stopped and client.closed for client in clients)
+
+
+async def test_tail_grows_with_every_attempt_that_is_aborted() -> None:
+    partition = Partition()
+    async with contest(partition) as ledger:
+        for _ in range(20):
+            for number in range(12):
+                partition.add(number, None)  # type: ignore[arg-type]
+            partition.settled = len(partition.records)
+            await ledger.caught_up()
+        rival = partition.add(1, 150)
+        await asyncio.sleep(0.02)
+        assert ledger._tail is not None
+        assert [offset for _, offset, _ in ledger._tail._entries] == [rival], "what is open is held, nothing else"
