@@ -7,6 +7,7 @@ import secrets
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -121,7 +122,10 @@ async def work(
     warm: Callable[[], None] = lambda: None,
     source: Source | None = None,
 ) -> None:
-    """Be a worker until `stop` is set; `warm` is called once all kernels are compiled."""
+    """Be a worker until `stop` is set; `warm` is called once all kernels are compiled.
+
+    The caller has checked that the options of a connection can be built.
+    """
     tell(started(settings, policy))
     # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later.
     await asyncio.to_thread(warm_up, policy)
@@ -193,9 +197,12 @@ def build_worker(
     stop: asyncio.Event,
     source: Source | None = None,
 ) -> Worker:
-    """Return a worker between two topics of a real broker; by default it is a member of the group by itself."""
+    """Return a worker between two topics of a real broker; by default it is a member of the group by itself.
+
+    Certificates have been checked before the service began: from here on, one that cannot be loaded is waited for.
+    """
     kafka = kafka_of(settings)
-    connection = connection_of(kafka)
+    connection = replace(connection_of(kafka), checked=True)
     exactly_once = kafka.delivery == "exactly-once"
     sink: Sink = TransactionalSink(connection) if exactly_once else AtLeastOnceSink(connection)
     ledger: Ledger = KafkaLedger(connection, kafka.ledger) if exactly_once else NoLedger()

@@ -26,7 +26,7 @@ from stream_anon.runtime.fleet.member import WRONG_SETTINGS
 from stream_anon.runtime.fleet.reports import reports
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.settings import Settings, load_settings
-from stream_anon.runtime.wiring import kafka_of, listening, stop_at_signals
+from stream_anon.runtime.wiring import connection_of, kafka_of, listening, stop_at_signals
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 STEADY = 60.0  # a worker that ran for so long is started again as if it had never ended
@@ -43,7 +43,7 @@ def serve_fleet(config: Path, workers: int) -> None:
         If the settings are wrong.
     """
     settings = load_settings(config)
-    kafka_of(settings)
+    connection_of(kafka_of(settings)).options("start")  # files that cannot be read end it before it begins
     build_policy(settings, config)
     asyncio.run(_serve(settings, config, workers))
 

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from asyncio.subprocess import Process
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from stream_anon.runtime.fleet.board import FleetBoard
 from stream_anon.runtime.fleet.fleet import Fleet
 from stream_anon.runtime.fleet.reports import Report, framed
 from stream_anon.runtime.status import StatusBoard
+from tests.support.policies import write_policy
 
 WARM = framed(Report(True, StatusBoard(lambda: 0.0).status(), ()))
 SAY = f"import sys, time; sys.stdout.buffer.write({WARM!r}); sys.stdout.flush()\n"
@@ -156,3 +158,14 @@ async def test_machine_without_a_process_to_give_takes_the_healthy_workers_down(
     await running
     assert bench.value("worker_restarts_total") == len(bench.said("worker-ended"))
     assert bench.value("workers_running") == 0
+
+
+def test_files_that_cannot_be_read_are_waited_for_by_all_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    security = {"protocol": "SSL", "ca_file": str(tmp_path / "nowhere.pem")}
+    brokers = {"bootstrap_servers": "127.0.0.1:9", "group": "g", "input": "in", "output": "out"}
+    config = write_policy(tmp_path, kafka={**brokers, "security": security})
+    monkeypatch.setattr(module, "_serve", lambda *_: pytest.fail("it began"))
+    with pytest.raises(SettingsError, match=r"^kafka\.security: "):
+        module.serve_fleet(config, 2)
