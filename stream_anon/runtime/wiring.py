@@ -35,7 +35,7 @@ from stream_anon.engine.partitioners import partitioners
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.checkpoint import Checkpoint
-from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted
+from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted, WorkerStopped, WorkerStopping
 from stream_anon.runtime.faults import At, fault_at
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
 from stream_anon.runtime.parts import Choices, Parts
@@ -128,9 +128,28 @@ async def work(
     """
     tell(started(settings, policy))
     # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later.
-    await asyncio.to_thread(warm_up, policy)
+    if not await _warmed_up(policy, stop):
+        # To build a worker would compile too.
+        tell(WorkerStopping("asked to"))
+        tell(WorkerStopped(0.0))
+        return
     warm()
     await build_worker(settings, policy, clock, tell, stop, source).run()
+
+
+async def _warmed_up(policy: Policy, stop: asyncio.Event) -> bool:
+    """Compile all kernels in a thread; return False if `stop` came first, and leave the thread behind then."""
+    warming, stopped = asyncio.create_task(asyncio.to_thread(warm_up, policy)), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait([warming, stopped], return_when=asyncio.FIRST_COMPLETED)
+        if not warming.done():
+            return False
+        warming.result()
+        return True
+    finally:
+        for each in (warming, stopped):
+            each.cancel()
+        await asyncio.gather(warming, stopped, return_exceptions=True)
 
 
 def kafka_of(settings: Settings) -> KafkaSettings:

@@ -1,8 +1,9 @@
-"""What a service makes of its start, and of files that are being renewed then."""
+"""What a service makes of its start: files that are being renewed, and a stop that comes while kernels compile."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from stream_anon.adapters.clock import Clock
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime import wiring
-from stream_anon.runtime.events import BrokerAway, Event
+from stream_anon.runtime.events import BrokerAway, Event, WorkerStopped, WorkerStopping
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.settings import Settings, load_settings
 from tests.support.policies import write_policy
@@ -52,3 +53,21 @@ def test_files_that_cannot_be_read_at_the_start_are_waited_for(
     monkeypatch.setattr(wiring, "_serve", lambda *_: pytest.fail("it began"))
     with pytest.raises(SettingsError, match=r"^kafka\.security: "):
         wiring.serve(tmp_path / "policy.yaml")
+
+
+async def test_stop_waits_until_kernels_are_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asyncio.get_running_loop().set_default_executor(wiring.Abandonable())
+    compiled, stop, warm = threading.Event(), asyncio.Event(), []
+    monkeypatch.setattr(wiring, "warm_up", lambda policy: compiled.wait(30))
+    told: list[Event] = []
+    work = wiring.work(*read(tmp_path), Clock(), told.append, stop, lambda: warm.append(True))
+    working = asyncio.create_task(work)
+    await asyncio.sleep(0.1)
+    stop.set()
+    try:
+        async with asyncio.timeout(5):
+            await working
+    finally:
+        compiled.set()
+    assert [type(event) for event in told[-2:]] == [WorkerStopping, WorkerStopped]
+    assert not warm
