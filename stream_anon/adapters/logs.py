@@ -50,6 +50,7 @@ class Event(StrEnum):
     STOPPED = "stopped", "The worker has left the group; nothing is held any more."
     FAILED = "failed", "The worker ends because of an error that waiting does not mend."
     WORKER_ENDED = "worker-ended", "A worker process ended by itself; it is started again."
+    WORKER_NOT_STARTED = "worker-not-started", "The system made no process for a worker; it is asked again."
     WORKER_SILENT = "worker-silent", "A worker process told nothing for a minute and was killed."
     AT_LEAST_ONCE = "at-least-once", "Records can be published twice: the settings ask for delivery at least once."
     BROKER_AWAY = "broker-away", "The broker cannot be reached or refuses; it is tried again with growing pauses."

@@ -39,6 +39,10 @@ ADVICE: Mapping[Event, Advice] = {
         "Look for `failed` of the same `worker` before it. A `code` below 0 is a signal: -9 is often the kernel, "
         "out of memory.",
     ),
+    Event.WORKER_NOT_STARTED: Advice(
+        "error",
+        "Read `error`; the other workers go on. If it lasts, the limit on memory, processes or files is too low.",
+    ),
     Event.WORKER_SILENT: Advice(
         "error", "Nothing; over and over: the machine is starved of processor, or it is a bug."
     ),

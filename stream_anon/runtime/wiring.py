@@ -7,6 +7,7 @@ import secrets
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ from stream_anon.engine.partitioners import partitioners
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.checkpoint import Checkpoint
-from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted
+from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted, WorkerStopped, WorkerStopping
 from stream_anon.runtime.faults import At, fault_at
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
 from stream_anon.runtime.parts import Choices, Parts
@@ -121,12 +122,34 @@ async def work(
     warm: Callable[[], None] = lambda: None,
     source: Source | None = None,
 ) -> None:
-    """Be a worker until `stop` is set; `warm` is called once all kernels are compiled."""
+    """Be a worker until `stop` is set; `warm` is called once all kernels are compiled.
+
+    The caller has checked that the options of a connection can be built.
+    """
     tell(started(settings, policy))
     # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later.
-    await asyncio.to_thread(warm_up, policy)
+    if not await _warmed_up(policy, stop):
+        # To build a worker would compile too.
+        tell(WorkerStopping("asked to"))
+        tell(WorkerStopped(0.0))
+        return
     warm()
     await build_worker(settings, policy, clock, tell, stop, source).run()
+
+
+async def _warmed_up(policy: Policy, stop: asyncio.Event) -> bool:
+    """Compile all kernels in a thread; return False if `stop` came first, and leave the thread behind then."""
+    warming, stopped = asyncio.create_task(asyncio.to_thread(warm_up, policy)), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait([warming, stopped], return_when=asyncio.FIRST_COMPLETED)
+        if not warming.done():
+            return False
+        warming.result()
+        return True
+    finally:
+        for each in (warming, stopped):
+            each.cancel()
+        await asyncio.gather(warming, stopped, return_exceptions=True)
 
 
 def kafka_of(settings: Settings) -> KafkaSettings:
@@ -193,9 +216,12 @@ def build_worker(
     stop: asyncio.Event,
     source: Source | None = None,
 ) -> Worker:
-    """Return a worker between two topics of a real broker; by default it is a member of the group by itself."""
+    """Return a worker between two topics of a real broker; by default it is a member of the group by itself.
+
+    Certificates have been checked before the service began: from here on, one that cannot be loaded is waited for.
+    """
     kafka = kafka_of(settings)
-    connection = connection_of(kafka)
+    connection = replace(connection_of(kafka), checked=True)
     exactly_once = kafka.delivery == "exactly-once"
     sink: Sink = TransactionalSink(connection) if exactly_once else AtLeastOnceSink(connection)
     ledger: Ledger = KafkaLedger(connection, kafka.ledger) if exactly_once else NoLedger()

@@ -68,6 +68,9 @@ class Connection:
         The consumer group, also the beginning of client and transactional ids.
     session_timeout, transaction_timeout
         Seconds.
+    checked
+        Whether certificate and key could be loaded when the service started. If they cannot later on, they are
+        just being renewed: that is waited for, as a broker is.
     """
 
     servers: str
@@ -75,6 +78,7 @@ class Connection:
     security: Security = Security()
     session_timeout: float = 10.0
     transaction_timeout: float = 10.0
+    checked: bool = False
 
     def options(self, purpose: str) -> dict[str, Any]:
         """Return the keyword arguments that every aiokafka client takes.
@@ -85,12 +89,20 @@ class Connection:
         ------
         SettingsError
             If a certificate or key cannot be loaded.
+        BrokerError
+            Instead of it, if the connection is `checked`.
         """
+        try:
+            security = self._security_options()
+        except SettingsError as error:
+            if self.checked:
+                raise BrokerError(str(error)) from None
+            raise
         return {
             "bootstrap_servers": self.servers,
             "client_id": f"{self.group}-{purpose}",
             "request_timeout_ms": self.request_timeout_ms,
-            **self._security_options(),
+            **security,
         }
 
     def _security_options(self) -> dict[str, Any]:

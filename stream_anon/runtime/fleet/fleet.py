@@ -26,7 +26,7 @@ from stream_anon.runtime.fleet.member import WRONG_SETTINGS
 from stream_anon.runtime.fleet.reports import reports
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.settings import Settings, load_settings
-from stream_anon.runtime.wiring import kafka_of, listening, stop_at_signals
+from stream_anon.runtime.wiring import connection_of, kafka_of, listening, stop_at_signals
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 STEADY = 60.0  # a worker that ran for so long is started again as if it had never ended
@@ -43,7 +43,7 @@ def serve_fleet(config: Path, workers: int) -> None:
         If the settings are wrong.
     """
     settings = load_settings(config)
-    kafka_of(settings)
+    connection_of(kafka_of(settings)).options("start")  # files that cannot be read end it before it begins
     build_policy(settings, config)
     asyncio.run(_serve(settings, config, workers))
 
@@ -130,17 +130,20 @@ class Fleet:
         pause = FIRST_PAUSE
         while not self._stop.is_set():
             begun = self._clock.monotonic()
-            code = await self._run_one(number)
+            end = await self._run_one(number)
             if self._stop.is_set():
                 return
-            if code == WRONG_SETTINGS:
+            if end == WRONG_SETTINGS:
                 self._wrong_settings = True
                 self._stop.set()
                 return
             if self._clock.monotonic() - begun >= STEADY:
                 pause = FIRST_PAUSE
-            self._metrics.restarted()
-            self._log.error(Line.WORKER_ENDED, worker=number, code=code, again_in=pause)
+            if isinstance(end, str):
+                self._log.error(Line.WORKER_NOT_STARTED, worker=number, error=end, again_in=pause)
+            else:
+                self._metrics.restarted()
+                self._log.error(Line.WORKER_ENDED, worker=number, code=end, again_in=pause)
             await self._first(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -157,9 +160,12 @@ class Fleet:
                 wait.cancel()
             await asyncio.gather(*waits, return_exceptions=True)
 
-    async def _run_one(self, number: int) -> int:
-        """Run a worker process to its end and return its exit code."""
-        process = await asyncio.create_subprocess_exec(*self._command, str(number), stdin=PIPE, stdout=PIPE)
+    async def _run_one(self, number: int) -> int | str:
+        """Run a worker process to its end and return its exit code, or why the system makes none."""
+        try:
+            process = await asyncio.create_subprocess_exec(*self._command, str(number), stdin=PIPE, stdout=PIPE)
+        except OSError as error:  # out of memory, processes or files: that passes, and the others are well
+            return error.strerror or type(error).__name__
         self._running[number] = process
         self._metrics.running(len(self._running))
         if self._stop.is_set():  # it came while the process was being made

@@ -11,8 +11,12 @@ import pytest
 from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed
 
 from stream_anon.adapters.kafka.connection import Connection, Security, connection_error, in_words
+from stream_anon.adapters.kafka.inputs import InputTopics
+from stream_anon.adapters.kafka.ledger import KafkaLedger
+from stream_anon.adapters.kafka.source import KafkaSource
 from stream_anon.adapters.kafka.tokens import CommandToken, FileToken, TokenError
-from stream_anon.errors import SettingsError
+from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
+from stream_anon.errors import BrokerError, SettingsError
 
 SECRET = "Zyxwvut"  # noqa: S105
 PLAIN = Security("SASL_SSL", "PLAIN", "user", SECRET)
@@ -70,6 +74,16 @@ def test_files_that_cannot_be_read_are_found_out_while_it_runs(tmp_path: Path) -
         with pytest.raises(SettingsError, match=r"kafka\.security") as raised:
             Connection("localhost:1", "g", Security("SSL", ca_file=file)).options("x")
         assert SECRET not in str(raised.value)
+
+
+async def test_certificate_that_is_being_rewritten_ends_a_worker(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("")
+    connection = Connection("127.0.0.1:9", "g", Security("SSL", ca_file=tmp_path / "ca.pem"), checked=True)
+    source = KafkaSource(connection, InputTopics(("people",)))
+    for part in (TransactionalSink(connection).open, KafkaLedger(connection, "ledger").open, source.start):
+        with pytest.raises(BrokerError, match=r"^kafka\.security: .* cannot be loaded"):
+            await part()
+    assert "cannot be loaded" in await connection.why_refused()
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import json
+import os
 import sys
 import time
+from asyncio.subprocess import Process
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +25,7 @@ from stream_anon.runtime.fleet.board import FleetBoard
 from stream_anon.runtime.fleet.fleet import Fleet
 from stream_anon.runtime.fleet.reports import Report, framed
 from stream_anon.runtime.status import StatusBoard
+from tests.support.policies import write_policy
 
 WARM = framed(Report(True, StatusBoard(lambda: 0.0).status(), ()))
 SAY = f"import sys, time; sys.stdout.buffer.write({WARM!r}); sys.stdout.flush()\n"
@@ -124,3 +129,43 @@ async def test_a_worker_that_is_silent_is_waited_for(monkeypatch: pytest.MonkeyP
     assert bench.said("worker-silent")
     bench.stop.set()
     await running
+
+
+async def test_machine_without_a_process_to_give_takes_the_healthy_workers_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(SAY + "time.sleep(0.3 if sys.argv[-1] == '1' else 60)", 3)
+    spawn, spawned = asyncio.create_subprocess_exec, 0
+
+    async def refused_twice(*command: str, **pipes: int) -> Process:
+        nonlocal spawned
+        spawned += 1
+        if spawned in (4, 5):
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return await spawn(*command, **pipes)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", refused_twice)
+    running = asyncio.create_task(bench.fleet.run())
+    await bench.until("worker-ended", 2)
+    lines = bench.said("worker-not-started")
+    assert [(line["worker"], line["error"], line["again_in"]) for line in lines] == [
+        (1, os.strerror(errno.EAGAIN), 0.1),
+        (1, os.strerror(errno.EAGAIN), 0.15),
+    ]
+    assert not running.done()
+    assert {line["worker"] for line in bench.said("worker-ended")} == {1}
+    bench.stop.set()
+    await running
+    assert bench.value("worker_restarts_total") == len(bench.said("worker-ended"))
+    assert bench.value("workers_running") == 0
+
+
+def test_files_that_cannot_be_read_are_waited_for_by_all_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    security = {"protocol": "SSL", "ca_file": str(tmp_path / "nowhere.pem")}
+    brokers = {"bootstrap_servers": "127.0.0.1:9", "group": "g", "input": "in", "output": "out"}
+    config = write_policy(tmp_path, kafka={**brokers, "security": security})
+    monkeypatch.setattr(module, "_serve", lambda *_: pytest.fail("it began"))
+    with pytest.raises(SettingsError, match=r"^kafka\.security: "):
+        module.serve_fleet(config, 2)
