@@ -56,7 +56,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._consumer: AIOKafkaConsumer | None = None
         self._next: dict[int, int] = {}
         self._unread: tuple[Lost | None, int] = None, 0  # what could not be read last, and how often
-        self._since = 0.0  # when the group began to reassign, on the loop's clock
+        self._since = 0.0  # when the group began to assign, on the loop's clock
         self._ends: Mapping[TopicPartition, int] = {}
 
     def place(self, source: int) -> Place:
@@ -101,6 +101,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
                 await self._subscribe(consumer)
                 await consumer.start()
                 drain_in_batches(consumer)
+            self._since = asyncio.get_running_loop().time()  # its first assignment may still be on its way to us
             if self._inputs.pattern is not None:
                 self._looking = asyncio.create_task(self._look_for_topics(consumer))
         except (KafkaError, OSError, AssertionError, TimeoutError) as error:

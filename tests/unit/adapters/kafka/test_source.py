@@ -117,3 +117,21 @@ async def test_a_group_that_gives_nothing_is_waited_for_without_end(
         await source.moved(source.marks, 0.01)
     source.on_partitions_assigned(PLACES)
     await source.moved(source.marks, 0.01)
+
+
+async def test_a_first_assignment_that_is_on_its_way_counts_as_late(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client has started as soon as the group has assigned, and tells the source of it a moment later."""
+
+    async def start() -> None:
+        """Do nothing."""
+
+    monkeypatch.setattr(client, "start", start, raising=False)
+    monkeypatch.setattr(client, "subscribe", lambda *_, **__: None, raising=False)
+    monkeypatch.setattr(module, "AIOKafkaConsumer", lambda **_: client)
+    monkeypatch.setattr(module, "drain_in_batches", lambda _: True)
+    monkeypatch.setattr(module, "_JOIN_WITHIN", -19.0)  # a second in all
+    made = KafkaSource(Connection("127.0.0.1:1", "g"), InputTopics(("people",)))
+    await made.start()
+    await made.moved(made.marks, 0.01)
