@@ -143,14 +143,19 @@ class Patience(Pauses):
 
     async def unless_stopped(self, work: Coroutine[Any, Any, _T]) -> tuple[bool, _T | None]:
         """Await work, or cancel it when the stop comes; return whether it was done, and its result."""
-        task, stopped = asyncio.create_task(work), asyncio.create_task(self._stop.wait())
-        try:
-            await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
-            return (True, task.result()) if task.done() else (False, None)
-        finally:
-            for each in (task, stopped):
-                each.cancel()
-            await asyncio.gather(task, stopped, return_exceptions=True)
+        return await unless_stopped(self._stop, work)
+
+
+async def unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, _T]) -> tuple[bool, _T | None]:
+    """Await work, or cancel it when `stop` comes; return whether it was done, and its result."""
+    task, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
+        return (True, task.result()) if task.done() else (False, None)
+    finally:
+        for each in (task, stopped):
+            each.cancel()
+        await asyncio.gather(task, stopped, return_exceptions=True)
 
 
 async def _call(step: Callable[[], Awaitable[_T]]) -> _T:

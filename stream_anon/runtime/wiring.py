@@ -39,7 +39,7 @@ from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted, Wo
 from stream_anon.runtime.faults import At, fault_at
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
 from stream_anon.runtime.parts import Choices, Parts
-from stream_anon.runtime.patience import Reachability
+from stream_anon.runtime.patience import Reachability, unless_stopped
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.publication import Writer
 from stream_anon.runtime.rechecking import Rechecks
@@ -127,29 +127,15 @@ async def work(
     The caller has checked that the options of a connection can be built.
     """
     tell(started(settings, policy))
-    # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later.
-    if not await _warmed_up(policy, stop):
-        # To build a worker would compile too.
+    # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later. A stop does not wait
+    # for it either, and to build a worker would compile too.
+    warmed_up, _ = await unless_stopped(stop, asyncio.to_thread(warm_up, policy))
+    if not warmed_up:
         tell(WorkerStopping("asked to"))
         tell(WorkerStopped(0.0))
         return
     warm()
     await build_worker(settings, policy, clock, tell, stop, source).run()
-
-
-async def _warmed_up(policy: Policy, stop: asyncio.Event) -> bool:
-    """Compile all kernels in a thread; return False if `stop` came first, and leave the thread behind then."""
-    warming, stopped = asyncio.create_task(asyncio.to_thread(warm_up, policy)), asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait([warming, stopped], return_when=asyncio.FIRST_COMPLETED)
-        if not warming.done():
-            return False
-        warming.result()
-        return True
-    finally:
-        for each in (warming, stopped):
-            each.cancel()
-        await asyncio.gather(warming, stopped, return_exceptions=True)
 
 
 def kafka_of(settings: Settings) -> KafkaSettings:

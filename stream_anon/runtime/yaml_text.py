@@ -18,6 +18,15 @@ _TAG = "tag:yaml.org,2002:"
 _LOOSE = {f"{_TAG}{kind}" for kind in ("bool", "int", "timestamp")}
 
 
+class _KeyTwiceError(Exception):
+    """A key stands twice in one mapping: one of the two would be ignored in silence."""
+
+    def __init__(self, key: str, line: int) -> None:
+        super().__init__(key, line)
+        self.key = key
+        self.line = line
+
+
 class _Loader(yaml.SafeLoader):
     """PyYAML's safe loader, but for what this file's first lines say."""
 
@@ -40,13 +49,6 @@ _Loader.yaml_implicit_resolvers = {
 }
 _Loader.add_implicit_resolver(f"{_TAG}bool", _BOOL, list("tTfF"))
 _Loader.add_implicit_resolver(f"{_TAG}int", _INT, list("-+0123456789"))
-
-
-class _KeyTwiceError(Exception):
-    def __init__(self, key: str, line: int) -> None:
-        super().__init__(key, line)
-        self.key = key
-        self.line = line
 
 
 def read_yaml(text: str, place: str | None = None) -> object:

@@ -12,6 +12,7 @@ it returns is taken record by record.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from operator import attrgetter
@@ -27,7 +28,7 @@ from aiokafka.record.util import calc_crc32c
 from numpy.typing import NDArray
 
 from stream_anon.adapters.kafka import record_kernels as kernels
-from stream_anon.adapters.kafka.unpacking import UNPACK, TooLargeError
+from stream_anon.adapters.kafka.unpacking import UNPACK
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.texts import Texts
 
@@ -219,22 +220,16 @@ class Unread:
 
     def _read_compressed(self) -> bool:
         """Read one compressed batch; return False where aiokafka must look at it."""
-        if self._at + kernels.HEAD > self._size:
+        found = self._head(self._at)
+        if found is None:
             return False
-        head = kernels.HEAD_FIELDS.unpack_from(self._data, self._at)
-        length, magic, checksum, attributes = head[1], head[3], head[4], head[5]
-        end, begin = self._at + 12 + length, self._at + kernels.HEAD
-        decode = UNPACK.get(attributes & 7)
-        if magic != 2 or begin > end or end > self._size or decode is None or attributes & 32:
+        head, end, decode = found
+        checksum, attributes = head[4], head[5]
+        if decode is None or attributes & 32:
             return False
         if calc_crc32c(self._data[self._at + 21 : end]) != checksum:
             return False
-        try:
-            section = decode(self._data[begin:end])
-        except TooLargeError:
-            raise
-        except Exception:  # noqa: BLE001 - each library has errors of its own; aiokafka meets them again
-            return False
+        section = decode(self._data[self._at + kernels.HEAD : end])
         count = head[-1]
         if not 0 <= count <= len(section):
             return False
@@ -245,6 +240,16 @@ class Unread:
         self._at = end
         self._keep(columns)
         return True
+
+    def _head(self, at: int) -> tuple[tuple[int, ...], int, Callable[[bytes], bytes] | None] | None:
+        """Return a batch's head, its end, and what unpacks it; None where no whole one of this format stands."""
+        if at + kernels.HEAD > self._size:
+            return None
+        head = kernels.HEAD_FIELDS.unpack_from(self._data, at)
+        end = at + 12 + head[1]
+        if head[3] != 2 or not at + kernels.HEAD <= end <= self._size:
+            return None
+        return head, end, UNPACK.get(head[5] & 7)
 
     def _keep(self, columns: _Columns) -> None:
         self._reached = columns.next
@@ -263,11 +268,8 @@ class Unread:
     def _unpack_on_trial(self) -> None:
         """Raise where aiokafka, which knows no limit, would unpack too much."""
         at = self._at
-        while at + kernels.HEAD <= self._size:
-            head = kernels.HEAD_FIELDS.unpack_from(self._data, at)
-            end, decode = at + 12 + head[1], UNPACK.get(head[5] & 7)
-            if head[3] != 2 or not at + kernels.HEAD <= end <= self._size:
-                return  # no batch of this format: aiokafka raises, or it is of one without such codecs
+        while (found := self._head(at)) is not None:  # else aiokafka raises, or the format has no such codecs
+            _, end, decode = found
             if decode is not None:
                 decode(self._data[at + kernels.HEAD : end])
             at = end

@@ -192,17 +192,17 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             self._take_back({each.source for each in lost})
             return Polled(lost=tuple(lost))
         except Unreadable as error:
-            self._take_back(frozenset())
+            self._take_back()
             return Polled(lost=(self._unreadable(error),))
         except (KafkaError, OSError) as error:
-            self._take_back(frozenset())
+            self._take_back()
             raise broker_error("fetching", error) from None
         except Exception as error:  # noqa: BLE001 - a bug of the client's: a new one may do better
             raise DeadClient(f"fetching: {type(error).__name__}") from None
         chunks = (self._chunk(place, records) for place, records in answer.items())
         return Polled(tuple(chunk for chunk in chunks if chunk is not None))
 
-    def _take_back(self, but: Collection[int]) -> None:
+    def _take_back(self, but: Collection[int] = ()) -> None:
         """Let what one partition's error took with it of the others come again.
 
         The client empties one partition after the other and has moved their positions when one of them raises. That

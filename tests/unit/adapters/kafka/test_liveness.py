@@ -9,12 +9,14 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 from aiokafka.consumer.fetcher import Fetcher
 from aiokafka.consumer.group_coordinator import GroupCoordinator, NoGroupCoordinator
+from aiokafka.errors import GroupAuthorizationFailedError
 
 from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.liveness import has_died
 from stream_anon.adapters.kafka.seam import DeadClient
 from stream_anon.adapters.kafka.source import KafkaSource
+from stream_anon.errors import BrokerError
 
 
 @pytest.mark.parametrize("ends", ["fetcher", "coordinator"])
@@ -50,4 +52,21 @@ async def test_consumer_without_a_group_is_taken_for_dead_or_for_alive_for_ever(
         assert has_died(consumer)
     finally:
         await coordinator.close()
+        await client.stop()
+
+
+async def test_what_the_group_has_refused_stays_with_the_client() -> None:
+    client = AIOKafkaConsumer("t", group_id="g")
+    fetcher = Fetcher(client._client, client._subscription)
+    coordinator = GroupCoordinator(client._client, client._subscription)
+    source = KafkaSource(Connection("127.0.0.1:9", "g"), InputTopics(("t",)))
+    source._consumer = SimpleNamespace(_fetcher=fetcher, _coordinator=coordinator)
+    try:
+        until_it_is_heard = coordinator._push_error_to_user(GroupAuthorizationFailedError("g"))
+        with pytest.raises(BrokerError, match="joining the group again: GroupAuthorizationFailedError"):
+            await source.moved(source.marks, 0.01)
+        await asyncio.wait_for(until_it_is_heard, 1)
+    finally:
+        coordinator._coordination_task.cancel()
+        await fetcher.close()
         await client.stop()
