@@ -27,6 +27,7 @@ MOST_CLASS = 1_000_000
 MOST_K_FOREST = 10_000
 MOST_EXTRA_LEVELS = 10
 MOST_ROUNDS = 5
+MOST_REVISION = 2**31 - 1
 
 
 class Shortfall(StrEnum):
@@ -248,6 +249,8 @@ class Policy:
         Criteria per sensitive attribute.
     extra_levels
         Most levels by which a published node is raised at random above the least one that covers its class.
+    revision
+        How often the policy has been changed, as its owner counts; a lower one never follows a higher one.
     digest
         Hash of the settings and hierarchies it was made from, for certificates.
     """
@@ -260,6 +263,7 @@ class Policy:
     window: WindowLimits = WindowLimits()
     engine: EngineChoice = EngineChoice()
     extra_levels: int = 0
+    revision: int = 0
     digest: str = ""
 
     def __post_init__(self) -> None:
@@ -267,6 +271,8 @@ class Policy:
             raise SettingsError("privacy.k", f"must lie between 2 and {MOST_CLASS}")
         if not 0 < self.max_share <= 1:
             raise SettingsError("privacy.max_share", "must be above 0 and at most 1")
+        if not 0 <= self.revision <= MOST_REVISION:
+            raise SettingsError("privacy.revision", f"must lie between 0 and {MOST_REVISION}")
         if self.max_share * self.k < 1:
             raise SettingsError("privacy.max_share", f"must be at least 1/k = {1 / self.k:g}")
         if self.window.max_records < self.k:

@@ -119,6 +119,8 @@ class Release:
         Classes that the gate had to suppress.
     gate_seconds
         How long the gate took, where the closer was given a watch.
+    missing
+        Released and suppressed records without a value, by attribute.
     """
 
     classes: Classes
@@ -137,6 +139,7 @@ class Release:
     gate_violations: int = 0
     gate_seconds: float = 0.0
     achieved_spread: Mapping[str, ReachedSpread] = field(default_factory=dict)
+    missing: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def released(self) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -21,7 +21,7 @@ from stream_anon.microdata.domains import Published
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 PART_BYTES = 512 * 1024  # a part is smaller; brokers refuse 1 MiB by default, and copies need room for headers
 
 BATCH_PATTERN = r"^[0-9a-f]{1,64}$"
@@ -106,7 +106,7 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     The fields are the keys of the JSON; `records_in` is written as `in`.
     """
 
-    schema: Literal[1]
+    schema: Literal[1, 2]
     batch: Annotated[str, msgspec.Meta(pattern=BATCH_PATTERN)]
     part: Annotated[int, msgspec.Meta(ge=1)]
     parts: Annotated[int, msgspec.Meta(ge=1)]
@@ -128,6 +128,10 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     previous: Annotated[str, msgspec.Meta(pattern=DIGEST_PATTERN)] | None
     inputs: list[CertifiedRange]
     classes: list[CertifiedClass]
+    # From schema 2 on; version 1 has none of these.
+    revision: Count = 0
+    missing: dict[str, Count] = {}
+    accepted: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,8 @@ class CertificateFrame:
         Name and version of what made it.
     previous
         Digest of the certificate this worker wrote before; None for its first, and where that is not certain.
+    accepted
+        Names of the conditions that forbid a run and that somebody accepted when it was started.
     """
 
     batch: str
@@ -156,7 +162,8 @@ class CertificateFrame:
     inputs: tuple[tuple[str, int, int, int], ...]
     delivery: str
     software: str
-    previous: str | None = field(default=None)
+    previous: str | None = None
+    accepted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not re.fullmatch(BATCH_PATTERN, self.batch):
@@ -208,7 +215,7 @@ def read_part(part: bytes) -> Certificate:
     try:
         read = _DECODER.decode(part)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        raise CertificateError("a part is not a certificate of schema version 1") from None
+        raise CertificateError("a part is not a certificate of schema version 1 or 2") from None
     if read.part > read.parts:
         raise CertificateError("a part's number exceeds the number of parts")
     return read
@@ -277,6 +284,9 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         previous=frame.previous,
         inputs=[],
         classes=[],
+        revision=policy.revision,
+        missing={name: int(count) for name, count in release.missing.items() if count},
+        accepted=list(frame.accepted),
     )
 
 

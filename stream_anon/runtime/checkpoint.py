@@ -247,7 +247,7 @@ class Checkpoint:
                 await self.ledger.open()
                 entries = await self.ledger.caught_up()
                 # None: somebody deleted them, or there were none before.
-                stable = {p: entries.get(p) if offset is None else offset for p, offset in stable.items()}
+                stable = {p: entries[p].next if o is None and p in entries else o for p, o in stable.items()}
                 held = self.ledger.holds(publication.batch)
                 return how_it_ended(publication.starts, publication.ends, stable, held)
             except BrokerError as error:

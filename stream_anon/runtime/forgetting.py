@@ -71,7 +71,7 @@ async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: Ledge
     entries: Mapping[Place, int] = {}
     if await cluster.partitions(question.ledger) is not None:
         await ledger.open()
-        entries = await ledger.caught_up()
+        entries = {place: entry.next for place, entry in (await ledger.caught_up()).items()}
     await sink.open()
     committed = await sink.stable_offsets(places)
     firsts = await cluster.first_offsets(places & there)

@@ -75,6 +75,8 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     relevant = settings.model_dump(mode="json", include={"privacy", "window", "engine", "attributes"})
     # A learned order promises nothing: it may be changed without making another policy.
     relevant["engine"].pop("order", None)
+    # A revision orders policies and says nothing of what they promise; certificates name it beside the digest.
+    relevant["privacy"].pop("revision", None)
     # The order of attributes is that of what is published, so it counts.
     relevant["attributes"] = list(relevant["attributes"].items())
     digest.update(json.dumps(relevant, sort_keys=True).encode())
@@ -102,6 +104,7 @@ def build_policy(settings: Settings, place: Path) -> Policy:
                 rounds=chosen.rounds,
             ),
             extra_levels=settings.privacy.extra_levels,
+            revision=settings.privacy.revision,
         )
         if chosen.target is not None and chosen.sample is not None:
             labels = sample_labels(policy, chosen.target, place.parent / chosen.sample)

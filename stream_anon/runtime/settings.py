@@ -34,7 +34,7 @@ from pydantic_settings import SettingsError as VariableError
 from stream_anon.adapters.files.texts import read_text
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS, MOST_ROUNDS
+from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS, MOST_REVISION, MOST_ROUNDS
 from stream_anon.runtime.yaml_text import read_yaml
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
@@ -231,6 +231,7 @@ class PrivacySettings(Section):
     max_share: float = Field(default=0.5, gt=0, le=1)
     sensitive: dict[str, DiversitySettings] = {}
     extra_levels: int = Field(default=0, ge=0, le=MOST_EXTRA_LEVELS)
+    revision: int = Field(default=0, ge=0, le=MOST_REVISION)
 
 
 class WindowSettings(Section):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeVar
 
-from stream_anon.adapters.kafka.seam import Ledger, Membership, Place, Sink, Source
+from stream_anon.adapters.kafka.seam import Ledger, LedgerEntry, Membership, Place, Sink, Source
 from stream_anon.errors import BrokerError, OwnershipLost
 from stream_anon.runtime.events import TakeoverDone
 from stream_anon.runtime.faults import At
@@ -233,11 +233,11 @@ async def take_over(
         skipped=tuple(source.place(n) for n, begin in starts.items() if begin.skipped),
         from_ledger=tuple(source.place(n) for n, begin in starts.items() if begin.from_ledger),
         unprotected=_unprotected(stable, entries, beginnings) if sink.delivery == "exactly-once" else (),
-        stopped={n: (text, entries[source.place(n)]) for n, text in stopped.items()},
+        stopped={n: (text, entries[source.place(n)].next) for n, text in stopped.items()},
     )
 
 
-def judge(place: Place, stable: int | None, entry: int | None) -> Start | str | None:
+def judge(place: Place, stable: int | None, entry: LedgerEntry | None) -> Start | str | None:
     """Return where a partition goes on, why it must not, or None if nothing of it was ever committed.
 
     Parameters
@@ -245,24 +245,24 @@ def judge(place: Place, stable: int | None, entry: int | None) -> Start | str | 
     stable
         The group's committed offset.
     entry
-        The ledger's: everything below was released or rejected.
+        The ledger's.
     """
     if stable is None:
-        return None if entry is None else Start(entry, from_ledger=True)
-    if entry is None or stable == entry:
+        return None if entry is None else Start(entry.next, from_ledger=True)
+    if entry is None or stable == entry.next:
         return Start(stable)
-    if stable > entry:
+    if stable > entry.next:
         return Start(stable, skipped=True)
     topic, partition = place
     return (
-        f"the committed offset {stable} of {topic}-{partition} lies below the ledger's {entry}: the records "
+        f"the committed offset {stable} of {topic}-{partition} lies below the ledger's {entry.next}: the records "
         "between were released already, and would be released again in other classes. Set the group's offset to "
-        f"{entry}, or allow it with `stream-anon forget`"
+        f"{entry.next}, or allow it with `stream-anon forget`"
     )
 
 
 def _unprotected(
-    stable: Mapping[Place, int | None], entries: Mapping[Place, int], beginnings: Beginnings
+    stable: Mapping[Place, int | None], entries: Mapping[Place, LedgerEntry], beginnings: Beginnings
 ) -> tuple[Place, ...]:
     """Return where something was committed of which the ledger knows nothing: nobody can say if it was set back.
 
@@ -288,7 +288,7 @@ def _starts(
     return starts, stopped
 
 
-async def _entries(ledger: Ledger) -> Mapping[Place, int]:
+async def _entries(ledger: Ledger) -> Mapping[Place, LedgerEntry]:
     await ledger.open()
     return await ledger.caught_up()
 

@@ -210,7 +210,7 @@ def build_worker(
     connection = replace(connection_of(kafka), checked=True)
     exactly_once = kafka.delivery == "exactly-once"
     sink: Sink = TransactionalSink(connection) if exactly_once else AtLeastOnceSink(connection)
-    ledger: Ledger = KafkaLedger(connection, kafka.ledger) if exactly_once else NoLedger()
+    ledger: Ledger = KafkaLedger(connection, kafka.ledger, policy.revision) if exactly_once else NoLedger()
 
     async def prepare() -> str | None:
         made = exactly_once and await create_ledger(connection, topics_of(kafka))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Parcel, Place, Polled
+from stream_anon.adapters.kafka.seam import Chunk, DeadClient, LedgerEntry, Lost, Membership, Parcel, Place, Polled
 from stream_anon.errors import BrokerError, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
 from stream_anon.privacy.certificate import certificate_digest, read_part
 
@@ -399,9 +399,9 @@ class MemoryLedger:
         if any(self.broker.ledger.get(place, start) > start for place, start in starts.items()):
             raise Overtaken("another group")
 
-    async def caught_up(self) -> Mapping[Place, int]:
+    async def caught_up(self) -> Mapping[Place, LedgerEntry]:
         self.broker.ask()
-        return dict(self.broker.ledger)
+        return {p: LedgerEntry(n, self.broker.released_by.get(p)) for p, n in self.broker.ledger.items()}
 
     def holds(self, batch: str) -> bool:
         return batch in self.broker.released_by.values()

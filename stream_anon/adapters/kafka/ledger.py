@@ -13,7 +13,6 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.ledger_tail import (
-    Entry,
     Tail,
     entry_of,
     fetched,
@@ -25,7 +24,7 @@ from stream_anon.adapters.kafka.ledger_tail import (
     stop_politely,
     value_of,
 )
-from stream_anon.adapters.kafka.seam import Parcel, Place
+from stream_anon.adapters.kafka.seam import LedgerEntry, Parcel, Place
 from stream_anon.errors import BrokerError, Overtaken, TopicError
 
 _OPEN_WITHIN = 60.0
@@ -37,16 +36,23 @@ _UNCONTESTED = 0.10  # of a transaction's timeout
 
 
 class KafkaLedger:
-    """A follower of the ledger's topic; see `seam.Ledger`."""
+    """A follower of the ledger's topic; see `seam.Ledger`.
 
-    def __init__(self, connection: Connection, topic: str) -> None:
+    Parameters
+    ----------
+    revision
+        `privacy.revision`, for the entries that are written.
+    """
+
+    def __init__(self, connection: Connection, topic: str, revision: int = 0) -> None:
         self._connection = connection
         self._topic = topic
+        self._revision = revision
         self._consumer: AIOKafkaConsumer | None = None
         self._tail: Tail | None = None
         self._follower: asyncio.Task[None] | None = None
         self._leaving: set[asyncio.Task[None]] = set()
-        self._entries: dict[Place, Entry] = {}
+        self._entries: dict[Place, LedgerEntry] = {}
         self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
 
     async def open(self) -> None:
@@ -117,7 +123,7 @@ class KafkaLedger:
                 # Not skipped: an entry may have been meant, and without it records could be released twice.
                 self._strange[record.key] = f"{record.topic}-{record.partition}, offset {record.offset}"
 
-    async def caught_up(self) -> Mapping[Place, int]:
+    async def caught_up(self) -> Mapping[Place, LedgerEntry]:
         """See `seam.Ledger`. Waits for the end of transactions that are open on the ledger now.
 
         The entries of a transaction may become readable after its offsets: without waiting, a partition whose
@@ -138,7 +144,7 @@ class KafkaLedger:
                 f"{next(iter(self._strange.values()))}: is no entry of the ledger: somebody else has written "
                 "there. Nothing is taken over until a record with the same key follows that is an entry or empty"
             )
-        return {place: entry.next for place, entry in self._entries.items()}
+        return dict(self._entries)
 
     async def _settled(
         self,
@@ -195,7 +201,7 @@ class KafkaLedger:
     def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:
         """See `seam.Ledger`. All entries go to one partition: a key must stay where it is."""
         places = sorted(offsets)
-        values = [value_of(offsets[place], batch) for place in places]
+        values = [value_of(LedgerEntry(offsets[place], batch, None, self._revision)) for place in places]
         return Parcel(self._topic, _PARTITION, values, time, keys=[key_of(place) for place in places])
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:
@@ -229,7 +235,7 @@ class NoLedger:
     async def open(self) -> None:
         """Do nothing."""
 
-    async def caught_up(self) -> Mapping[Place, int]:
+    async def caught_up(self) -> Mapping[Place, LedgerEntry]:
         """Return nothing."""
         return {}
 

@@ -7,29 +7,21 @@ import contextlib
 import json
 from collections import deque
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.leaving import leave_consumer
 from stream_anon.adapters.kafka.liveness import has_died
-from stream_anon.adapters.kafka.seam import Place
+from stream_anon.adapters.kafka.seam import LedgerEntry, Place
 from stream_anon.errors import BrokerError
+
+SCHEMA_VERSION = 2
 
 _POLL_MS = 100
 # More than the marker of a transaction, which nobody waits for, and less than any entry.
 _FETCH_BYTES = 90
-
-
-class Entry(NamedTuple):
-    """The next offset to release of a partition, and the window that released all before it.
-
-    No batch stands in entries from before they named one.
-    """
-
-    next: int
-    batch: str | None
 
 
 class Tail:
@@ -171,18 +163,33 @@ def place_of(key: bytes) -> Place:
     return topic, _natural(partition)
 
 
-def value_of(following: int, batch: str) -> bytes:
-    """Return an entry: the next offset to release, and the window that released all before it."""
-    return json.dumps({"schema": 1, "next": following, "batch": batch}, separators=(",", ":")).encode()
+def value_of(entry: LedgerEntry) -> bytes:
+    """Return an entry as it is written: version 2, whose keys stand in `LedgerEntry`."""
+    fields = {
+        "schema": SCHEMA_VERSION,
+        "next": entry.next,
+        "batch": entry.batch,
+        "topic_id": entry.topic_id,
+        "revision": entry.revision,
+    }
+    return json.dumps(fields, separators=(",", ":")).encode()
 
 
-def entry_of(value: bytes) -> Entry:
-    """Return what an entry tells. Raises ValueError, KeyError or TypeError for what is none."""
+def entry_of(value: bytes) -> LedgerEntry:
+    """Return what an entry of version 1 or 2 tells. Raises ValueError, KeyError or TypeError for what is none.
+
+    Keys that this version does not know are passed over, so that a later one may add some to version 2.
+    """
     entry = json.loads(value)
-    return Entry(_natural(entry["next"]), entry.get("batch"))
+    if entry["schema"] not in (1, SCHEMA_VERSION) or type(entry["schema"]) is not int:
+        raise ValueError("an entry of another version")
+    batch, topic_id = entry.get("batch"), entry.get("topic_id")
+    if not all(text is None or isinstance(text, str) for text in (batch, topic_id)):
+        raise TypeError("neither an id nor null")
+    return LedgerEntry(_natural(entry["next"]), batch, topic_id, _natural(entry.get("revision", 0)))
 
 
 def _natural(number: object) -> int:
     if type(number) is not int or number < 0:
-        raise ValueError("neither an offset nor a partition")
+        raise ValueError("neither an offset nor a number")
     return number

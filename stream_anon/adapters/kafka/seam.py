@@ -18,6 +18,29 @@ Place = tuple[str, int]
 """A topic and a partition."""
 
 
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """What the ledger says of one input partition.
+
+    Parameters
+    ----------
+    next
+        The next offset to release: everything below was released, suppressed or rejected.
+    batch
+        The window that did it; None in entries from before they named one.
+    topic_id
+        Kafka's id of the input topic, as a UUID in text: a topic that was deleted and made anew under the same name
+        has another one. None in entries of version 1, and where the broker did not tell.
+    revision
+        `privacy.revision` of the policy under which the window was released; 0 in entries of version 1.
+    """
+
+    next: int
+    batch: str | None = None
+    topic_id: str | None = None
+    revision: int = 0
+
+
 class DeadClient(BrokerError):  # noqa: N818 - named after what happened
     """A source must be stopped and started again: one of its client's tasks has ended."""
 
@@ -237,8 +260,8 @@ class Ledger(Protocol):
         """Begin to follow; read what is there. Raises BrokerError."""
         ...
 
-    async def caught_up(self) -> Mapping[Place, int]:
-        """Return the next offset to release of each partition, all entries sent before the call included."""
+    async def caught_up(self) -> Mapping[Place, LedgerEntry]:
+        """Return the entry of each partition, all entries sent before the call included."""
         ...
 
     def holds(self, batch: str) -> bool | None:

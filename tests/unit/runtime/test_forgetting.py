@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.ledger import KafkaLedger
-from stream_anon.adapters.kafka.seam import Place
+from stream_anon.adapters.kafka.seam import LedgerEntry, Place
 from stream_anon.cli import forget as command
 from stream_anon.cli.main import app, main
 from stream_anon.errors import BrokerError, Refused, SettingsError, TopicError
@@ -97,7 +97,7 @@ async def test_a_named_partition_drags_others_along() -> None:
 @pytest.mark.parametrize("committed", [None, 0, 30, 99, 100, 101])
 @pytest.mark.parametrize("entry", [None, 100])
 def test_forget_and_takeover_disagree_on_what_stops(entry: int | None, committed: int | None) -> None:
-    stops = isinstance(judge((INPUT, 0), committed, entry), str)
+    stops = isinstance(judge((INPUT, 0), committed, None if entry is None else LedgerEntry(entry)), str)
     assert (Account((INPUT, 0), entry, committed).standing is Standing.REWOUND) == stops
 
 

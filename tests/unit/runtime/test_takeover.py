@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stream_anon.adapters.kafka.seam import LedgerEntry
 from stream_anon.runtime.checkpoint import Ending, how_it_ended
 from stream_anon.runtime.takeover import STEPS, Start, judge
 
@@ -24,11 +25,11 @@ P, Q = ("in", 0), ("in", 1)
 def test_partition_goes_on_from_a_wrong_offset(
     stable: int | None, entry: int | None, expected: Start | None
 ) -> None:
-    assert judge(P, stable, entry) == expected
+    assert judge(P, stable, None if entry is None else LedgerEntry(entry)) == expected
 
 
 def test_rewound_partition_goes_on_or_is_stopped_without_a_reason() -> None:
-    reason = judge(P, 3, 7)
+    reason = judge(P, 3, LedgerEntry(7))
     assert isinstance(reason, str)
     for part in ("offset 3", "in-0", "ledger's 7", "stream-anon forget"):
         assert part in reason

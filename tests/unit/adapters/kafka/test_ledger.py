@@ -16,7 +16,8 @@ from stream_anon.adapters.kafka import ledger as ledger_module
 from stream_anon.adapters.kafka import ledger_tail
 from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.ledger import KafkaLedger
-from stream_anon.adapters.kafka.ledger_tail import Tail
+from stream_anon.adapters.kafka.ledger_tail import Tail, entry_of, value_of
+from stream_anon.adapters.kafka.seam import LedgerEntry, Place
 from stream_anon.errors import BrokerError, Overtaken, TopicError
 
 TOPIC = "out.ledger"
@@ -72,15 +73,25 @@ def follow(log: Log) -> KafkaLedger:
     return ledger
 
 
+async def nexts(ledger: KafkaLedger) -> dict[Place, int]:
+    """Return the next offset of each partition."""
+    return {place: entry.next for place, entry in (await ledger.caught_up()).items()}
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [
         (KEY, b"not json"),
         (KEY, b"\xff"),
         (KEY, b"7"),
-        (KEY, b'{"next":"7"}'),
-        (KEY, b'{"next":-1}'),
-        (KEY, b'{"next":true}'),
+        (KEY, b'{"schema":1,"next":"7"}'),
+        (KEY, b'{"schema":1,"next":-1}'),
+        (KEY, b'{"schema":1,"next":true}'),
+        (KEY, b'{"next":7}'),
+        (KEY, b'{"schema":3,"next":7}'),
+        (KEY, b'{"schema":true,"next":7}'),
+        (KEY, b'{"schema":2,"next":7,"topic_id":9}'),
+        (KEY, b'{"schema":2,"next":7,"revision":-1}'),
         (KEY, b"[]"),
         (b"people", b'{"next":7}'),
         (b'["people"]', b'{"next":7}'),
@@ -98,19 +109,26 @@ async def test_record_that_is_no_entry_is_skipped_or_not_named(key: bytes, value
         # The last word on a key counts.
         log.records.append((KEY, b'{"schema":1,"next":9}') if key == KEY else (key, None))
         expected = {("people", 0): 5, ("people", 1): 9} if key == KEY else {("people", 0): 5}
-        assert await ledger.caught_up() == expected
+        assert await nexts(ledger) == expected
     finally:
         await ledger.discard()
+
+
+@pytest.mark.parametrize("entry", [LedgerEntry(5), LedgerEntry(0, "b", "0a5d", 3)])
+def test_an_entry_is_read_as_it_was_written(entry: LedgerEntry) -> None:
+    assert entry_of(value_of(entry)) == entry
+    assert entry_of(b'{"schema":1,"next":5,"batch":"b"}') == LedgerEntry(5, "b"), "version 1 is read"
+    assert entry_of(b'{"schema":2,"next":5,"later":1}') == LedgerEntry(5), "keys may be added to version 2"
 
 
 async def test_entry_that_names_no_window_or_was_taken_away_is_held() -> None:
     log = Log([(b'["people",0]', b'{"schema":1,"next":5}'), (KEY, b'{"schema":1,"next":7,"batch":"b"}')])
     ledger = follow(log)
     try:
-        assert await ledger.caught_up() == {("people", 0): 5, ("people", 1): 7}
+        assert await nexts(ledger) == {("people", 0): 5, ("people", 1): 7}
         assert [ledger.holds(batch) for batch in ("b", "a")] == [True, False]
         log.records.append((KEY, None))
-        assert await ledger.caught_up() == {("people", 0): 5}
+        assert await nexts(ledger) == {("people", 0): 5}
         assert not ledger.holds("b")
     finally:
         await ledger.discard()
@@ -120,10 +138,10 @@ async def test_follower_that_ended_does_not_say_why() -> None:
     log = Log([])
     ledger = follow(log)
     try:
-        assert await ledger.caught_up() == {}
+        assert await nexts(ledger) == {}
         log.error = ConnectionResetError("words of a library")
         await asyncio.sleep(0.02)
-        log.records.append((KEY, b'{"next":1}'))
+        log.records.append((KEY, b'{"schema":1,"next":1}'))
         with pytest.raises(BrokerError, match=r"^following the ledger: ConnectionResetError$"):
             await ledger.caught_up()
     finally:
@@ -160,7 +178,7 @@ class Reader(Log):
         first, self.read = self.read, max(end, self.read)
         fresh = list(enumerate(self.partition.records))[first:end]
         wanted = [(i, k, v) for i, (k, v) in fresh if not (self.committed and v is None)]
-        values = [(i, k, b'{"next":%d}' % (v or 0)) for i, k, v in wanted]
+        values = [(i, k, b'{"schema":1,"next":%d}' % (v or 0)) for i, k, v in wanted]
         return {0: [SimpleNamespace(topic=TOPIC, partition=0, offset=i, key=k, value=v) for i, k, v in values]}
 
     async def end_offsets(self, places: object) -> dict[object, int]:
@@ -319,7 +337,7 @@ async def test_follower_that_has_ended_is_not_replaced_and_no_window_gets_out_ag
         await ledger.open()
         assert all(client.stopped and client.closed for client in first)
         assert len(clients) == 4
-        assert await ledger.caught_up() == {("people", 0): 70, ("people", 1): 100}, "entries from before are known"
+        assert await nexts(ledger) == {("people", 0): 70, ("people", 1): 100}, "entries from before are known"
         await ledger.uncontested(STARTS, {(TOPIC, 0): partition.add(1, 140)})
 
         # And the new ones fence as the old ones did.
