@@ -13,7 +13,8 @@
         ├── TopicError       a topic is missing or not set up as it must be
         ├── OwnershipLost    another worker owns the partitions now: nothing was published
         ├── OutcomeUnknown   a transaction broke off; the stable offsets tell how it ended
-        └── Overtaken        the ledger says that somebody else released the same records
+        ├── Overtaken        the ledger says that somebody else released the same records
+        └── Recreated        an input topic was deleted and created anew while records of it waited
 
 No message holds a person's value: errors say where (topic, partition, offset, attribute), never who or what.
 """
@@ -93,3 +94,7 @@ class OutcomeUnknown(BrokerError):  # noqa: N818 - named after what happened
 
 class Overtaken(BrokerError):  # noqa: N818 - named after what happened
     """Another group on the same output has released what this window holds. Nothing was published."""
+
+
+class Recreated(BrokerError):  # noqa: N818 - named after what happened
+    """An input topic was deleted and created anew: this window's records are gone. Nothing was published."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
@@ -24,7 +24,7 @@ import numpy as np
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.seam import Ledger, Membership, Place, Sink
 from stream_anon.engine.window import SealedWindow
-from stream_anon.errors import BrokerError, Overtaken, OwnershipLost, TopicError
+from stream_anon.errors import BrokerError, Overtaken, OwnershipLost, Recreated, TopicError
 from stream_anon.microdata.release import Release
 from stream_anon.runtime.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.runtime.faults import At
@@ -66,12 +66,15 @@ class Closing:
         Topic and partition by source number.
     targets
         Where it goes.
+    topic_ids
+        Kafka's ids of the input topics, as that takeover found them.
     """
 
     window: SealedWindow
     membership: Membership
     places: tuple[Place, ...]
     targets: Targets
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +147,7 @@ class Checkpoint:
         await self.at("closing.3")
         times = self._wall_of(release.opened_at), self.clock.wall()
         publication = await asyncio.to_thread(
-            self.writer.write, release, closing.targets, closing.places, times, previous()
+            self.writer.write, release, closing.targets, closing.places, times, previous(), closing.topic_ids
         )
         return Prepared(release, publication, released - begun, self.clock.monotonic() - released)
 
@@ -169,8 +172,10 @@ class Checkpoint:
         while True:
             step = 4
             try:
-                # 4. Begin.
+                # 4. Begin, if the input topics are still those that were taken over: in a topic that was created
+                #    anew, the offsets that were read mean other records.
                 await self.at("closing.4")
+                await self._refuse_recreated(closing.topic_ids, publication)
                 await self.sink.begin()
                 # 5. Send released records, certificate, dead letters and ledger entries.
                 step = 5
@@ -200,7 +205,7 @@ class Checkpoint:
                 # Nothing is visible; a new producer aborts what was sent, or it would hold up readers.
                 await self._renew()
                 outcome = Outcome.FENCED
-            except Overtaken as error:
+            except (Overtaken, Recreated) as error:
                 self.tell(TransactionBroken(f"closing.{step}", describe(error)))
                 await self._renew()
                 outcome = Outcome.LOST
@@ -229,6 +234,12 @@ class Checkpoint:
 
     def _wall_of(self, monotonic: float) -> float:
         return self.clock.wall() - (self.clock.monotonic() - monotonic)
+
+    async def _refuse_recreated(self, known: Mapping[str, str], publication: Publication) -> None:
+        wanted = {topic: known[topic] for topic, _ in publication.starts if topic in known}
+        now = await self.sink.topic_ids(wanted.keys())
+        for topic in sorted(now.differ_from(wanted)):
+            raise Recreated(f"{topic} was deleted and created anew: what was read of it is not published")
 
     async def _renew(self) -> None:
         await self.sink.discard()

@@ -13,6 +13,7 @@ takeover waits for that.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from stream_anon.adapters.kafka.seam import DeadClient, Membership
 from stream_anon.errors import BrokerError
@@ -61,6 +62,7 @@ class Worker:
         self._ahead = Ahead(parts.engine, parts.clock)
         self._targets: Targets | None = None
         self._membership: Membership | None = None
+        self._topic_ids: Mapping[str, str] = {}
         self._beginnings = Beginnings(parts.choices.start)
         self._owned: frozenset[int] = frozenset()
         self._stands_by = False
@@ -168,7 +170,8 @@ class Worker:
         # No row without connect() and a takeover.
         assert self._membership is not None and self._targets is not None  # noqa: S101, PT018
         places = tuple(self._source.place(n) for n in range(max(p.source for p in full.window.ranges) + 1))
-        self._closings.put(Closing(full.window, self._membership, places, self._targets), full.times)
+        closing = Closing(full.window, self._membership, places, self._targets, self._topic_ids)
+        self._closings.put(closing, full.times)
 
     async def _poll(self) -> None:
         try:
@@ -212,7 +215,7 @@ class Worker:
     # -- taking over -----------------------------------------------------------------------------------------
 
     def _takeover_due(self) -> bool:
-        return self._source.marks != self._taken
+        return self._source.marks != self._taken or self._reader.is_another_topic
 
     async def _take_over(self) -> None:
         """Take over once nothing is on its way out: how that ends decides where partitions go on."""
@@ -267,9 +270,10 @@ class Worker:
     def _taken_over(self, taken: TakenOver) -> None:
         place, now = self._source.place, self._clock.monotonic()
         lost = self._owned - self._source.assigned
-        waiting = {number: offset for number, (_, offset) in taken.stopped.items()}
-        self._reader.go_on(taken.opened, taken.kept, waiting)
+        waiting = {number: stop.begins for number, stop in taken.stopped.items()}
+        self._reader.go_on(taken.opened, taken.kept, waiting, taken.topic_ids)
         self._membership, self._taken, self._turned_away = taken.membership, taken.marks, None
+        self._topic_ids = taken.topic_ids
         self._owned = self._source.assigned
         if lost:
             gone = tuple(place(n) for n in sorted(lost))
@@ -279,8 +283,8 @@ class Worker:
         self._stands_by = not self._owned
         since = now if self._takeover_since is None else self._takeover_since
         self._tell(taken.done(place, len(self._owned), self._attempts, now - since))
-        for number, (text, _) in sorted(taken.stopped.items()):
-            self._tell(PartitionStopped(place(number), "rewound", text))
+        for number, stop in sorted(taken.stopped.items()):
+            self._tell(PartitionStopped(place(number), stop.reason, stop.text))
         self._takeover_since, self._beginnings.ledger_is_new = None, False
         self._patience.relax()
         self._reachability.back(Away.TAKING_OVER)

@@ -15,7 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.adapters.kafka.seam import Chunk, DeadClient, LedgerEntry, Lost, Membership, Parcel, Place, Polled
+from stream_anon.adapters.kafka.seam import (
+    Chunk,
+    DeadClient,
+    LedgerEntry,
+    Lost,
+    Membership,
+    Parcel,
+    Place,
+    Polled,
+    TopicIds,
+)
 from stream_anon.errors import BrokerError, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
 from stream_anon.privacy.certificate import certificate_digest, read_part
 
@@ -44,6 +54,8 @@ class MemoryBroker:
         self.offsets: dict[Place, int] = {}
         self.ledger: dict[Place, int] = {}
         self.released_by: dict[Place, str] = {}
+        self.released_of: dict[Place, str | None] = {}  # the topic's id
+        self.topic_id: str | None = "first"
         self.has_ledger = False
         self.missing: set[str] = set()
         self.generation = 0
@@ -56,7 +68,17 @@ class MemoryBroker:
     def other_group(self) -> MemoryBroker:
         """Return the same broker as another group sees it: one log and one ledger, other members and offsets."""
         other = MemoryBroker(len(self.input))
-        for shared in ("input", "first", "committed", "ledger", "released_by", "missing", "open", "owner"):
+        for shared in (
+            "input",
+            "first",
+            "committed",
+            "ledger",
+            "released_by",
+            "released_of",
+            "missing",
+            "open",
+            "owner",
+        ):
             setattr(other, shared, getattr(self, shared))
         other.has_ledger = True
         return other
@@ -67,6 +89,12 @@ class MemoryBroker:
 
     def send(self, values: Sequence[bytes | None], partition: int = 0, time: int = 0) -> None:
         self.input[partition] += [(value, time) for value in values]
+
+    def recreate(self, topic_id: str | None = "second") -> None:
+        """Delete the input topic and create it anew; the members hear nothing of it."""
+        self.input = [[] for _ in self.input]
+        self.first = [0] * len(self.input)
+        self.topic_id = topic_id
 
     def lose(self, partition: int, first: int) -> None:
         """Delete all records below `first`."""
@@ -110,8 +138,10 @@ class MemoryBroker:
                     if value is None:
                         self.ledger.pop((topic, partition), None)
                         self.released_by.pop((topic, partition), None)
+                        self.released_of.pop((topic, partition), None)
                     else:
-                        self.ledger[topic, partition], self.released_by[topic, partition] = json.loads(value)
+                        place = topic, partition
+                        self.ledger[place], self.released_by[place], self.released_of[place] = json.loads(value)
 
     def expire(self) -> None:
         """Abort every transaction, as their timeouts would."""
@@ -304,6 +334,11 @@ class MemorySink:
             raise TopicError(f"{topic}: does not exist")
         return 3
 
+    async def topic_ids(self, topics: Collection[str]) -> TopicIds:
+        self.broker.ask()
+        its = self.broker.topic_id
+        return TopicIds({INPUT: its} if its is not None and INPUT in topics else {})
+
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         while any(t.group is self.broker and t.offsets.keys() & set(places) for t in self.broker.open.values()):
             self.broker.ask()
@@ -401,14 +436,20 @@ class MemoryLedger:
 
     async def caught_up(self) -> Mapping[Place, LedgerEntry]:
         self.broker.ask()
-        return {p: LedgerEntry(n, self.broker.released_by.get(p)) for p, n in self.broker.ledger.items()}
+        by, of = self.broker.released_by, self.broker.released_of
+        return {p: LedgerEntry(n, by.get(p), of.get(p)) for p, n in self.broker.ledger.items()}
 
     def holds(self, batch: str) -> bool:
         return batch in self.broker.released_by.values()
 
-    def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:
-        keys = [json.dumps(place).encode() for place in offsets]
-        values = [json.dumps([offset, batch]).encode() for offset in offsets.values()]
+    def entries(
+        self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
+    ) -> Parcel | None:
+        return self.written({p: LedgerEntry(n, batch, topic_ids.get(p[0])) for p, n in offsets.items()}, time)
+
+    def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
+        keys = [json.dumps(place).encode() for place in entries]
+        values = [json.dumps([entry.next, entry.batch, entry.topic_id]).encode() for entry in entries.values()]
         return Parcel("ledger", 0, values, time, keys=keys)
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:

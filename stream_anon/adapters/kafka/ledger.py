@@ -198,10 +198,19 @@ class KafkaLedger:
         """See `seam.Ledger`."""
         return any(entry.batch == batch for entry in self._entries.values())
 
-    def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:
-        """See `seam.Ledger`. All entries go to one partition: a key must stay where it is."""
-        places = sorted(offsets)
-        values = [value_of(LedgerEntry(offsets[place], batch, None, self._revision)) for place in places]
+    def entries(
+        self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
+    ) -> Parcel | None:
+        """See `seam.Ledger`."""
+        revision = self._revision
+        return self.written(
+            {p: LedgerEntry(offset, batch, topic_ids.get(p[0]), revision) for p, offset in offsets.items()}, time
+        )
+
+    def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
+        """Return the parcel that writes entries. All go to one partition: a key must stay where it is."""
+        places = sorted(entries)
+        values = [value_of(entries[place]) for place in places]
         return Parcel(self._topic, _PARTITION, values, time, keys=[key_of(place) for place in places])
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:
@@ -243,7 +252,13 @@ class NoLedger:
         """Return None: nobody can tell."""
         return None
 
-    def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:  # noqa: ARG002
+    def entries(
+        self,
+        offsets: Mapping[Place, int],  # noqa: ARG002
+        batch: str,  # noqa: ARG002
+        topic_ids: Mapping[str, str],  # noqa: ARG002
+        time: int,  # noqa: ARG002
+    ) -> Parcel | None:
         """Return nothing."""
         return None
 

@@ -22,7 +22,7 @@ from stream_anon.errors import BrokerError, Refused, SettingsError, TopicError
 from stream_anon.runtime import forgetting
 from stream_anon.runtime.accounts import Account, Question, Standing, Survey, parse_places
 from stream_anon.runtime.forgetting import forget, refuse_members, survey
-from stream_anon.runtime.takeover import judge
+from stream_anon.runtime.takeover import Stop, judge
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 
@@ -97,7 +97,7 @@ async def test_a_named_partition_drags_others_along() -> None:
 @pytest.mark.parametrize("committed", [None, 0, 30, 99, 100, 101])
 @pytest.mark.parametrize("entry", [None, 100])
 def test_forget_and_takeover_disagree_on_what_stops(entry: int | None, committed: int | None) -> None:
-    stops = isinstance(judge((INPUT, 0), committed, None if entry is None else LedgerEntry(entry)), str)
+    stops = isinstance(judge((INPUT, 0), committed, None if entry is None else LedgerEntry(entry)), Stop)
     assert (Account((INPUT, 0), entry, committed).standing is Standing.REWOUND) == stops
 
 
@@ -242,7 +242,7 @@ def test_a_partition_given_twice_is_forgotten_twice() -> None:
 def test_a_tombstone_has_another_key_than_its_entry() -> None:
     ledger = KafkaLedger(Connection("nowhere:9", "g"), "ledger")
     places = {("people", 3): 7, ("people", 11): 9, ('a"b', 0): 1}
-    entries, tombstones = ledger.entries(places, "b", 5), ledger.tombstones(places.keys(), 5)
+    entries, tombstones = ledger.entries(places, "b", {}, 5), ledger.tombstones(places.keys(), 5)
     assert entries is not None
     assert entries.keys == tombstones.keys
     assert (entries.topic, entries.partition) == (tombstones.topic, tombstones.partition)
