@@ -11,6 +11,7 @@
     ├── Unfit                a value does not fit its attribute; names the reason, never the value
     └── BrokerError          Kafka is away, refuses, or holds what must not be there
         ├── TopicError       a topic is missing or not set up as it must be
+        │   └── LedgerMissing  the ledger was deleted: it must be made anew
         ├── OwnershipLost    another worker owns the partitions now: nothing was published
         ├── OutcomeUnknown   a transaction broke off; the stable offsets tell how it ended
         ├── Overtaken        the ledger says that somebody else released the same records
@@ -82,6 +83,10 @@ class BrokerError(StreamAnonError):
 
 class TopicError(BrokerError):
     """A topic is missing or not set up as it must be."""
+
+
+class LedgerMissing(TopicError):  # noqa: N818 - named after what happened
+    """The ledger was deleted, and perhaps created anew by somebody else: it must be made anew, or looked at."""
 
 
 class OwnershipLost(BrokerError):  # noqa: N818 - named after what happened

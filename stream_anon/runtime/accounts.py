@@ -15,6 +15,7 @@ from stream_anon.errors import SettingsError
 class Standing(StrEnum):
     """How a partition's committed offset stands to its entry in the ledger, and what a worker makes of it."""
 
+    RECREATED = "topic was created anew: stopped"
     REWOUND = "set back: stopped"
     MISSING = "no offset: goes on from the ledger"
     AGREES = "agrees with the ledger"
@@ -34,18 +35,26 @@ class Account:
         The group's.
     first
         The first offset that can still be read; None where nobody could say.
+    topic_id
+        Kafka's id of the topic; None where it is not known.
+    released_of
+        The id of the topic that the entry speaks of; None where it names none.
     """
 
     place: Place
     entry: int | None
     committed: int | None
     first: int | None = field(default=None, compare=False)
+    topic_id: str | None = None
+    released_of: str | None = None
 
     @property
     def standing(self) -> Standing:
         """Return how offset and entry stand to each other."""
         if self.entry is None:
             return Standing.NO_ENTRY
+        if self.topic_id is not None and self.released_of is not None and self.topic_id != self.released_of:
+            return Standing.RECREATED
         if self.committed is None:
             return Standing.MISSING
         if self.committed < self.entry:
@@ -79,7 +88,10 @@ class Survey:
     accounts
         All that were asked for.
     chosen
-        Those that there is something to forget of: set back, or without an offset and asked for by name.
+        Those that there is something to forget of: set back, or without an offset and asked for by name. With
+        `recreated` those whose topic was created anew.
+    recreated
+        Whether the chosen ones begin at their topic's first record, instead of being forgotten.
     """
 
     group: str
@@ -88,6 +100,7 @@ class Survey:
     members: int
     accounts: tuple[Account, ...]
     chosen: tuple[Account, ...]
+    recreated: bool = False
 
     @property
     def again(self) -> int:
@@ -105,6 +118,8 @@ class Question:
         The topics that are read.
     named
         Partitions asked for; none means all partitions of the input.
+    recreated
+        Whether it is about partitions whose topic was created anew.
     """
 
     group: str
@@ -112,6 +127,7 @@ class Question:
     ledger: str
     start: str
     named: tuple[Place, ...] = ()
+    recreated: bool = False
 
 
 def parse_places(texts: Iterable[str]) -> tuple[Place, ...]:

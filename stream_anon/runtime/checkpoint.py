@@ -28,6 +28,7 @@ from stream_anon.errors import BrokerError, Overtaken, OwnershipLost, Recreated,
 from stream_anon.microdata.release import Release
 from stream_anon.runtime.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.runtime.faults import At
+from stream_anon.runtime.ledger_keeping import LedgerKeeper
 from stream_anon.runtime.patience import Pauses, Reachability, describe
 from stream_anon.runtime.publication import Publication, Targets, Writer
 
@@ -110,6 +111,8 @@ class Checkpoint:
     ----------
     current
         Returns the group's present membership: a window of an older one need not be sent again.
+    keeper
+        Opens the ledger, and makes it anew where it was deleted.
     """
 
     closer: Closer
@@ -121,6 +124,7 @@ class Checkpoint:
     at: At
     reachability: Reachability
     current: Callable[[], Membership | None]
+    keeper: LedgerKeeper
 
     async def prepare(
         self, closing: Closing, before: asyncio.Task[Prepared] | None, previous: Callable[[], str | None]
@@ -255,10 +259,11 @@ class Checkpoint:
             try:
                 await self.sink.open()
                 stable = await self.sink.stable_offsets(publication.ends.keys())
-                await self.ledger.open()
+                await self.keeper.open(Away.PUBLISHING)
                 entries = await self.ledger.caught_up()
                 # None: somebody deleted them, or there were none before.
-                stable = {p: entries[p].next if o is None and p in entries else o for p, o in stable.items()}
+                known = {**self.ledger.remembered(), **entries}
+                stable = {p: known[p].next if o is None and p in known else o for p, o in stable.items()}
                 held = self.ledger.holds(publication.batch)
                 return how_it_ended(publication.starts, publication.ends, stable, held)
             except BrokerError as error:

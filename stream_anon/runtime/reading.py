@@ -175,12 +175,14 @@ class Reader:
             )
         self._tell(PartitionStopped(place, reason, text))
 
-    async def _look_at_topics(self) -> None:
-        """Take note of an input topic that was created anew. Raises BrokerError."""
-        known = self._topic_ids
-        now = await self._parts.sink.topic_ids(known.keys())
+    async def _look_at_topics(self) -> str:
+        """Take note of an input topic that was created anew; return which output is missing. Raises BrokerError."""
+        known, outputs = self._topic_ids, self._parts.choices.outputs
+        now = await self._parts.sink.topic_ids({*known, *outputs})
         if self._topic_ids is known and now.differ_from(known):  # else a takeover has looked meanwhile
             self._is_another_topic = True
+        missing = [topic for topic in outputs if topic in now.missing]
+        return f"{missing[0]}: does not exist; create it, the worker goes on by itself then" if missing else ""
 
     def watch_broker(self) -> None:
         """Ask now and then whether the broker is there: fetching fails in silence."""
@@ -197,7 +199,8 @@ class Reader:
             self._probe = asyncio.create_task(self._ask_broker())
 
     async def _ask_broker(self) -> str:
-        """Return why there is no broker for us; empty where there is one."""
+        """Return why there is no broker for us, or what it misses; empty where there is one and all is there."""
+        missing = ""
         try:
             async with asyncio.timeout(PROBE_WITHIN):
                 there = await self._source.reachable()
@@ -207,9 +210,9 @@ class Reader:
             there = False
         with contextlib.suppress(BrokerError, TimeoutError):  # neither says anything of the broker
             async with asyncio.timeout(PROBE_WITHIN):
-                await self._look_at_topics()
+                missing = await self._look_at_topics()
                 await self._stopped.look()
-        return "" if there else "no broker answers"
+        return missing if there else "no broker answers"
 
     async def close(self) -> None:
         """Ask nothing any more."""

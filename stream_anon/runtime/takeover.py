@@ -212,8 +212,9 @@ async def take_over(
     await at("takeover.4")
     topics = await _within(LEDGER, _topics(sink, places.keys()))
     entries = await _within(LEDGER, _entries(ledger))
+    known = {**ledger.remembered(), **entries}
     judged = {
-        number: judge(place, stable[place], entries.get(place), topics.ids.get(place[0]))
+        number: judge(place, stable[place], known.get(place), topics.ids.get(place[0]))
         for place, number in places.items()
     }
     anew = topics.differ_from(beginnings.topic_ids)

@@ -37,6 +37,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.checkpoint import Checkpoint
 from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted, WorkerStopped, WorkerStopping
 from stream_anon.runtime.faults import At, fault_at
+from stream_anon.runtime.ledger_keeping import LedgerKeeper
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
 from stream_anon.runtime.parts import Choices, Parts
 from stream_anon.runtime.patience import Reachability, unless_stopped
@@ -251,6 +252,8 @@ def assemble(  # noqa: PLR0913 - a part an argument
     codec = JsonCodec(policy, max_record_bytes=kafka.max_record_bytes)
     reachability = Reachability(clock.monotonic, tell)
 
+    keeper = LedgerKeeper(ledger=ledger, prepare=prepare, tell=tell, reachability=reachability)
+
     def adopted(adoption: Adoption) -> None:
         tell(OrderAdopted(adoption.version, adoption.gain, adoption.drifted))
 
@@ -264,6 +267,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         at=at,
         reachability=reachability,
         current=source.membership,
+        keeper=keeper,
     )
     parts = Parts(
         policy=policy,
@@ -287,7 +291,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         clock=clock,
         tell=tell,
         at=at,
-        prepare=prepare,
+        keeper=keeper,
         rechecks=Rechecks(policy, kafka.output, kafka.certificates, clock, tell),
     )
     return Worker(parts, stop)

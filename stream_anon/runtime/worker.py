@@ -22,7 +22,6 @@ from stream_anon.runtime.checkpoint import Closing
 from stream_anon.runtime.closings import Closings, Unpublished
 from stream_anon.runtime.events import (
     Away,
-    LedgerCreated,
     Outcome,
     PartitionsRevoked,
     PartitionStopped,
@@ -102,17 +101,12 @@ class Worker:
 
     async def connect(self) -> bool:
         """Connect to everything and join the group; return False if `stop` came first."""
-        steps = (self._parts.sink.open, self._prepare, self._parts.ledger.open, self._find_targets)
+        parts = self._parts
+        steps = (parts.sink.open, parts.keeper.make, parts.ledger.open, self._find_targets)
         for step in steps:
             if not await self._patience.persist(Away.STARTING, step):
                 return False
         return await self._patience.persist(Away.STARTING, self._source.start)
-
-    async def _prepare(self) -> None:
-        ledger = await self._parts.prepare()
-        if ledger is not None:
-            self._beginnings.ledger_is_new = True
-            self._tell(LedgerCreated(ledger))
 
     async def _find_targets(self) -> None:
         # The inputs too: the client would join for a topic that is missing, and wait in silence.
@@ -215,11 +209,13 @@ class Worker:
     # -- taking over -----------------------------------------------------------------------------------------
 
     def _takeover_due(self) -> bool:
-        return self._source.marks != self._taken or self._reader.is_another_topic
+        changed = self._reader.is_another_topic or self._parts.ledger.is_gone
+        return changed or self._source.marks != self._taken
 
     async def _take_over(self) -> None:
         """Take over once nothing is on its way out: how that ends decides where partitions go on."""
         now = self._clock.monotonic()
+        self._taken = -1  # whatever made it due, it stays due until it is done
         if self._takeover_since is None:
             self._takeover_since, self._attempts = now, 0
         if self._closings.busy:
@@ -256,6 +252,8 @@ class Worker:
     async def _takeover(self) -> TakenOver:
         parts = self._parts
         await parts.sink.open()
+        await parts.keeper.open(Away.TAKING_OVER)
+        self._beginnings.ledger_is_new = parts.keeper.made
         return await take_over(parts.source, parts.sink, parts.ledger, parts.engine, self._beginnings, parts.at)
 
     def _still_turned_away(self, now: float) -> bool:
@@ -285,7 +283,7 @@ class Worker:
         self._tell(taken.done(place, len(self._owned), self._attempts, now - since))
         for number, stop in sorted(taken.stopped.items()):
             self._tell(PartitionStopped(place(number), stop.reason, stop.text))
-        self._takeover_since, self._beginnings.ledger_is_new = None, False
+        self._takeover_since, self._parts.keeper.made = None, False
         self._patience.relax()
         self._reachability.back(Away.TAKING_OVER)
         self._reachability.joined()

@@ -26,7 +26,7 @@ from stream_anon.adapters.kafka.seam import (
     Polled,
     TopicIds,
 )
-from stream_anon.errors import BrokerError, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
+from stream_anon.errors import BrokerError, LedgerMissing, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
 from stream_anon.privacy.certificate import certificate_digest, read_part
 
 INPUT = "people"
@@ -57,6 +57,8 @@ class MemoryBroker:
         self.released_of: dict[Place, str | None] = {}  # the topic's id
         self.topic_id: str | None = "first"
         self.has_ledger = False
+        self.ledger_is_gone = False
+        self.deleted_entries: dict[Place, LedgerEntry] = {}
         self.missing: set[str] = set()
         self.generation = 0
         self.members: dict[str, MemorySource] = {}
@@ -96,6 +98,17 @@ class MemoryBroker:
         self.first = [0] * len(self.input)
         self.topic_id = topic_id
 
+    def delete_ledger(self) -> None:
+        """Delete the ledger with all its entries."""
+        self.deleted_entries = self.entries()
+        for entries in (self.ledger, self.released_by, self.released_of):
+            entries.clear()
+        self.has_ledger, self.ledger_is_gone = False, True
+
+    def entries(self) -> dict[Place, LedgerEntry]:
+        by, of = self.released_by, self.released_of
+        return {p: LedgerEntry(n, by.get(p), of.get(p)) for p, n in self.ledger.items()}
+
     def lose(self, partition: int, first: int) -> None:
         """Delete all records below `first`."""
         self.first[partition] = first
@@ -122,6 +135,8 @@ class MemoryBroker:
             self.given = {}
 
     def fence(self, membership: Membership) -> None:
+        if membership == Membership(-1, "") and not self.members:
+            return
         if membership.member not in self.members or membership.generation != self.generation:
             raise OwnershipLost("an old generation")
 
@@ -337,7 +352,8 @@ class MemorySink:
     async def topic_ids(self, topics: Collection[str]) -> TopicIds:
         self.broker.ask()
         its = self.broker.topic_id
-        return TopicIds({INPUT: its} if its is not None and INPUT in topics else {})
+        missing = frozenset(topics) & self.broker.missing
+        return TopicIds({INPUT: its} if its is not None and INPUT in topics else {}, missing)
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         while any(t.group is self.broker and t.offsets.keys() & set(places) for t in self.broker.open.values()):
@@ -369,6 +385,9 @@ class MemorySink:
     async def settle(self) -> dict[Place, int]:
         await self._pass("settle")
         self._check("settle")
+        there = {parcel.topic for parcel in self._running().parcels} - self.broker.missing
+        if self.broker.ledger_is_gone or len(there) < len({p.topic for p in self._running().parcels}):
+            raise TopicError("a topic does not exist any more")
         return {}
 
     async def add_offsets(self) -> None:
@@ -418,9 +437,22 @@ class MemoryLedger:
     def __init__(self, broker: MemoryBroker, name: str = "") -> None:
         self.broker = broker
         self.name = name
+        self._follows = False
+        self._remembered: dict[Place, LedgerEntry] = {}
 
     async def open(self) -> None:
         self.broker.ask()
+        if self.broker.ledger_is_gone:
+            self._remembered |= self.broker.deleted_entries if self._follows else {}
+            raise LedgerMissing("the ledger out.ledger does not exist")
+        self._follows = True
+
+    @property
+    def is_gone(self) -> bool:
+        return self.broker.ledger_is_gone
+
+    def remembered(self) -> Mapping[Place, LedgerEntry]:
+        return {p: entry for p, entry in self._remembered.items() if p not in self.broker.ledger}
 
     async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
         names = list(self.broker.open)
@@ -436,8 +468,7 @@ class MemoryLedger:
 
     async def caught_up(self) -> Mapping[Place, LedgerEntry]:
         self.broker.ask()
-        by, of = self.broker.released_by, self.broker.released_of
-        return {p: LedgerEntry(n, by.get(p), of.get(p)) for p, n in self.broker.ledger.items()}
+        return self.broker.entries()
 
     def holds(self, batch: str) -> bool:
         return batch in self.broker.released_by.values()

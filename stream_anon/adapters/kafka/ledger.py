@@ -7,9 +7,12 @@ ledger cannot, so that a record is not released twice whatever happens to them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+import contextlib
+from collections.abc import Collection, Coroutine, Mapping
+from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import KafkaError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.ledger_tail import (
@@ -25,14 +28,17 @@ from stream_anon.adapters.kafka.ledger_tail import (
     value_of,
 )
 from stream_anon.adapters.kafka.seam import LedgerEntry, Parcel, Place
-from stream_anon.errors import BrokerError, Overtaken, TopicError
+from stream_anon.adapters.kafka.topic_ids import topic_ids
+from stream_anon.errors import BrokerError, LedgerMissing, Overtaken, TopicError
 
 _OPEN_WITHIN = 60.0
 _CATCH_UP_WITHIN = 30.0
 _FETCH_WAIT_MS = 100
 _PARTITION = 0  # of the ledger: all entries go there, a key must stay where it is
 _FOLLOWING = "following the ledger"
+_LOOK_EVERY = 2.0  # seconds until it is noticed that the topic was deleted
 _UNCONTESTED = 0.10  # of a transaction's timeout
+_T = TypeVar("_T")
 
 
 class KafkaLedger:
@@ -53,6 +59,8 @@ class KafkaLedger:
         self._follower: asyncio.Task[None] | None = None
         self._leaving: set[asyncio.Task[None]] = set()
         self._entries: dict[Place, LedgerEntry] = {}
+        self._remembered: dict[Place, LedgerEntry] = {}  # of a topic that was deleted
+        self._topic_id: str | None = None  # of the topic that is followed
         self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
 
     async def open(self) -> None:
@@ -74,6 +82,7 @@ class KafkaLedger:
         try:
             async with asyncio.timeout(_OPEN_WITHIN):
                 await self._consumer.start()
+                await self._raise_if_gone(self._consumer)
                 await self._tail.start()
                 self._consumer.assign(await self._places(self._consumer))
                 self._entries.clear()
@@ -92,12 +101,56 @@ class KafkaLedger:
             await self.discard()
             raise
 
+    async def _raise_if_gone(self, consumer: AIOKafkaConsumer) -> None:
+        """Raise LedgerMissing if the topic is not there, or is another one than was followed until now.
+
+        What was followed stays known: no window can be released without an entry, so nobody has gone on meanwhile.
+        """
+        now = await topic_ids(consumer._client, [self._topic])  # noqa: SLF001 - pinned by a test
+        known = self._topic_id
+        found = now.ids.get(self._topic, known)
+        missing = self._topic in now.missing
+        self._topic_id = None if missing else found
+        if not missing and known in (None, found):
+            return
+        self._remembered |= self._entries
+        self._entries.clear()
+        what = "does not exist" if missing else "was deleted and created anew by somebody else"
+        raise LedgerMissing(f"the ledger {self._topic} {what}")
+
+    async def _look(self, consumer: AIOKafkaConsumer, tail: Tail) -> None:
+        """End the following of a topic that is gone; the client would ask for it without a pause."""
+        with contextlib.suppress(KafkaError, OSError, AssertionError):  # a broker that is away tells nothing
+            try:
+                await self._raise_if_gone(consumer)
+            except LedgerMissing:
+                consumer.unsubscribe()
+                tail.let_go()
+                raise
+
+    @property
+    def is_gone(self) -> bool:
+        """See `seam.Ledger`."""
+        ended = self._follower
+        if ended is None or not ended.done() or ended.cancelled():
+            return False
+        return isinstance(ended.exception(), LedgerMissing)
+
+    def remembered(self) -> Mapping[Place, LedgerEntry]:
+        """See `seam.Ledger`."""
+        return {place: entry for place, entry in self._remembered.items() if place not in self._entries}
+
     async def _places(self, consumer: AIOKafkaConsumer) -> list[TopicPartition]:
         numbers = await consumer._client._wait_on_metadata(self._topic)  # noqa: SLF001 - pinned by a test
         return [TopicPartition(self._topic, number) for number in sorted(numbers)]
 
     async def _follow(self, consumer: AIOKafkaConsumer, tail: Tail) -> None:
+        clock = asyncio.get_running_loop()
+        looked = clock.time()
         while True:
+            if clock.time() - looked > _LOOK_EVERY:
+                await self._look(consumer, tail)
+                looked = clock.time()
             for record in await fetched(consumer, _FOLLOWING):
                 self._take(record)
             # Aborted entries come in no answer, but positions pass over them. The tail may forget all that lies
@@ -116,6 +169,7 @@ class KafkaLedger:
             place = place_of(record.key)
             if record.value is None:  # a tombstone, written by `stream-anon forget`
                 self._entries.pop(place, None)
+                self._remembered.pop(place, None)
             else:
                 self._entries[place] = entry_of(record.value)
         except (ValueError, TypeError, KeyError, RecursionError):
@@ -134,7 +188,8 @@ class KafkaLedger:
             raise BrokerError("the ledger is not connected")
         try:
             async with asyncio.timeout(_CATCH_UP_WITHIN):
-                await self._settled(consumer, follower, await tail.ends(consumer.assignment()), 0.01)
+                ends = await _unless_ended(follower, tail.ends(consumer.assignment()))
+                await self._settled(consumer, follower, ends, 0.01)
         except BrokerError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
@@ -155,9 +210,10 @@ class KafkaLedger:
     ) -> None:
         """Wait until every record below `ends` is settled, and taken note of if it was committed."""
         for place, end in ends.items():
+            raise_if_ended(follower, _FOLLOWING)
             while await consumer.position(place) < end:
-                raise_if_ended(follower, _FOLLOWING)
                 await asyncio.sleep(every)
+                raise_if_ended(follower, _FOLLOWING)
         raise_if_ended(follower, _FOLLOWING)  # it may have ended before it took what it had fetched
 
     async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
@@ -196,7 +252,7 @@ class KafkaLedger:
 
     def holds(self, batch: str) -> bool:
         """See `seam.Ledger`."""
-        return any(entry.batch == batch for entry in self._entries.values())
+        return any(entry.batch == batch for entry in (*self._entries.values(), *self.remembered().values()))
 
     def entries(
         self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
@@ -238,11 +294,30 @@ async def _leave(follower: asyncio.Task[None] | None, consumer: AIOKafkaConsumer
     await asyncio.gather(stop_politely(consumer), tail.stop())
 
 
+async def _unless_ended(follower: asyncio.Task[None], work: Coroutine[Any, Any, _T]) -> _T:
+    """Await work, but not where the follower ends first: of a topic that is gone no end is ever told."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait([task, follower], return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise_if_ended(follower, _FOLLOWING)
+        return task.result()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 class NoLedger:
     """Stands where there are no transactions: an entry beside its window could be lost or early."""
 
+    is_gone = False
+
     async def open(self) -> None:
         """Do nothing."""
+
+    def remembered(self) -> Mapping[Place, LedgerEntry]:
+        """Return nothing."""
+        return {}
 
     async def caught_up(self) -> Mapping[Place, LedgerEntry]:
         """Return nothing."""

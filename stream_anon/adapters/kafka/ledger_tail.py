@@ -69,6 +69,11 @@ class Tail:
         self._read = {place.partition: start for place, start in starts.items()}
         self._follower = asyncio.create_task(self._follow(consumer))
 
+    def let_go(self) -> None:
+        """Ask for nothing any more: of a topic that is gone the client would ask without a pause."""
+        if self._consumer is not None:
+            self._consumer.unsubscribe()
+
     @property
     def follows(self) -> bool:
         """Whether it reads on."""

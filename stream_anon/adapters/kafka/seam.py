@@ -282,7 +282,16 @@ class Ledger(Protocol):
     """What was released of each input partition, whatever happens to committed offsets."""
 
     async def open(self) -> None:
-        """Begin to follow; read what is there. Raises BrokerError."""
+        """Begin to follow; read what is there. Raises LedgerMissing, BrokerError."""
+        ...
+
+    @property
+    def is_gone(self) -> bool:
+        """Return whether its topic was found to be deleted, so that it must be opened again."""
+        ...
+
+    def remembered(self) -> Mapping[Place, LedgerEntry]:
+        """Return entries that were followed in a ledger that was deleted, and that nobody has written again."""
         ...
 
     async def caught_up(self) -> Mapping[Place, LedgerEntry]:

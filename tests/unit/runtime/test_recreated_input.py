@@ -37,7 +37,9 @@ async def released(broker: MemoryBroker) -> Driver:
 
 
 @pytest.mark.parametrize("offsets", [{}, {P: 20}, {P: 5}], ids=["deleted with the topic", "kept", "set back"])
-async def test_a_topic_that_is_recreated_while_nobody_reads_is_not_skipped(offsets: dict[tuple[str, int], int]) -> None:
+async def test_a_topic_that_is_recreated_while_nobody_reads_is_not_skipped(
+    offsets: dict[tuple[str, int], int],
+) -> None:
     broker = MemoryBroker()
     before = await released(broker)
     assert broker.released_of[P] == "first", "entries name the topic"

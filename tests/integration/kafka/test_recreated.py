@@ -1,0 +1,91 @@
+"""Topics that are deleted on a real Kafka, under a running worker and while there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient
+
+from tests.support.service import (
+    PARTITIONS,
+    Stage,
+    WorkerProcess,
+    make_records,
+    produce,
+    read_published,
+    wait_until_accounted,
+)
+
+pytestmark = pytest.mark.kafka
+
+SENT = 800
+AGAIN = 3000
+
+
+async def _delete(stage: Stage, topic: str) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=stage.kafka.address)
+    await admin.start()
+    try:
+        await admin.delete_topics([topic])
+        while topic in await admin.list_topics():  # noqa: ASYNC110 - nothing tells of its end
+            await asyncio.sleep(0.05)
+    finally:
+        await admin.close()
+
+
+async def _recreate_input(stage: Stage) -> None:
+    await _delete(stage, stage.name)
+    await stage.kafka.create_topic(stage.name, PARTITIONS)
+    await produce(stage, make_records(AGAIN, 2, SENT))
+
+
+async def _leave(worker: WorkerProcess) -> None:
+    worker.signal(signal.SIGTERM)
+    assert await worker.ended(10) == 0
+
+
+async def _command(config: Path, *arguments: str) -> tuple[int | None, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "stream_anon.cli.main", "forget", "--config", str(config), *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    text, _ = await process.communicate()
+    return process.returncode, " ".join(text.decode().split())
+
+
+@pytest.mark.parametrize("running", [True, False], ids=["under a running worker", "while there is none"])
+async def test_a_recreated_input_stops_and_all_of_it_is_released_once_after_the_command(
+    stage: Stage, running: bool
+) -> None:
+    await produce(stage, make_records(SENT, 1))
+    config = stage.config()
+    with WorkerProcess(config) as worker:
+        await wait_until_accounted(stage, SENT)
+        if running:
+            await _recreate_input(stage)
+            await worker.wait_for("partition-stopped", times=PARTITIONS)
+        await _leave(worker)
+    if not running:
+        await _recreate_input(stage)
+    with WorkerProcess(config) as worker:
+        await worker.wait_for("partition-stopped", times=PARTITIONS)
+        assert {line["reason"] for line in worker.said("partition-stopped")} == {"recreated"}
+        await _leave(worker)
+    assert (await read_published(stage)).accounted == SENT
+
+    code, text = await _command(config, "--yes", "--recreated")
+    assert code == 0, text
+    assert f"{PARTITIONS} partitions begin anew" in text
+    with WorkerProcess(config) as worker:
+        published = await wait_until_accounted(stage, SENT + AGAIN)
+        assert not worker.said("partition-stopped")
+        await _leave(worker)
+    assert max(published.serials.values()) == 1
+    assert sum(c["released"] for c in published.certificates if c["part"] == 1) == len(published.records)
+    code, text = await _command(config, "--recreated")
+    assert (code, "no topic was created anew" in text) == (0, True), text
