@@ -89,3 +89,24 @@ async def test_a_recreated_input_stops_and_all_of_it_is_released_once_after_the_
     assert sum(c["released"] for c in published.certificates if c["part"] == 1) == len(published.records)
     code, text = await _command(config, "--recreated")
     assert (code, "no topic was created anew" in text) == (0, True), text
+
+
+async def test_a_ledger_that_is_deleted_under_a_worker_is_named_and_made_anew_and_releases_go_on(
+    stage: Stage,
+) -> None:
+    await produce(stage, make_records(SENT, 1))
+    with WorkerProcess(stage.config()) as worker:
+        await wait_until_accounted(stage, SENT)
+        await _delete(stage, f"{stage.output}.ledger")
+        await worker.wait_for("ledger-created", times=2, within=30)
+        assert any("out.ledger does not exist" in line["error"] for line in worker.said("broker-away"))
+        assert worker.said("ledger-entry-missing"), "what the new one does not hold is said"
+        await produce(stage, make_records(SENT, 2, SENT))
+        published = await wait_until_accounted(stage, 2 * SENT)
+        assert max(published.serials.values()) == 1
+        await _leave(worker)
+    with WorkerProcess(stage.config()) as worker:
+        await worker.wait_for("taken-over")
+        await produce(stage, make_records(SENT, 3, 2 * SENT))
+        published = await wait_until_accounted(stage, 3 * SENT)
+        assert max(published.serials.values()) == 1

@@ -7,7 +7,7 @@ import pytest
 from stream_anon.runtime.events import BrokerAway, LedgerCreated, TakeoverDone
 from stream_anon.runtime.status import StatusBoard
 from tests.support.driver import Driver, people
-from tests.support.memory import INPUT, MemoryBroker
+from tests.support.memory import INPUT
 
 P = (INPUT, 0)
 GONE = "the ledger out.ledger does not exist"
