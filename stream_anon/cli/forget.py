@@ -26,9 +26,18 @@ ANEW = (
     "was released, unless somebody copied records of the old one into it: those would be released a second time, "
     "in other classes. Do not go on before you know where the records of the new topic come from."
 )
+NO_ENTRY = (
+    "Of partitions that are not in the ledger nobody knows whether records were released: look for them in the "
+    "certificates first. What a certificate names will be released a second time."
+)
 RECREATED = (
     "Partitions of a topic that was created anew are not forgotten: `stream-anon forget --recreated` lets them "
     "begin at their first record."
+)
+UNBACKED = (
+    "An entry beyond the end of its input was not written by this service, or the input has lost records. Without "
+    "it the partition goes on at the group's offset: compare that with the end of its range in the newest "
+    "certificate that names the partition, and set the offset there first if they differ."
 )
 INSTEAD = "To release nothing twice, do not forget: set the group's offsets to the ledger's and start again."
 SKIPPED = (
@@ -72,9 +81,13 @@ def show(survey: Survey, console: Console) -> None:
         return
     if survey.recreated:
         console.print(ANEW)
+        if any(a.standing is Standing.NO_ENTRY for a in survey.chosen):
+            console.print(NO_ENTRY)
         return
     console.print(f"{survey.again:,} records at most would be released a second time.")
     console.print(STAKE, INSTEAD, sep="\n")
+    if any(a.standing is Standing.UNBACKED for a in survey.chosen):
+        console.print(UNBACKED)
     if survey.start == "latest" and any(a.standing is Standing.MISSING for a in survey.chosen):
         console.print(SKIPPED)
 

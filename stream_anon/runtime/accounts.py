@@ -16,6 +16,7 @@ class Standing(StrEnum):
     """How a partition's committed offset stands to its entry in the ledger, and what a worker makes of it."""
 
     RECREATED = "topic was created anew: stopped"
+    UNBACKED = "beyond the end of its input: stopped"
     REWOUND = "set back: stopped"
     MISSING = "no offset: goes on from the ledger"
     AGREES = "agrees with the ledger"
@@ -39,6 +40,8 @@ class Account:
         Kafka's id of the topic; None where it is not known.
     released_of
         The id of the topic that the entry speaks of; None where it names none.
+    end
+        The end of the input; None where nobody could say.
     """
 
     place: Place
@@ -47,6 +50,7 @@ class Account:
     first: int | None = field(default=None, compare=False)
     topic_id: str | None = None
     released_of: str | None = None
+    end: int | None = field(default=None, compare=False)
 
     @property
     def standing(self) -> Standing:
@@ -55,10 +59,11 @@ class Account:
             return Standing.NO_ENTRY
         if self.topic_id is not None and self.released_of is not None and self.topic_id != self.released_of:
             return Standing.RECREATED
+        unbacked = self.end is not None and self.entry > self.end
         if self.committed is None:
-            return Standing.MISSING
+            return Standing.UNBACKED if unbacked else Standing.MISSING
         if self.committed < self.entry:
-            return Standing.REWOUND
+            return Standing.UNBACKED if unbacked else Standing.REWOUND
         return Standing.AGREES if self.committed == self.entry else Standing.AHEAD
 
     def again(self, start: str) -> int:
@@ -72,7 +77,8 @@ class Account:
         if self.entry is None or (self.committed is None and start == "latest"):
             return 0
         begin = max(self.committed or 0, self.first or 0)
-        return max(self.entry - begin, 0)
+        released = self.entry if self.end is None else min(self.entry, self.end)
+        return max(released - begin, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +94,8 @@ class Survey:
     accounts
         All that were asked for.
     chosen
-        Those that there is something to forget of: set back, or without an offset and asked for by name. With
-        `recreated` those whose topic was created anew.
+        Those that there is something to forget of: set back, beyond the end of the input, or without an offset and
+        asked for by name. With `recreated` those whose topic was created anew.
     recreated
         Whether the chosen ones begin at their topic's first record, instead of being forgotten.
     """

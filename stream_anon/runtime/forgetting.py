@@ -16,7 +16,7 @@ from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.cluster_view import ClusterView
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.ledger import KafkaLedger
-from stream_anon.adapters.kafka.seam import Ledger, LedgerEntry, Membership, Parcel, Place, Sink
+from stream_anon.adapters.kafka.seam import Ledger, LedgerEntry, Membership, Parcel, Place, Sink, TopicIds
 from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.errors import BrokerError, Refused, SettingsError, TopicError
@@ -45,6 +45,10 @@ class Cluster(Protocol):
 
     async def first_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
         """Return the first offset that can still be read of each partition."""
+        ...
+
+    async def end_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
+        """Return where each partition ends."""
         ...
 
 
@@ -80,14 +84,15 @@ async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: Ledge
     await sink.open()
     committed = await sink.stable_offsets(places)
     firsts = await cluster.first_offsets(places & there)
+    ends = await cluster.end_offsets(places & there)
     topics = await sink.topic_ids({topic for topic, _ in places})
     accounts = tuple(
-        _account(place, entries.get(place), committed[place], firsts.get(place), topics.ids.get(place[0]))
+        _account(place, entries.get(place), committed[place], (firsts.get(place), ends.get(place)), topics)
         for place in sorted(places)
     )
-    wanted = {Standing.REWOUND, Standing.MISSING} if question.named else {Standing.REWOUND}
+    wanted = {Standing.REWOUND, Standing.UNBACKED} | ({Standing.MISSING} if question.named else set())
     if question.recreated:
-        wanted = {Standing.RECREATED}
+        wanted = {Standing.RECREATED} | ({Standing.NO_ENTRY} if question.named else set())
     chosen = tuple(account for account in accounts if account.standing in wanted)
     # Members last: whoever joined meanwhile is counted.
     members = await cluster.members()
@@ -95,11 +100,15 @@ async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: Ledge
 
 
 def _account(
-    place: Place, entry: LedgerEntry | None, committed: int | None, first: int | None, topic_id: str | None
+    place: Place,
+    entry: LedgerEntry | None,
+    committed: int | None,
+    bounds: tuple[int | None, int | None],
+    topics: TopicIds,
 ) -> Account:
-    if entry is None:
-        return Account(place, None, committed, first, topic_id)
-    return Account(place, entry.next, committed, first, topic_id, entry.topic_id)
+    following, released_of = (None, None) if entry is None else (entry.next, entry.topic_id)
+    first, end = bounds
+    return Account(place, following, committed, first, topics.ids.get(place[0]), released_of, end)
 
 
 async def _partitions(inputs: InputTopics, cluster: Cluster) -> set[Place]:
@@ -172,9 +181,13 @@ async def _begun(chosen: Collection[Account], ledger: Ledger) -> dict[Place, Led
     """Return the entries with which partitions of a re-created topic begin: at its first record."""
     held = await ledger.caught_up()
     return {
-        account.place: LedgerEntry(account.first or 0, None, account.topic_id, held[account.place].revision)
+        account.place: LedgerEntry(account.first or 0, None, account.topic_id, _revision(held, account.place))
         for account in chosen
     }
+
+
+def _revision(held: Mapping[Place, LedgerEntry], place: Place) -> int:
+    return held[place].revision if place in held else 0
 
 
 def refuse_members(seen: Survey) -> None:

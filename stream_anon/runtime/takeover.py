@@ -17,6 +17,7 @@ from stream_anon.adapters.kafka.seam import Ledger, LedgerEntry, Membership, Pla
 from stream_anon.errors import BrokerError, OwnershipLost, TopicError
 from stream_anon.runtime.events import TakeoverDone
 from stream_anon.runtime.faults import At
+from stream_anon.runtime.verdicts import Start, Stop, unbacked, unrecorded
 
 _T = TypeVar("_T")
 
@@ -79,24 +80,6 @@ class Moved(BrokerError):  # noqa: N818 - named after what happened
     """The group moved on during a takeover: start over at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Where a partition goes on, and why there."""
-
-    offset: int
-    from_ledger: bool = False
-    skipped: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Why a partition must not be read, and where its unread records begin."""
-
-    reason: str  # see `events.PartitionStopped`
-    text: str
-    begins: int
-
-
 @dataclass(slots=True)
 class Beginnings:
     """Where partitions begin of which nothing was ever committed; the worker keeps it between takeovers.
@@ -117,6 +100,11 @@ class Beginnings:
     ledger_is_new: bool = False
     found: dict[int, int] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def at_the_first_record(self) -> tuple[Start | Stop | None, ...]:
+        """Return the verdicts that let a partition begin where its input does."""
+        return (Start(0), None) if self.start == "earliest" else (Start(0),)
 
     def keep(self, numbers: Iterable[int]) -> None:
         """Forget all others: something was committed of them, somebody else has them, or their topic is another."""
@@ -212,11 +200,10 @@ async def take_over(
     await at("takeover.4")
     topics = await _within(LEDGER, _topics(sink, places.keys()))
     entries = await _within(LEDGER, _entries(ledger))
-    known = {**ledger.remembered(), **entries}
-    judged = {
-        number: judge(place, stable[place], known.get(place), topics.ids.get(place[0]))
-        for place, number in places.items()
-    }
+    doubtful = beginnings.at_the_first_record if ledger.is_incomplete else ()
+    judged = await _within(
+        LEDGER, _judged(source, places, stable, {**ledger.remembered(), **entries}, topics, doubtful)
+    )
     anew = topics.differ_from(beginnings.topic_ids)
     beginnings.keep(number for place, number in places.items() if place[0] not in anew)
     untouched = frozenset(number for number, verdict in judged.items() if verdict is None)
@@ -264,6 +251,24 @@ async def take_over(
         stopped=stopped,
         topic_ids=topics.ids,
     )
+
+
+async def _judged(
+    source: Source,
+    places: Mapping[Place, int],
+    stable: Mapping[Place, int | None],
+    entries: Mapping[Place, LedgerEntry],
+    topics: TopicIds,
+    doubtful: Collection[Start | Stop | None],
+) -> dict[int, Start | Stop | None]:
+    judged = {
+        number: judge(place, stable[place], entries.get(place), topics.ids.get(place[0]))
+        for place, number in places.items()
+    }
+    judged.update(await unbacked(source, entries, judged))
+    unknown = [n for place, n in places.items() if place not in entries and judged[n] in doubtful]
+    judged.update(await unrecorded(source, unknown))
+    return judged
 
 
 def judge(

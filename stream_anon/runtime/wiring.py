@@ -19,7 +19,8 @@ from stream_anon.adapters.http.server import HttpServers
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.kafka.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.connection import Connection, Security
-from stream_anon.adapters.kafka.ledger import KafkaLedger, NoLedger
+from stream_anon.adapters.kafka.ledger import KafkaLedger
+from stream_anon.adapters.kafka.no_ledger import NoLedger
 from stream_anon.adapters.kafka.seam import Ledger, Sink, Source
 from stream_anon.adapters.kafka.source import KafkaSource
 from stream_anon.adapters.kafka.topics import Topics, create_ledger
@@ -211,7 +212,9 @@ def build_worker(
     connection = replace(connection_of(kafka), checked=True)
     exactly_once = kafka.delivery == "exactly-once"
     sink: Sink = TransactionalSink(connection) if exactly_once else AtLeastOnceSink(connection)
-    ledger: Ledger = KafkaLedger(connection, kafka.ledger, policy.revision) if exactly_once else NoLedger()
+    ledger: Ledger = (
+        KafkaLedger(connection, kafka.ledger, policy.revision, kafka.output) if exactly_once else NoLedger()
+    )
 
     async def prepare() -> str | None:
         made = exactly_once and await create_ledger(connection, topics_of(kafka))

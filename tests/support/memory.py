@@ -58,6 +58,7 @@ class MemoryBroker:
         self.topic_id: str | None = "first"
         self.has_ledger = False
         self.ledger_is_gone = False
+        self.ledger_lacks_entries = False
         self.deleted_entries: dict[Place, LedgerEntry] = {}
         self.missing: set[str] = set()
         self.generation = 0
@@ -104,6 +105,7 @@ class MemoryBroker:
         for entries in (self.ledger, self.released_by, self.released_of):
             entries.clear()
         self.has_ledger, self.ledger_is_gone = False, True
+        self.ledger_lacks_entries = bool(self.visible("out"))
 
     def entries(self) -> dict[Place, LedgerEntry]:
         by, of = self.released_by, self.released_of
@@ -450,6 +452,10 @@ class MemoryLedger:
     @property
     def is_gone(self) -> bool:
         return self.broker.ledger_is_gone
+
+    @property
+    def is_incomplete(self) -> bool:
+        return self.broker.ledger_lacks_entries
 
     def remembered(self) -> Mapping[Place, LedgerEntry]:
         return {p: entry for p, entry in self._remembered.items() if p not in self.broker.ledger}

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Coroutine, Mapping
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
@@ -25,8 +24,10 @@ from stream_anon.adapters.kafka.ledger_tail import (
     positions,
     raise_if_ended,
     stop_politely,
+    unless_ended,
     value_of,
 )
+from stream_anon.adapters.kafka.marking import has_records, send_one
 from stream_anon.adapters.kafka.seam import LedgerEntry, Parcel, Place
 from stream_anon.adapters.kafka.topic_ids import topic_ids
 from stream_anon.errors import BrokerError, LedgerMissing, Overtaken, TopicError
@@ -38,7 +39,6 @@ _PARTITION = 0  # of the ledger: all entries go there, a key must stay where it 
 _FOLLOWING = "following the ledger"
 _LOOK_EVERY = 2.0  # seconds until it is noticed that the topic was deleted
 _UNCONTESTED = 0.10  # of a transaction's timeout
-_T = TypeVar("_T")
 
 
 class KafkaLedger:
@@ -48,11 +48,16 @@ class KafkaLedger:
     ----------
     revision
         `privacy.revision`, for the entries that are written.
+    output
+        Where records are released. A ledger that never held an entry beside an output that holds records is not
+        the one that was written with them, and is marked as such; without this nothing is marked.
     """
 
-    def __init__(self, connection: Connection, topic: str, revision: int = 0) -> None:
+    def __init__(self, connection: Connection, topic: str, revision: int = 0, output: str | None = None) -> None:
         self._connection = connection
         self._topic = topic
+        self._output = output
+        self._is_incomplete = False
         self._revision = revision
         self._consumer: AIOKafkaConsumer | None = None
         self._tail: Tail | None = None
@@ -89,6 +94,7 @@ class KafkaLedger:
                 self._strange.clear()
                 self._follower = asyncio.create_task(self._follow(self._consumer, self._tail))
                 await self.caught_up()
+                self._is_incomplete = await self._lacks_entries(self._consumer, self._tail)
                 # All before these positions is settled.
                 self._tail.follow({p: await self._consumer.position(p) for p in self._consumer.assignment()})
         except BrokerError:
@@ -135,6 +141,33 @@ class KafkaLedger:
         if ended is None or not ended.done() or ended.cancelled():
             return False
         return isinstance(ended.exception(), LedgerMissing)
+
+    @property
+    def is_incomplete(self) -> bool:
+        """See `seam.Ledger`."""
+        return self._is_incomplete
+
+    async def _lacks_entries(self, consumer: AIOKafkaConsumer, tail: Tail) -> bool:
+        """Return whether this is not the ledger that was written with the output, or has lost its beginning.
+
+        Compaction never moves the beginning. A window writes to output and ledger in one transaction, so that an
+        output that holds anything has a ledger that holds something, were it of an attempt that was aborted.
+        """
+        places = list(consumer.assignment())
+        begins = await consumer.beginning_offsets(places)
+        if self._mark in self._entries or any(begins.values()):
+            return True
+        if self._output is None or any((await tail.ends(places)).values()):
+            return False
+        if not await has_records(self._connection, self._output):
+            return False
+        await send_one(self._connection, self.written({self._mark: LedgerEntry(0)}, 0))
+        return True
+
+    @property
+    def _mark(self) -> Place:
+        """Return the key of the entry that marks a ledger as incomplete: that of the ledger's own partition."""
+        return self._topic, _PARTITION
 
     def remembered(self) -> Mapping[Place, LedgerEntry]:
         """See `seam.Ledger`."""
@@ -188,7 +221,7 @@ class KafkaLedger:
             raise BrokerError("the ledger is not connected")
         try:
             async with asyncio.timeout(_CATCH_UP_WITHIN):
-                ends = await _unless_ended(follower, tail.ends(consumer.assignment()))
+                ends = await unless_ended(follower, _FOLLOWING, tail.ends(consumer.assignment()))
                 await self._settled(consumer, follower, ends, 0.01)
         except BrokerError:
             raise
@@ -292,53 +325,3 @@ async def _leave(follower: asyncio.Task[None] | None, consumer: AIOKafkaConsumer
         follower.cancel()
         await asyncio.gather(follower, return_exceptions=True)
     await asyncio.gather(stop_politely(consumer), tail.stop())
-
-
-async def _unless_ended(follower: asyncio.Task[None], work: Coroutine[Any, Any, _T]) -> _T:
-    """Await work, but not where the follower ends first: of a topic that is gone no end is ever told."""
-    task = asyncio.create_task(work)
-    try:
-        await asyncio.wait([task, follower], return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise_if_ended(follower, _FOLLOWING)
-        return task.result()
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-class NoLedger:
-    """Stands where there are no transactions: an entry beside its window could be lost or early."""
-
-    is_gone = False
-
-    async def open(self) -> None:
-        """Do nothing."""
-
-    def remembered(self) -> Mapping[Place, LedgerEntry]:
-        """Return nothing."""
-        return {}
-
-    async def caught_up(self) -> Mapping[Place, LedgerEntry]:
-        """Return nothing."""
-        return {}
-
-    def holds(self, batch: str) -> bool | None:  # noqa: ARG002
-        """Return None: nobody can tell."""
-        return None
-
-    def entries(
-        self,
-        offsets: Mapping[Place, int],  # noqa: ARG002
-        batch: str,  # noqa: ARG002
-        topic_ids: Mapping[str, str],  # noqa: ARG002
-        time: int,  # noqa: ARG002
-    ) -> Parcel | None:
-        """Return nothing."""
-        return None
-
-    async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
-        """Do nothing: nobody can tell."""
-
-    async def discard(self) -> None:
-        """Do nothing."""

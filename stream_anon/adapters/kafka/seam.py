@@ -290,6 +290,11 @@ class Ledger(Protocol):
         """Return whether its topic was found to be deleted, so that it must be opened again."""
         ...
 
+    @property
+    def is_incomplete(self) -> bool:
+        """Return whether partitions may have been released of which there is no entry, as `open` found it."""
+        ...
+
     def remembered(self) -> Mapping[Place, LedgerEntry]:
         """Return entries that were followed in a ledger that was deleted, and that nobody has written again."""
         ...

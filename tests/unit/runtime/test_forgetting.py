@@ -33,6 +33,7 @@ ASKED = Question("g", InputTopics((INPUT,)), "ledger", "earliest")
 class FakeCluster:
     broker: MemoryBroker
     count: int = 0
+    end: int = 1000
     missing: frozenset[str] = frozenset()
     asked: list[str] = field(default_factory=list)
 
@@ -47,6 +48,9 @@ class FakeCluster:
 
     async def first_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
         return {place: self.broker.first[place[1]] for place in places}
+
+    async def end_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
+        return dict.fromkeys(places, self.end)
 
 
 class Bench:
@@ -247,6 +251,24 @@ def test_a_tombstone_has_another_key_than_its_entry() -> None:
     assert entries.keys == tombstones.keys
     assert (entries.topic, entries.partition) == (tombstones.topic, tombstones.partition)
     assert tombstones.values == [None] * 3
+
+
+async def test_an_entry_beyond_the_end_is_forgotten_though_no_record_was_released_for_it() -> None:
+    bench = Bench()
+    bench.broker.ledger[INPUT, 0] = 99_999_999
+    bench.broker.ledger[INPUT, 1] = 99_999_999
+    bench.cluster.end = 30
+    seen = await bench.look()
+    assert [(a.place, a.standing) for a in seen.chosen] == [
+        ((INPUT, 0), Standing.UNBACKED),
+        ((INPUT, 1), Standing.UNBACKED),
+    ]
+    assert seen.chosen[0].again("earliest") == 0
+    stream = io.StringIO()
+    command.show(seen, Console(file=stream, width=200))
+    assert "newest certificate" in stream.getvalue()
+    await bench.forget(seen)
+    assert (INPUT, 0) not in bench.broker.ledger
 
 
 class Anew(Bench):

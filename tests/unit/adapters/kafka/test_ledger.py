@@ -46,6 +46,9 @@ class Log:
         fresh = enumerate(self.records[first:], first)
         return {0: [SimpleNamespace(topic=TOPIC, partition=0, offset=i, key=k, value=v) for i, (k, v) in fresh]}
 
+    async def beginning_offsets(self, places: object) -> dict[object, int]:
+        return {TopicPartition(TOPIC, 0): 0}
+
     async def end_offsets(self, places: object) -> dict[object, int]:
         return {TopicPartition(TOPIC, 0): len(self.records)}
 
