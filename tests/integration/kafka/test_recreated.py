@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 
 from tests.support.service import (
@@ -100,7 +101,7 @@ async def test_a_ledger_that_is_deleted_under_a_worker_is_named_and_made_anew_an
         await _delete(stage, f"{stage.output}.ledger")
         await worker.wait_for("ledger-created", times=2, within=30)
         assert any("out.ledger does not exist" in line["error"] for line in worker.said("broker-away"))
-        assert worker.said("ledger-entry-missing"), "what the new one does not hold is said"
+        await worker.wait_for("ledger-entry-missing", within=30)  # what the new one does not hold is said
         await produce(stage, make_records(SENT, 2, SENT))
         published = await wait_until_accounted(stage, 2 * SENT)
         assert max(published.serials.values()) == 1
@@ -110,3 +111,58 @@ async def test_a_ledger_that_is_deleted_under_a_worker_is_named_and_made_anew_an
         await produce(stage, make_records(SENT, 3, 2 * SENT))
         published = await wait_until_accounted(stage, 3 * SENT)
         assert max(published.serials.values()) == 1
+
+
+async def _forge(stage: Stage, following: int) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address)
+    await producer.start()
+    try:
+        key, value = f'["{stage.name}",1]'.encode(), f'{{"schema":1,"next":{following}}}'.encode()
+        await producer.send_and_wait(f"{stage.output}.ledger", value, key=key, partition=0)
+    finally:
+        await producer.stop()
+
+
+async def test_a_forged_entry_is_named_and_forgotten_and_nothing_is_released_twice(stage: Stage) -> None:
+    await produce(stage, make_records(SENT, 1))
+    config = stage.config()
+    with WorkerProcess(config) as worker:
+        await wait_until_accounted(stage, SENT)
+        await _leave(worker)
+    await _forge(stage, 99_999_999)
+    with WorkerProcess(config) as worker:
+        line = await worker.wait_for("partition-stopped")
+        assert (line["partition"], line["reason"]) == (1, "unbacked")
+        await _leave(worker)
+    code, text = await _command(config, "--yes")
+    assert code == 0, text
+    assert "newest certificate" in text
+    await produce(stage, make_records(SENT, 2, SENT))
+    with WorkerProcess(config) as worker:
+        published = await wait_until_accounted(stage, 2 * SENT)
+        assert not worker.said("partition-stopped")
+        await _leave(worker)
+    assert max(published.serials.values()) == 1
+
+
+async def test_a_ledger_that_was_deleted_at_rest_with_the_offsets_lets_nothing_out_again(stage: Stage) -> None:
+    await produce(stage, make_records(SENT, 1))
+    config = stage.config()
+    with WorkerProcess(config) as worker:
+        await wait_until_accounted(stage, SENT)
+        await _leave(worker)
+    await _delete(stage, f"{stage.output}.ledger")
+    other = stage.config(kafka={"group": f"{stage.name}.other"})  # a group without offsets
+    for _ in range(2):  # the second finds what the first has marked
+        with WorkerProcess(other) as worker:
+            await worker.wait_for("partition-stopped", times=PARTITIONS)
+            assert {line["reason"] for line in worker.said("partition-stopped")} == {"unrecorded"}
+            await _leave(worker)
+    assert (await read_published(stage)).accounted == SENT
+
+
+async def test_a_ledger_whose_entries_may_expire_is_refused_by_name(stage: Stage) -> None:
+    await stage.kafka.create_topic(f"{stage.output}.ledger", 1, cleanup_policy="compact,delete")
+    with WorkerProcess(stage.config()) as worker:
+        line = await worker.wait_for("broker-away")
+        assert "cleanup.policy is compact,delete and must be compact, without delete" in line["error"]
