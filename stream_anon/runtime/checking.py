@@ -29,6 +29,7 @@ from stream_anon.runtime.findings import (
     policy_findings,
     sample_findings,
 )
+from stream_anon.runtime.ledger_findings import ledger_findings
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.sample_study import Sample, Study, study
 from stream_anon.runtime.settings import KafkaSettings, load_settings
@@ -99,6 +100,8 @@ async def examine_deployment(config: Path) -> Report:
     ]
     allowed, refused = await _permissions(connection, topics, inputs or topics.input.names, exactly_once)
     seen, findings = [*seen, *allowed], [*findings, *_settings_findings(kafka), *refused]
+    if exactly_once:
+        findings += await ledger_findings(connection, topics, inputs)
     found, complete = None, True
     try:
         if inputs:
