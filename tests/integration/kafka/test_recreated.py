@@ -11,6 +11,8 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 
+from stream_anon.runtime.checking import examine_deployment
+from stream_anon.runtime.findings import Severity
 from tests.support.service import (
     PARTITIONS,
     Stage,
@@ -151,7 +153,10 @@ async def test_a_ledger_that_was_deleted_at_rest_with_the_offsets_lets_nothing_o
     with WorkerProcess(config) as worker:
         await wait_until_accounted(stage, SENT)
         await _leave(worker)
+    assert not (await examine_deployment(config)).forbids
     await _delete(stage, f"{stage.output}.ledger")
+    report = await examine_deployment(config)
+    assert [f.place for f in report.findings if f.severity is Severity.FORBIDS] == [f"{stage.output}.ledger"]
     other = stage.config(kafka={"group": f"{stage.name}.other"})  # a group without offsets
     for _ in range(2):  # the second finds what the first has marked
         with WorkerProcess(other) as worker:
