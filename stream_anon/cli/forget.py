@@ -13,6 +13,7 @@ from rich.table import Table
 from stream_anon.errors import Refused
 from stream_anon.runtime import forgetting
 from stream_anon.runtime.accounts import Standing, Survey
+from stream_anon.runtime.ledger_changes import refuse_members
 
 STAKE = (
     "What is at stake: these records were released already. They will be released a second time, in other classes. "
@@ -54,7 +55,7 @@ def forget(config: Path, partitions: Sequence[str], *, yes: bool, recreated: boo
     if not shown.chosen:
         console.print("no topic was created anew" if recreated else "nothing to forget")
         return 0
-    forgetting.refuse_members(shown)
+    refuse_members(shown)
     if not (yes or confirmed(sys.stdin.isatty(), typer.confirm, recreated=recreated)):
         console.print("refused; nothing was forgotten")
         return 1

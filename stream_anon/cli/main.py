@@ -123,6 +123,34 @@ def forget_released(
     raise typer.Exit(forget(config, partition or [], yes=yes, recreated=recreated))
 
 
+@app.command("realign")
+def realign_mirrored(
+    config: _Config,
+    offset_syncs: Annotated[
+        str | None,
+        typer.Option(metavar="TOPIC", help="MirrorMaker's offset syncs here, such as mm2-offset-syncs.A.internal."),
+    ] = None,
+    source_alias: Annotated[
+        str | None,
+        typer.Option(metavar="A", help="The old cluster's alias, where mirrored topics are called A.people."),
+    ] = None,
+    exactly_once_mirror: Annotated[
+        bool, typer.Option("--exactly-once-mirror", help="MirrorMaker ran with exactly.once.source.support.")
+    ] = False,
+    to_end: Annotated[
+        bool, typer.Option("--to-end", help="Withhold all that was mirrored; needs neither syncs nor certificates.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; this was decided.")] = False,
+) -> None:
+    """Let a service go on in the cluster that MirrorMaker 2 copied its topics to, and release nothing twice."""
+    from stream_anon.cli.realign import realign
+    from stream_anon.runtime.mirror_reading import Options
+
+    if (offset_syncs is None) is not to_end:
+        raise SettingsError("realign", "give either --offset-syncs or --to-end")
+    raise typer.Exit(realign(config, Options(offset_syncs, source_alias, exactly_once_mirror, to_end), yes=yes))
+
+
 @app.command("check")
 def check_settings(config: _Config) -> None:
     """Validate settings, topics and permissions, decode a sample, and say what a run would do."""

@@ -8,24 +8,21 @@ exactly the partitions that were shown are changed, in one transaction.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Coroutine, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.cluster_view import ClusterView
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.ledger import KafkaLedger
-from stream_anon.adapters.kafka.seam import Ledger, LedgerEntry, Membership, Parcel, Place, Sink, TopicIds
+from stream_anon.adapters.kafka.seam import Ledger, LedgerEntry, Parcel, Place, Sink, TopicIds
 from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
-from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.errors import BrokerError, Refused, SettingsError, TopicError
+from stream_anon.errors import Refused, SettingsError, TopicError
 from stream_anon.runtime.accounts import Account, Question, Standing, Survey, parse_places
+from stream_anon.runtime.ledger_changes import change_entries, refuse_members, run_quietly
 from stream_anon.runtime.settings import Settings, load_settings
 from stream_anon.runtime.wiring import connection_of, kafka_of
-
-_T = TypeVar("_T")
-NOBODY = Membership(-1, "")  # whom a group without members lets set its offsets
 
 
 class Cluster(Protocol):
@@ -74,7 +71,7 @@ async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: Ledge
     BrokerError
         If the brokers cannot be reached, refuse, or a transaction stays open.
     """
-    there = await _partitions(question.inputs, cluster)
+    there = await input_partitions(question.inputs, cluster)
     places = set(question.named) or there
     # The ledger first: a group at work only moves on, so none of its offsets looks set back for being read early.
     entries: Mapping[Place, LedgerEntry] = {}
@@ -111,7 +108,8 @@ def _account(
     return Account(place, following, committed, first, topics.ids.get(place[0]), released_of, end)
 
 
-async def _partitions(inputs: InputTopics, cluster: Cluster) -> set[Place]:
+async def input_partitions(inputs: InputTopics, cluster: Cluster) -> set[Place]:
+    """Return all partitions of the input topics. Raises TopicError where one is missing, or there is none."""
     there: set[Place] = set()
     for topic in inputs.among(await cluster.topics() if inputs.pattern is not None else ()):
         partitions = await cluster.partitions(topic)
@@ -149,32 +147,8 @@ async def forget(
         raise Refused("offsets, topics or ledger have changed since they were shown; nothing was changed")
     places = [account.place for account in shown.chosen]
     begun = await _begun(now.chosen, ledger) if question.recreated else {}
-    broken: BrokerError | None = None
-    try:
-        # 2. Begin.
-        await sink.begin()
-        # 3. Send one tombstone a partition to where its entries are, or the entry of one that begins anew.
-        await sink.send([ledger.written(begun, time) if begun else ledger.tombstones(places, time)])
-        # 4. Await every batch, by all replicas in sync.
-        await sink.settle()
-        # 5. The group's offsets of a topic that is gone would let the new one skip records: set them too.
-        if begun:
-            await sink.add_offsets()
-            await sink.commit_offsets({place: entry.next for place, entry in begun.items()}, NOBODY)
-        # 6. Commit: all of them at once.
-        await sink.commit()
-    except BrokerError as error:
-        broken = error
-    # 7. Read back: only the ledger tells how it ended.
-    try:
-        if broken is not None:  # a new producer with the same transactional id settles what was open
-            await sink.discard()
-            await sink.open()
-        entries = await ledger.caught_up()
-    except BrokerError as error:
-        raise BrokerError(f"whether the ledger has forgotten is not known, look again ({error})") from None
-    if any(entries.get(place) != begun.get(place) for place in places):
-        raise BrokerError(f"nothing was forgotten ({broken or 'the entries are still there'})")
+    parcel = ledger.written(begun, time) if begun else ledger.tombstones(places, time)
+    await change_entries(parcel, begun, places, "forgotten", sink, ledger)
 
 
 async def _begun(chosen: Collection[Account], ledger: Ledger) -> dict[Place, LedgerEntry]:
@@ -188,16 +162,6 @@ async def _begun(chosen: Collection[Account], ledger: Ledger) -> dict[Place, Led
 
 def _revision(held: Mapping[Place, LedgerEntry], place: Place) -> int:
     return held[place].revision if place in held else 0
-
-
-def refuse_members(seen: Survey) -> None:
-    """Raise Refused if the group has members."""
-    if seen.members:
-        noun = "member" if seen.members == 1 else "members"
-        raise Refused(
-            f"the group {seen.group} has {seen.members} live {noun}: stop all workers first; one that was killed "
-            "counts until kafka.session_timeout is over"
-        )
 
 
 # On a real broker ----------------------------------------------------------------------------------------------
@@ -229,7 +193,7 @@ def look(config: Path, partitions: Iterable[str], *, recreated: bool = False) ->
         finally:
             await asyncio.gather(sink.discard(), ledger.discard())
 
-    return _run(settings, ask())
+    return run_quietly(settings, ask())
 
 
 def forget_shown(config: Path, partitions: Iterable[str], shown: Survey) -> None:
@@ -246,7 +210,7 @@ def forget_shown(config: Path, partitions: Iterable[str], shown: Survey) -> None
         finally:
             await asyncio.gather(sink.discard(), ledger.discard())
 
-    _run(settings, do())
+    run_quietly(settings, do())
 
 
 def _question(settings: Settings, partitions: Iterable[str], recreated: bool) -> Question:
@@ -254,9 +218,3 @@ def _question(settings: Settings, partitions: Iterable[str], recreated: bool) ->
     if kafka.delivery != "exactly-once":
         raise SettingsError("kafka.delivery", "must be exactly-once: without transactions there is no ledger")
     return Question(kafka.group, kafka.inputs, kafka.ledger, kafka.start, parse_places(partitions), recreated)
-
-
-def _run(settings: Settings, work: Coroutine[Any, Any, _T]) -> _T:
-    clock = Clock()
-    with quiet_libraries(open_log(clock.wall, settings.logs.format, "error"), clock.monotonic):
-        return asyncio.run(work)

@@ -1,9 +1,9 @@
 """Where a mirrored partition goes on: the first offset from which on no record was released before.
 
-A mirror copies records in order, but it skips offsets (markers of transactions, gaps of compaction) and after a restart
-it may copy a stretch again. So an offset of the old cluster has no computable counterpart in the new one. What is known
-are syncs, pairs of offsets of one record in both clusters. Between syncs everything is rounded up: records may be
-withheld, and none is released twice.
+A mirror copies records in order, but it skips offsets (markers of transactions, gaps of compaction), and after a
+restart it may copy a stretch again. So an offset of the old cluster has no counterpart that could be computed.
+What is known are syncs, pairs of offsets of one record in both clusters. Between syncs everything is rounded up:
+records may be withheld, and none is released twice.
 """
 
 from __future__ import annotations
@@ -29,12 +29,18 @@ class Aligned:
     ----------
     next
         The next offset to release in the new cluster: no record from here on was released in the old one.
-    withheld
-        How many records at the most were released in neither cluster and lie below `next`.
+    begin
+        Every record below was released in the old cluster. From here to `next` records may be withheld: they are
+        released in neither cluster.
     """
 
     next: int
-    withheld: int
+    begin: int
+
+    @property
+    def withheld(self) -> int:
+        """Return how many records are withheld at the most."""
+        return self.next - self.begin
 
 
 def aligned(released: int, syncs: Iterable[Sync], first: int, end: int, *, exactly_once: bool = False) -> Aligned:
@@ -65,7 +71,7 @@ def aligned(released: int, syncs: Iterable[Sync], first: int, end: int, *, exact
     """
     known = _of_this_topic(syncs)
     if any(sync.downstream >= end for sync in known):  # of another topic: this one has never been so long
-        return Aligned(end, end - first)
+        return Aligned(end, first)
     following = known[0].downstream if known else end
     for sync, after in zip_longest(known, known[1:]):
         copied_again = after is not None and _copied_again(sync, after, exactly_once=exactly_once)
@@ -74,7 +80,7 @@ def aligned(released: int, syncs: Iterable[Sync], first: int, end: int, *, exact
         elif sync.upstream < released or copied_again:
             following = end if after is None else after.downstream
     begin = max(_released_below(released, known, first, exactly_once=exactly_once), first)
-    return Aligned(following, max(following - begin, 0))
+    return Aligned(following, min(begin, following))
 
 
 def _of_this_topic(syncs: Iterable[Sync]) -> list[Sync]:

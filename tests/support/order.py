@@ -28,6 +28,7 @@ _FIRST = (
     "tests/integration/kafka/test_audit.py",
     "tests/integration/kafka/test_inputs.py",
     "tests/integration/kafka/test_recreated.py",
+    "tests/integration/kafka/test_mirror.py",
     "tests/integration/test_demo.py",
     "tests/deploy/test_chart.py",
     # Without.
@@ -66,6 +67,7 @@ _DEALT_OUT = {
     "tests/integration/kafka/test_audit.py",
     "tests/integration/kafka/test_inputs.py",
     "tests/integration/kafka/test_recreated.py",
+    "tests/integration/kafka/test_mirror.py",
 }
 
 

@@ -29,14 +29,14 @@ def sync_of(key: bytes, value: bytes) -> tuple[Place, int, int]:
     """
     try:
         (length,) = _LENGTH.unpack_from(key)
-        topic = key[_LENGTH.size : _LENGTH.size + length]
+        topic = key[_LENGTH.size : _LENGTH.size + length].decode()
         (partition,) = _PARTITION.unpack(key[_LENGTH.size + length :])
         upstream, downstream = _OFFSETS.unpack(value)
-        if length < 1 or len(topic) != length or min(partition, upstream, downstream) < 0:
-            raise ValueError
-        return (topic.decode(), partition), upstream, downstream
-    except (struct.error, ValueError):
+    except (struct.error, UnicodeDecodeError):
         raise ValueError("no offset sync of MirrorMaker 2") from None
+    if length < 1 or min(partition, upstream, downstream) < 0:
+        raise ValueError("no offset sync of MirrorMaker 2")
+    return (topic, partition), upstream, downstream
 
 
 async def read_offset_syncs(connection: Connection, topic: str) -> Mapping[Place, list[tuple[int, int]]]:

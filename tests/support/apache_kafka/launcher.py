@@ -38,18 +38,22 @@ def missing_parts() -> str:
     return ""
 
 
-def fetch_jars() -> None:
-    """Let Maven put Kafka's jars into `libs/`, once: test processes that start together wait for the first."""
-    with (HERE / "pom.xml").open("rb") as pom:
+def fetch_jars(folder: Path = HERE, jar: str = "kafka_2.13") -> None:
+    """Let Maven put the jars of a folder's `pom.xml`, one of them named, into its `libs/`.
+
+    That is done once: test processes that start together wait for the first.
+    """
+    libs = folder / "libs"
+    with (folder / "pom.xml").open("rb") as pom:
         fcntl.flock(pom, fcntl.LOCK_EX)  # falls with the file
-        if list(LIBS.glob("kafka_2.13-*.jar")):
+        if list(libs.glob(f"{jar}-*.jar")):
             return
-        scratch = HERE / f"libs.{uuid.uuid4().hex}"
+        scratch = folder / f"libs.{uuid.uuid4().hex}"
         command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={scratch}"]
         try:
-            subprocess.run(command, cwd=HERE, check=True, timeout=600, capture_output=True)
-            if not LIBS.exists():
-                scratch.rename(LIBS)
+            subprocess.run(command, cwd=folder, check=True, timeout=600, capture_output=True)
+            if not libs.exists():
+                scratch.rename(libs)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 

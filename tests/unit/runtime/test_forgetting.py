@@ -21,7 +21,8 @@ from stream_anon.cli.main import app, main
 from stream_anon.errors import BrokerError, Refused, SettingsError, TopicError
 from stream_anon.runtime import forgetting
 from stream_anon.runtime.accounts import Account, Question, Standing, Survey, parse_places
-from stream_anon.runtime.forgetting import forget, refuse_members, survey
+from stream_anon.runtime.forgetting import forget, survey
+from stream_anon.runtime.ledger_changes import refuse_members
 from stream_anon.runtime.takeover import Stop, judge
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink

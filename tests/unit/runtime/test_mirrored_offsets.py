@@ -16,13 +16,13 @@ SYNCS = [Sync(100, 90), Sync(150, 140), Sync(250, 240)]
 @pytest.mark.parametrize(
     ("released", "expected"),
     [
-        (100, Aligned(90, 0)),  # the record of a sync is the next one
-        (101, Aligned(91, 0)),  # the record of a sync is the last one that was released
-        (120, Aligned(140, 49)),  # between two syncs: at the later one
-        (150, Aligned(140, 0)),
-        (251, Aligned(241, 0)),
-        (260, Aligned(300, 59)),  # behind the last sync: at the end
-        (40, Aligned(90, 90)),  # before the first one that is known
+        (100, Aligned(90, 90)),  # the record of a sync is the next one
+        (101, Aligned(91, 91)),  # the record of a sync is the last one that was released
+        (120, Aligned(140, 91)),  # between two syncs: at the later one
+        (150, Aligned(140, 140)),
+        (251, Aligned(241, 241)),
+        (260, Aligned(300, 241)),  # behind the last sync: at the end
+        (40, Aligned(90, 0)),  # before the first one that is known
     ],
 )
 def test_a_partition_goes_on_at_the_next_sync_and_says_what_is_withheld(released: int, expected: Aligned) -> None:
@@ -30,7 +30,7 @@ def test_a_partition_goes_on_at_the_next_sync_and_says_what_is_withheld(released
 
 
 def test_without_a_sync_a_partition_goes_on_at_its_end() -> None:
-    assert aligned(7, [], 3, 20) == Aligned(20, 17)
+    assert aligned(7, [], 3, 20) == Aligned(20, 3)
 
 
 def test_a_partition_goes_on_behind_what_the_mirror_copied_again() -> None:
@@ -41,13 +41,13 @@ def test_a_partition_goes_on_behind_what_the_mirror_copied_again() -> None:
 
 def test_a_stretch_with_more_records_than_offsets_is_not_trusted_unless_the_mirror_is_exactly_once() -> None:
     syncs = [Sync(0, 0), Sync(200, 200), Sync(300, 350), Sync(400, 450)]
-    assert aligned(200, syncs, 0, 500) == Aligned(350, 150)
-    assert aligned(200, syncs, 0, 500, exactly_once=True) == Aligned(200, 0)
+    assert aligned(200, syncs, 0, 500) == Aligned(350, 200)
+    assert aligned(200, syncs, 0, 500, exactly_once=True) == Aligned(200, 200)
 
 
 def test_syncs_of_a_topic_that_was_created_anew_are_not_believed() -> None:
-    assert aligned(120, SYNCS, 0, 200) == Aligned(200, 200)
-    assert aligned(120, [*SYNCS, Sync(110, 0), Sync(130, 20)], 0, 60) == Aligned(20, 19)
+    assert aligned(120, SYNCS, 0, 200) == Aligned(200, 0)
+    assert aligned(120, [*SYNCS, Sync(110, 0), Sync(130, 20)], 0, 60) == Aligned(20, 1)
 
 
 # The law: whatever the mirror did, nothing that was released is read again ---------------------------------------
