@@ -34,6 +34,8 @@ _COMMON = {
         for name in ("offset-syncs.topic", "offset.storage", "status.storage", "config.storage")
     },
     "replication.factor": "1",
+    "offset.storage.partitions": "1",
+    "status.storage.partitions": "1",
 }
 
 
