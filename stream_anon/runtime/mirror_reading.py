@@ -108,7 +108,9 @@ async def _certified(connection: Connection, topic: str) -> dict[Place, LedgerEn
     """Return up to where certificates say that partitions were released."""
     reading = await read_topic(connection, topic, within=_CERTIFICATES_WITHIN)
     if not reading.complete:
-        raise BrokerError(f"{topic}: could not be read to its end in {_CERTIFICATES_WITHIN:g} s")
+        raise BrokerError(
+            f"{topic}: could not be read to its end in {_CERTIFICATES_WITHIN:g} s and 1 GiB; see --to-end"
+        )
     released: dict[Place, LedgerEntry] = {}
     for records in reading.records.values():
         for record in records:

@@ -16,7 +16,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from tests.support.apache_kafka import ApacheKafka
-from tests.support.mirror_maker import IDENTITY, OFFSET_SYNCS, MirrorMaker
+from tests.support.mirror_maker import EXACTLY_ONCE, IDENTITY, OFFSET_SYNCS, MirrorMaker
 from tests.support.service import (
     PARTITIONS,
     Stage,
@@ -40,16 +40,17 @@ def kafka_b(tmp_path: Path) -> Iterator[ApacheKafka]:
         yield broker
 
 
-@pytest.mark.parametrize("alias", [None, "A"])
+@pytest.mark.parametrize(("alias", "exactly_once"), [(None, False), ("A", False), ("A", True)])
 async def test_a_service_goes_on_behind_a_mirror_and_releases_nothing_twice(
-    stage: Stage, kafka_b: ApacheKafka, tmp_path: Path, alias: str | None
+    stage: Stage, kafka_b: ApacheKafka, tmp_path: Path, alias: str | None, exactly_once: bool
 ) -> None:
     stage.folder.joinpath("B").mkdir()
     there = Stage(kafka_b, stage.name, stage.folder / "B")
     topics = [stage.name, stage.output, *(f"{stage.output}.{end}" for end in ("certificates", "ledger"))]
     copied = stage.name if alias is None else f"{alias}.{stage.name}"
     values = make_records(RELEASED + WAITING + LATER, 1)
-    with MirrorMaker(tmp_path / "mm2", stage.kafka, kafka_b, topics, IDENTITY if alias is None else {}):
+    properties = (IDENTITY if alias is None else {}) | (EXACTLY_ONCE if exactly_once else {})
+    with MirrorMaker(tmp_path / "mm2", stage.kafka, kafka_b, topics, properties):
         await _produce_in_transactions(stage, values[:RELEASED])
         with WorkerProcess(stage.config()) as worker:
             await wait_until_accounted(stage, RELEASED)
@@ -71,7 +72,12 @@ async def test_a_service_goes_on_behind_a_mirror_and_releases_nothing_twice(
             worker.signal(signal.SIGTERM)
             assert await worker.ended(10) == 0
 
+    # An exactly-once mirror copies in transactions, whose markers take offsets.
+    assert await _has_gaps(kafka_b, copied) == exactly_once
+    code, text = await _realign(config, "--offset-syncs", "elsewhere", "--yes")
+    assert (code, "offset-syncs.topic.location" in text) == (3, True), text
     arguments = ["--offset-syncs", OFFSET_SYNCS, *([] if alias is None else ["--source-alias", alias]), "--yes"]
+    arguments += ["--exactly-once-mirror"] if exactly_once else []
     code, text = await _realign(config, *arguments)
     assert code == 0, text
     left = await _behind(there, copied)
@@ -121,6 +127,12 @@ async def _until_copied(source: ApacheKafka, topic: str, target: ApacheKafka, co
             return
         await asyncio.sleep(0.5)
     raise AssertionError(f"{topic}: {copied} of {count} records were copied in {_COPIED_WITHIN:g} s")
+
+
+async def _has_gaps(kafka: ApacheKafka, topic: str) -> bool:
+    """Return whether there are offsets without a record."""
+    offsets = [(record.partition, record.offset) for record in await kafka.read_to_end(topic)]
+    return any((partition, offset - 1) not in offsets for partition, offset in offsets if offset)
 
 
 async def _behind(stage: Stage, topic: str) -> list[int]:

@@ -11,10 +11,12 @@ from typing import Self
 
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.apache_kafka.launcher import fetch_jars
+from tests.support.ports import free_port
 
 HERE = Path(__file__).parent
 OFFSET_SYNCS = "mm2-offset-syncs.A.internal"
 IDENTITY = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
+EXACTLY_ONCE = {"B.exactly.once.source.support": "enabled", "dedicated.mode.enable.internal.rest": "true"}
 _DOWN_WITHIN = 30.0
 _COMMON = {
     "clusters": "A, B",
@@ -65,6 +67,7 @@ class MirrorMaker:
             "A.bootstrap.servers": source.address,
             "B.bootstrap.servers": target.address,
             "A->B.topics": ", ".join(topics),
+            "listeners": f"http://127.0.0.1:{free_port()}",
             **_COMMON,
             **(properties or {}),
         }
