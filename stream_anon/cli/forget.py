@@ -25,7 +25,8 @@ ANEW = (
     "These topics were deleted and created anew. Their partitions will begin at their first record, whatever "
     "offset the group holds, and all of their records will be released. What is at stake: nothing of the new topic "
     "was released, unless somebody copied records of the old one into it: those would be released a second time, "
-    "in other classes. Do not go on before you know where the records of the new topic come from."
+    "in other classes. Do not go on before you know where the records of the new topic come from. If MirrorMaker "
+    "copied them from another cluster, use `stream-anon realign` instead."
 )
 NO_ENTRY = (
     "Of partitions that are not in the ledger nobody knows whether records were released: look for them in the "

@@ -291,7 +291,8 @@ def judge(
             "recreated",
             f"{topic} was deleted and created anew: the ledger's {entry.next} for {topic}-{partition} and the "
             "group's offset count records of the topic that is gone. Stop all workers, and let the new topic begin "
-            "at its first record with `stream-anon forget --recreated`",
+            "at its first record with `stream-anon forget --recreated`; if MirrorMaker copied it from another "
+            "cluster, go on with `stream-anon realign` instead",
             0,
         )
     if stable is None:

@@ -388,7 +388,13 @@ def test_what_a_new_beginning_means_is_said_before_it_is_done(monkeypatch: pytes
     run = Command(monkeypatch, seen)
     code, text = run.run("--recreated", "--yes")
     assert (code, run.done) == (0, [seen])
-    for words in ("created anew", "first record", "unless somebody copied records", "1 partitions begin anew"):
+    for words in (
+        "created anew",
+        "first record",
+        "unless somebody copied records",
+        "stream-anon realign",
+        "1 partitions begin anew",
+    ):
         assert words in text
 
 
