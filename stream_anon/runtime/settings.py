@@ -33,6 +33,7 @@ from pydantic_settings import SettingsError as VariableError
 
 from stream_anon.adapters.files.texts import read_text
 from stream_anon.adapters.kafka.inputs import InputTopics
+from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS, MOST_REVISION, MOST_ROUNDS
 from stream_anon.runtime.yaml_text import read_yaml
@@ -153,6 +154,7 @@ class KafkaSettings(Section):
     max_record_bytes: int = Field(default=1_048_576, ge=64, le=104_857_600)
     session_timeout: Duration = Field(default=10.0, ge=1, le=300)
     transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)
+    accept_risks: list[Condition] = []
     fault: str = Field(default="", pattern=FAULT_PATTERN, description="For tests: where to break on purpose.")
     security: Security = Security()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,12 +29,14 @@ from stream_anon.adapters.logs import Log, open_log, quiet_libraries
 from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.clustering.forest.book import Adoption
+from stream_anon.conditions import Condition
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.checkpoint import Checkpoint
+from stream_anon.runtime.conditions import raise_if_forbidden
 from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted, WorkerStopped, WorkerStopping
 from stream_anon.runtime.faults import At, fault_at
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
@@ -52,18 +54,34 @@ from stream_anon.runtime.worker import Worker
 from stream_anon.version import SOFTWARE
 
 
-def serve(config: Path) -> None:
+def serve(config: Path, accepted: Sequence[Condition] = ()) -> None:
     """Run a worker with the settings of a file until SIGTERM or SIGINT.
+
+    Parameters
+    ----------
+    accepted
+        Conditions that are accepted beside those of the settings.
 
     Raises
     ------
     SettingsError
         If the settings are wrong.
+    Refused
+        If a condition forbids a run that nobody has accepted.
     """
-    settings = load_settings(config)
+    settings = settings_of_run(config, accepted)
     connection_of(kafka_of(settings)).options("start")  # files that cannot be read end it before it begins
     policy = build_policy(settings, config)
     asyncio.run(_serve(settings, policy))
+
+
+def settings_of_run(config: Path, accepted: Sequence[Condition]) -> Settings:
+    """Return the settings of a file, with conditions that were accepted on the command line beside its own."""
+    settings = load_settings(config)
+    if not accepted:
+        return settings
+    both = sorted({*kafka_of(settings).accept_risks, *accepted})
+    return load_settings(config, {"kafka": {"accept_risks": both}})
 
 
 async def _serve(settings: Settings, policy: Policy) -> None:
@@ -213,7 +231,9 @@ def build_worker(
     ledger: Ledger = KafkaLedger(connection, kafka.ledger, policy.revision) if exactly_once else NoLedger()
 
     async def prepare() -> str | None:
-        made = exactly_once and await create_ledger(connection, topics_of(kafka))
+        topics = topics_of(kafka)
+        await raise_if_forbidden(connection, topics, kafka, policy)
+        made = exactly_once and await create_ledger(connection, topics)
         return kafka.ledger if made else None
 
     return assemble(
@@ -256,7 +276,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
 
     checkpoint = Checkpoint(
         closer=Closer(policy, clock.monotonic),
-        writer=Writer(policy, codec, ledger, kafka.delivery),
+        writer=Writer(policy, codec, ledger, kafka.delivery, kafka.accept_risks),
         sink=sink,
         ledger=ledger,
         clock=clock,
