@@ -106,8 +106,8 @@ else on its loopback.
 ServiceMonitor, PodMonitor and PrometheusRule need the Prometheus Operator, `keda` needs KEDA, `dashboard` Grafana's
 sidecar. The value sets under `ci/` show each of these; tests render them all.
 
-Several pipelines in one release are a chart of your own that names this one once for each, with an alias: every alias
-has its own values, and its name stands in the names and selectors of its objects.
+Several pipelines in one release are a chart of your own that names this one once for each, with an alias. Each
+alias has its own values; its name stands in the names and selectors of its objects.
 ```yaml
 dependencies:
   - {name: stream-anon, version: 0.2.0, repository: "file://../stream-anon", alias: people}

@@ -103,6 +103,25 @@ class BrokerBack:
 
 
 @dataclass(frozen=True, slots=True)
+class CertificatesRead:
+    """The files that secure the connection were looked at.
+
+    Parameters
+    ----------
+    ends
+        When each certificate ends, in seconds since the epoch, by its key in `kafka.security`.
+    soon
+        Keys of those that end within two weeks, or have ended.
+    wall
+        When that was looked at.
+    """
+
+    ends: Mapping[str, float]
+    soon: tuple[str, ...]
+    wall: float
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerCreated:
     """The ledger was missing and has been made, as on a first run; or it was lost."""
 
@@ -375,6 +394,7 @@ Event = (
     | ReadinessChanged
     | BrokerAway
     | BrokerBack
+    | CertificatesRead
     | LedgerCreated
     | OrderAdopted
     | PartitionsRevoked

@@ -17,6 +17,7 @@ from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.runtime.events import (
     BrokerAway,
     BrokerBack,
+    CertificatesRead,
     Event,
     InputSkipped,
     LedgerCreated,
@@ -65,6 +66,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
         match event:
             case WorkerStarted():
                 _count_start(metrics, event)
+            case CertificatesRead():
+                metrics.certificates(event.ends)
             case ReadinessChanged():
                 metrics.readiness(event.ready)
             case BrokerAway():
@@ -151,6 +154,8 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
         match event:
             case WorkerStarted():
                 _write_start(log, event)
+            case CertificatesRead():
+                _write_certificates(log, event)
             case ReadinessChanged():
                 _write_readiness(log, event)
             case BrokerAway():
@@ -223,6 +228,12 @@ def _write_readiness(log: Log, event: ReadinessChanged) -> None:
         log.info(Line.READY)
     else:
         log.warning(Line.NOT_READY, reason=event.reason)
+
+
+def _write_certificates(log: Log, event: CertificatesRead) -> None:
+    for key in event.soon:
+        days = (event.ends[key] - event.wall) / 86_400
+        log.warning(Line.CERTIFICATE_ENDS, key=f"kafka.security.{key}", days=round(days, 1))
 
 
 def _write_start(log: Log, event: WorkerStarted) -> None:

@@ -107,20 +107,6 @@ class Security(Section):
             raise ValueError("give key_password or key_password_file, not both")
         return self
 
-    def secret(self) -> str | None:
-        """Return the password, read from its file if it has one."""
-        return _secret(self.password, self.password_file)
-
-    def key_secret(self) -> str | None:
-        """Return the password of the key, read from its file if it has one."""
-        return _secret(self.key_password, self.key_password_file)
-
-
-def _secret(given: SecretStr | None, file: Path | None) -> str | None:
-    if file is not None:
-        return read_text(file).strip()
-    return given.get_secret_value() if given else None
-
 
 class InputSettings(Section):
     """All topics whose names fit, those that appear later too."""

@@ -65,6 +65,11 @@ class Metrics:
     def _histogram(self, name: str, documentation: str, bounds: tuple[float, ...]) -> ColumnHistogram:
         return ColumnHistogram(f"{PREFIX}_{name}", documentation, bounds, self._registry)
 
+    def certificates(self, ends: Mapping[str, float]) -> None:
+        """Note when certificates of the connection end, in seconds since the epoch."""
+        for name, end in ends.items():
+            self._certificate_ends.labels(name).set(end)
+
     def _declare_records(self) -> None:
         self._consumed = self._counter("records_consumed", "Records read from the input topic.")
         self._released = self._counter("records_released", "Records published k-anonymous.")
@@ -78,6 +83,11 @@ class Metrics:
     def _declare_windows(self) -> None:
         self._open_records = self._gauge("window_records", "Records admitted to the open window.")
         self._open_age = self._gauge("window_oldest_age_seconds", "How long the open window's oldest record waits.")
+        self._certificate_ends = self._gauge(
+            "certificate_end_timestamp_seconds",
+            "When a certificate of the connection ends, by its key in kafka.security.",
+            ("certificate",),
+        )
         self._closing = self._gauge("window_closing", "1 while a window is being closed and published.")
         self._paused = self._gauge("consumer_paused", "1 while reading waits for the window being closed.")
         self._windows = self._counter("windows_published", "Windows published and committed.")

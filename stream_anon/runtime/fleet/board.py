@@ -39,6 +39,7 @@ class FleetBoard:
         self._past_metrics: tuple[Samples, ...] = ()
         self._past: dict[str, Any] = _counts([])
         self._stopping = False
+        self._ends: dict[int, str] = {}
         nothing = CollectorRegistry()
         Metrics(nothing)
         self._nothing = sampled(nothing)  # a worker that has told nothing yet: not ready, its lag not known
@@ -47,8 +48,15 @@ class FleetBoard:
         """Take note of a report."""
         self._reports[number] = report, self._monotonic()
 
-    def ended(self, number: int) -> None:
-        """Forget how a worker stood, and keep what it had counted: a counter that falls looks like a restart."""
+    def ended(self, number: int, reason: str = "") -> None:
+        """Forget how a worker stood, and keep what it had counted: a counter that falls looks like a restart.
+
+        Parameters
+        ----------
+        reason
+            Why it ended, where that is known: readiness says so until the worker that follows it reports.
+        """
+        self._ends[number] = reason
         report, _ = self._reports.pop(number, (None, 0.0))
         if report is not None:
             self._past_metrics = merged([self._past_metrics, growing(report.metrics)])
@@ -77,7 +85,8 @@ class FleetBoard:
 
     def _not_ready(self, number: int) -> str | None:
         if number not in self._reports:
-            return "starting"
+            reason = self._ends.get(number)
+            return f"starting again: the one before {reason}" if reason else "starting"
         report, heard = self._reports[number]
         if self._monotonic() - heard > SILENT:
             return "silent"

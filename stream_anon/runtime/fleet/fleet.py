@@ -7,6 +7,7 @@ one compiles kernels; the others start once it has, and find them on disk.
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.logs import Event as Line
-from stream_anon.adapters.logs import Log, open_log, quiet_libraries
+from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
 from stream_anon.adapters.prometheus.merging import SampleCollector
@@ -25,9 +26,10 @@ from stream_anon.errors import Refused, SettingsError
 from stream_anon.runtime.fleet.board import FleetBoard
 from stream_anon.runtime.fleet.member import REFUSED, WRONG_SETTINGS
 from stream_anon.runtime.fleet.reports import reports
+from stream_anon.runtime.leaving import stop_at_signals
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.settings import Settings
-from stream_anon.runtime.wiring import connection_of, kafka_of, listening, settings_of_run, stop_at_signals
+from stream_anon.runtime.wiring import connection_of, kafka_of, listening, settings_of_run
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 STEADY = 60.0  # a worker that ran for so long is started again as if it had never ended
@@ -48,6 +50,7 @@ def serve_fleet(config: Path, workers: int, accepted: Sequence[Condition] = ()) 
     settings = settings_of_run(config, accepted)
     connection_of(kafka_of(settings)).options("start")  # files that cannot be read end it before it begins
     build_policy(settings, config)
+    silence_the_end()
     asyncio.run(_serve(settings, config, workers, accepted))
 
 
@@ -57,13 +60,17 @@ async def _serve(settings: Settings, config: Path, workers: int, accepted: Seque
     registry = CollectorRegistry()
     watch_process(registry)
     board = FleetBoard(workers, clock.monotonic, registry)
-    stop = stop_at_signals()
+    stop = stop_at_signals(log)
     command = (sys.executable, "-m", "stream_anon.runtime.fleet.member", str(config), *accepted)
     fleet = Fleet(command, workers, board, FleetMetrics(registry, workers), clock, log, stop)
     collector = SampleCollector(board.metrics)
     with quiet_libraries(log, clock.monotonic):
         async with listening(settings.http, board, lambda: exposition(collector), log):
             await fleet.run()
+
+
+# Nobody tells who sent this signal. Where no person did, it is the system, because memory ran out.
+_KILLED = "was killed by signal 9, as the system does where memory runs out: see the memory limit"
 
 
 class Fleet:
@@ -185,7 +192,7 @@ class Fleet:
         finally:
             del self._running[number]
             self._metrics.running(len(self._running))
-            self._board.ended(number)
+            self._board.ended(number, _KILLED if process.returncode == -signal.SIGKILL else "")
 
     async def _listen(self, number: int, process: Process) -> None:
         """Take reports until the process ends; kill it if it falls silent, or tells what is no report."""

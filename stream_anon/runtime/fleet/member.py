@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.logs import Event as Line
-from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.logs import open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import watch_process
 from stream_anon.adapters.prometheus.merging import sampled
 from stream_anon.adapters.prometheus.metrics import Metrics
@@ -24,11 +24,12 @@ from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError, StreamAnonError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.fleet.reports import EVERY, Report, framed
+from stream_anon.runtime.leaving import stop_at_signals
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.settings import Settings
 from stream_anon.runtime.status import StatusBoard
-from stream_anon.runtime.wiring import settings_of_run, stop_at_signals, work
+from stream_anon.runtime.wiring import settings_of_run, work
 
 WRONG_SETTINGS = 2
 REFUSED = 4
@@ -64,7 +65,7 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
     watch_process(registry)
     board = StatusBoard(clock.monotonic)
     tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
-    stop = stop_at_signals()
+    stop = stop_at_signals(log)
     _stop_at_end_of_input(stop)
     reporter = _Reporter(board, registry)
     reporting = asyncio.create_task(reporter.report(descriptor))
@@ -97,6 +98,7 @@ def main(config: Path, accepted: Sequence[Condition], number: int) -> int:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may write between reports
     try:
         settings = settings_of_run(config, accepted)
+        silence_the_end()
         asyncio.run(_work(settings, build_policy(settings, config), number, descriptor))
     except SettingsError as error:
         sys.stderr.write(f"stream-anon: {error}\n")

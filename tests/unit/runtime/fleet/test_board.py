@@ -133,3 +133,11 @@ async def test_what_is_no_report_is_taken_for_one(noise: bytes) -> None:
     stream.feed_eof()
     with pytest.raises(ValueError, match=r"too large|malformed|truncated|[Ee]xpected|invalid"):
         await anext(reports(stream))
+
+
+def test_a_worker_that_was_killed_is_named_until_the_next_one_reports() -> None:
+    fleet = FleetBoard(1, lambda: 0.0, CollectorRegistry())
+    fleet.ended(0, "was killed by signal 9")
+    assert fleet.readiness() == (False, "worker 0: starting again: the one before was killed by signal 9")
+    fleet.ended(0)
+    assert fleet.readiness() == (False, "worker 0: starting")
