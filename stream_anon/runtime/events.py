@@ -50,6 +50,8 @@ class WorkerStarted:
         Seconds, as the policy says.
     attributes
         Names of the quasi-identifiers, in the policy's order.
+    holds
+        Whether a window with too few people waits beyond max_delay.
     """
 
     software: str
@@ -63,6 +65,7 @@ class WorkerStarted:
     max_delay: float
     max_records: int
     attributes: tuple[str, ...] = ()
+    holds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +214,17 @@ class InputSkipped:
 
 @dataclass(frozen=True, slots=True)
 class RecordsConsumed:
-    """A poll brought records, rejected ones included."""
+    """A poll brought records, rejected ones included.
+
+    Parameters
+    ----------
+    decoding, adding
+        Seconds that it took to decode them, and to put them into the window.
+    """
 
     records: int
+    decoding: float = 0.0
+    adding: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

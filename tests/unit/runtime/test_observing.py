@@ -146,6 +146,40 @@ def test_the_delay_counts_from_elsewhere_than_arrival(observed: Observed) -> Non
     assert observed.value("records_suppressed_total", reason="unplaced") == 10
 
 
+def test_every_stage_counts_the_seconds_that_it_took(observed: Observed) -> None:
+    observed.tell(e.RecordsConsumed(10, 0.25, 0.125))
+    observed.tell(e.RecordsConsumed(10, 0.25, 0.125))
+    observed.tell(replace(PUBLISHED, durations=e.Durations(0.5, 0.25, 2.0, 0.5, gate=0.125)))
+    observed.tell(e.WindowAudited("00ff", "passed", (), 0.0625))
+    observed.tell(e.WindowAudited("00ff", "skipped"))
+
+    busy = {stage: observed.value("busy_seconds_total", stage=stage) for stage in families.BUSY}
+    assert busy == {
+        "decode": 0.5,
+        "window": 0.25,
+        "partition": 0.375,
+        "gate": 0.125,
+        "encode": 0.25,
+        "publish": 2.0,
+        "audit": 0.0625,
+    }
+
+
+def test_how_full_a_window_was_counts_admitted_records_only(observed: Observed) -> None:
+    observed.tell(replace(STARTED, max_records=200))
+    observed.tell(PUBLISHED)  # 80 released, 10 suppressed, 10 rejected
+
+    assert observed.value("window_fill_ratio_sum") == 0.45
+    assert observed.value("window_fill_ratio_count") == 1
+
+
+def test_a_policy_that_holds_windows_says_so(observed: Observed) -> None:
+    observed.tell(STARTED)
+    assert observed.value("policy_holds") == 0
+    observed.tell(replace(STARTED, holds=True))
+    assert observed.value("policy_holds") == 1
+
+
 def test_a_window_of_dead_letters_only_fails(observed: Observed) -> None:
     empty = np.empty(0)
     event = replace(
