@@ -52,6 +52,10 @@ class WorkerStarted:
         Names of the quasi-identifiers, in the policy's order.
     holds
         Whether a window with too few people waits beyond max_delay.
+    declared
+        Names of all attributes, in the policy's order.
+    asked
+        What the policy asks of every class, in words.
     """
 
     software: str
@@ -66,6 +70,8 @@ class WorkerStarted:
     max_records: int
     attributes: tuple[str, ...] = ()
     holds: bool = False
+    declared: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +283,8 @@ class WindowPublished:
         (topic, partition, start, end).
     suppressed, rejected
         Records by reason.
+    faults
+        Rejected records by reason and the number of the attribute at fault, which is negative where none is.
     classes
         The published classes.
     achieved_k
@@ -309,6 +317,7 @@ class WindowPublished:
     wall: float
     durations: Durations
     outcome: Outcome
+    faults: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:

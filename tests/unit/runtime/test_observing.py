@@ -282,6 +282,64 @@ def test_offsets_without_a_ledger_are_easily_overlooked(observed: Observed) -> N
     assert observed.value("partitions_without_entry_total") == 1
 
 
+def test_the_page_names_the_attribute_at_fault_of_dead_letters(observed: Observed) -> None:
+    observed.tell(replace(STARTED, declared=("person", "city")))
+    faults = {("missing", 1): 4, ("missing", 0): 1, ("malformed", -1): 5}
+    observed.tell(replace(PUBLISHED, faults=faults))
+    observed.tell(replace(PUBLISHED, faults=faults))
+
+    assert observed.page["records"]["rejected_by_attribute"] == {
+        "missing (city)": 8,
+        "missing (person)": 2,
+        "malformed": 10,
+    }
+
+
+def test_the_page_says_how_many_records_were_read_again_or_moved_away(observed: Observed) -> None:
+    observed.tell(e.PartitionsRevoked((("people", 1),), 7, 2))
+    observed.tell(e.TakeoverDone((("people", 0, 5),), 3, 0, 12, 30, (), (), 1, 1, 0.1))
+
+    records = observed.page["records"]
+    assert (records["moved_away"], records["read_again"]) == (7, 30)
+
+
+def test_the_page_keeps_the_last_minute_of_the_flow_and_no_more(observed: Observed) -> None:
+    for second in range(1000):
+        observed.now = 2000.0 + second
+        observed.tell(e.RecordsConsumed(second))
+        observed.tell(e.RecordsConsumed(1))
+    observed.tell(PUBLISHED)
+    assert observed.page["flow"] == {"read": [second + 1 for second in range(939, 999)], "released": [0] * 60}
+
+    observed.now += 1.5
+    assert observed.page["flow"]["read"][-2:] == [999, 1000]
+    assert observed.page["flow"]["released"][-2:] == [0, 80]
+    observed.now += 59
+    assert observed.page["flow"]["read"] == [1000] + [0] * 59
+    observed.now += 1000
+    assert sum(observed.page["flow"]["read"]) == 0
+
+
+def test_half_empty_windows_are_a_hint_and_full_ones_are_none(observed: Observed) -> None:
+    observed.tell(replace(STARTED, max_records=300))
+    for _ in range(4):
+        observed.tell(PUBLISHED)
+    assert observed.page["hints"] == [], "too few to judge"
+    observed.tell(PUBLISHED)
+    assert observed.page["hints"] == [
+        "windows close at 30% of max_records: fewer workers or a longer max_delay lose less information"
+    ]
+    for _ in range(LAST_WINDOWS):
+        observed.tell(replace(PUBLISHED, released=250))
+    assert observed.page["hints"] == []
+
+
+def test_the_loss_of_each_attribute_counts_suppressed_records_in_full(observed: Observed) -> None:
+    observed.tell(STARTED)
+    observed.tell(PUBLISHED)  # 80 released at a half, 10 suppressed
+    assert observed.page["last_release"]["attribute_losses"] == {"city": round(50 / 90, 4)}
+
+
 def test_the_page_loses_track_of_partitions(observed: Observed) -> None:
     observed.tell(e.TakeoverDone((("people", 10, 5), ("people", 2, 9)), 3, 0, 0, 0, (), (), 2, 1, 0.1))
     observed.tell(e.PartitionStopped(("people", 3), "rewound", "why"))
