@@ -9,7 +9,7 @@ from stream_anon.adapters.json_codec.passing import PassedTexts
 from stream_anon.adapters.kafka import draining, packed_batch
 from stream_anon.engine import warming
 from stream_anon.microdata.batch import Rejects
-from stream_anon.microdata.domains import ROOT_LABEL
+from stream_anon.microdata.hierarchy import ROOT_LABEL
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes, Release
 

@@ -42,3 +42,10 @@ def test_the_first_window_that_is_written_waits_for_no_compiler(
     )
     assert codec.encode(release)[3] == b'{"age":"*","visits":3}'
     assert list(write_records.signatures) == compiled  # type: ignore[attr-defined]
+
+
+def test_a_policy_without_fields_that_pass_is_warmed_up_too(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY.rpartition("  visits")[0])
+    policy = load_policy(file)
+    assert JsonCodec(policy).encode(made_up_release(policy)) == [b'{"age":"*"}'] * 2
