@@ -86,12 +86,14 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 metrics.input_lost(event.end - event.start)
             case RecordsConsumed():
                 metrics.consumed(event.records)
+                metrics.worked({"decode": event.decoding, "window": event.adding})
             case WindowProgress():
                 _show_progress(metrics, event)
             case WindowPublished():
                 _count_window(metrics, event)
             case WindowAudited():
                 metrics.window_audited(event.result, event.seconds)
+                metrics.worked({"audit": event.seconds or 0.0})
             case WindowAbandoned():
                 metrics.window_abandoned(event.reason)
             case OrderAdopted():
@@ -112,7 +114,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
 
 def _count_start(metrics: Metrics, event: WorkerStarted) -> None:
     metrics.started(event.software, event.policy, event.engine, event.delivery)
-    metrics.limits(event.k, event.max_delay, event.max_records)
+    metrics.limits(event.k, event.max_delay, event.max_records, holds=event.holds)
     metrics.attributes(event.attributes)
 
 
@@ -142,6 +144,14 @@ def _count_window(metrics: Metrics, event: WindowPublished) -> None:
             "encode": took.encode,
             "publish": took.publish,
             "commit": took.commit,
+        }
+    )
+    metrics.worked(
+        {
+            "partition": took.release - took.gate,
+            "gate": took.gate,
+            "encode": took.encode,
+            "publish": took.publish,
         }
     )
     metrics.window_published(event.closed_at - event.opened_at, event.wall)

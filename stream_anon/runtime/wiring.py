@@ -33,7 +33,8 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.runtime.asked import in_words
 from stream_anon.runtime.checkpoint import Checkpoint
 from stream_anon.runtime.conditions import raise_if_forbidden
 from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted, WorkerStopped, WorkerStopping
@@ -207,6 +208,9 @@ def started(settings: Settings, policy: Policy) -> WorkerStarted:
         max_delay=policy.window.max_delay,
         max_records=policy.window.max_records,
         attributes=tuple(attribute.name for attribute in policy.quasi_identifiers),
+        holds=policy.window.shortfall is Shortfall.HOLD,
+        declared=tuple(attribute.name for attribute in policy.attributes),
+        asked=in_words(policy),
     )
 
 
