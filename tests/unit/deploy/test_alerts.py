@@ -263,6 +263,15 @@ CASES = (
         by="instance",
     ),
     Case(
+        "StreamAnonCertificateEnds",  # a test's time begins at 0
+        {
+            'certificate_end_timestamp_seconds{instance="soon", certificate="ca_file"}': f"{13 * 86_400}x60",
+            'certificate_end_timestamp_seconds{instance="later", certificate="ca_file"}': f"{15 * 86_400}x60",
+        },
+        {"5m": (), "20m": ("soon",)},
+        by="instance",
+    ),
+    Case(
         "StreamAnonPartitionStopped",
         {'partitions_not_read{instance="a"}': "0x5 1x15", 'partitions_not_read{instance="b"}': "0x20"},
         {"4m": (), "10m": ("a",)},

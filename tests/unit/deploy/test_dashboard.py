@@ -177,6 +177,7 @@ def test_a_query_asks_for_what_is_not_exposed_or_no_panel_shows_a_metric() -> No
 NOT_SHOWN = {
     "stream_anon_broker_away_seconds_total",
     "stream_anon_broker_reachable",
+    "stream_anon_certificate_end_timestamp_seconds",  # an alert and a log line tell in time
     "stream_anon_information_loss_ratio",  # the last window's: the histogram holds all of them
     "stream_anon_input_lost_records_total",
     "stream_anon_order_version",
