@@ -17,6 +17,7 @@ class Condition(StrEnum):
     DURABILITY = "durability"
     OUTPUT_CLEANUP = "output-cleanup"
     LEDGER_CLEANUP = "ledger-cleanup"
+    LEDGER_INCOMPLETE = "ledger-incomplete"
     PERMISSIONS = "permissions"
     INPUT_UNREADABLE = "input-unreadable"
     NO_RECORD_FITS = "no-record-fits"
@@ -36,6 +37,8 @@ _MEANINGS = {
     Condition.OUTPUT_CLEANUP: "The output, the certificates or the dead letters are compacted, though records have "
     "no key.",
     Condition.LEDGER_CLEANUP: "Entries of the ledger can expire, because its `cleanup.policy` is not `compact`.",
+    Condition.LEDGER_INCOMPLETE: "The group has offsets of which the ledger knows nothing. A run starts, and stops "
+    "these partitions.",
     Condition.PERMISSIONS: "The user lacks a permission that a run needs.",
     Condition.INPUT_UNREADABLE: "The user may not read the input.",
     Condition.NO_RECORD_FITS: "None of the sampled records of the input fits the policy.",

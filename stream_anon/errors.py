@@ -11,9 +11,11 @@
     ├── Unfit                a value does not fit its attribute; names the reason, never the value
     └── BrokerError          Kafka is away, refuses, or holds what must not be there
         ├── TopicError       a topic is missing or not set up as it must be
+        │   └── LedgerMissing  the ledger was deleted: it must be made anew
         ├── OwnershipLost    another worker owns the partitions now: nothing was published
         ├── OutcomeUnknown   a transaction broke off; the stable offsets tell how it ended
-        └── Overtaken        the ledger says that somebody else released the same records
+        ├── Overtaken        the ledger says that somebody else released the same records
+        └── Recreated        an input topic was deleted and created anew while records of it waited
 
 No message holds a person's value: errors say where (topic, partition, offset, attribute), never who or what.
 """
@@ -83,6 +85,10 @@ class TopicError(BrokerError):
     """A topic is missing or not set up as it must be."""
 
 
+class LedgerMissing(TopicError):  # noqa: N818 - named after what happened
+    """The ledger was deleted, and perhaps created anew by somebody else: it must be made anew, or looked at."""
+
+
 class OwnershipLost(BrokerError):  # noqa: N818 - named after what happened
     """The group has moved on: this worker may not publish what it holds. Nothing was published."""
 
@@ -93,3 +99,7 @@ class OutcomeUnknown(BrokerError):  # noqa: N818 - named after what happened
 
 class Overtaken(BrokerError):  # noqa: N818 - named after what happened
     """Another group on the same output has released what this window holds. Nothing was published."""
+
+
+class Recreated(BrokerError):  # noqa: N818 - named after what happened
+    """An input topic was deleted and created anew: this window's records are gone. Nothing was published."""

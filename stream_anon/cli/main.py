@@ -125,12 +125,15 @@ def forget_released(
         list[str] | None,
         typer.Option(metavar="TOPIC:N", help="Forget this partition; may be given again. Else all that stopped."),
     ] = None,
+    recreated: Annotated[
+        bool, typer.Option("--recreated", help="Let partitions of a topic that was created anew begin anew.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; this was decided.")] = False,
 ) -> None:
     """Let records be released again whose offsets were set back; shows what is at stake, and asks."""
     from stream_anon.cli.forget import forget
 
-    raise typer.Exit(forget(config, partition or [], yes=yes))
+    raise typer.Exit(forget(config, partition or [], yes=yes, recreated=recreated))
 
 
 @app.command("check")

@@ -15,6 +15,8 @@ from stream_anon.errors import SettingsError
 class Standing(StrEnum):
     """How a partition's committed offset stands to its entry in the ledger, and what a worker makes of it."""
 
+    RECREATED = "topic was created anew: stopped"
+    UNBACKED = "beyond the end of its input: stopped"
     REWOUND = "set back: stopped"
     MISSING = "no offset: goes on from the ledger"
     AGREES = "agrees with the ledger"
@@ -34,22 +36,34 @@ class Account:
         The group's.
     first
         The first offset that can still be read; None where nobody could say.
+    topic_id
+        Kafka's id of the topic; None where it is not known.
+    released_of
+        The id of the topic that the entry speaks of; None where it names none.
+    end
+        The end of the input; None where nobody could say.
     """
 
     place: Place
     entry: int | None
     committed: int | None
     first: int | None = field(default=None, compare=False)
+    topic_id: str | None = None
+    released_of: str | None = None
+    end: int | None = field(default=None, compare=False)
 
     @property
     def standing(self) -> Standing:
         """Return how offset and entry stand to each other."""
         if self.entry is None:
             return Standing.NO_ENTRY
+        if self.topic_id is not None and self.released_of is not None and self.topic_id != self.released_of:
+            return Standing.RECREATED
+        unbacked = self.end is not None and self.entry > self.end
         if self.committed is None:
-            return Standing.MISSING
+            return Standing.UNBACKED if unbacked else Standing.MISSING
         if self.committed < self.entry:
-            return Standing.REWOUND
+            return Standing.UNBACKED if unbacked else Standing.REWOUND
         return Standing.AGREES if self.committed == self.entry else Standing.AHEAD
 
     def again(self, start: str) -> int:
@@ -63,7 +77,8 @@ class Account:
         if self.entry is None or (self.committed is None and start == "latest"):
             return 0
         begin = max(self.committed or 0, self.first or 0)
-        return max(self.entry - begin, 0)
+        released = self.entry if self.end is None else min(self.entry, self.end)
+        return max(released - begin, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +94,10 @@ class Survey:
     accounts
         All that were asked for.
     chosen
-        Those that there is something to forget of: set back, or without an offset and asked for by name.
+        Those that there is something to forget of: set back, beyond the end of the input, or without an offset and
+        asked for by name. With `recreated` those whose topic was created anew.
+    recreated
+        Whether the chosen ones begin at their topic's first record, instead of being forgotten.
     """
 
     group: str
@@ -88,6 +106,7 @@ class Survey:
     members: int
     accounts: tuple[Account, ...]
     chosen: tuple[Account, ...]
+    recreated: bool = False
 
     @property
     def again(self) -> int:
@@ -105,6 +124,8 @@ class Question:
         The topics that are read.
     named
         Partitions asked for; none means all partitions of the input.
+    recreated
+        Whether it is about partitions whose topic was created anew.
     """
 
     group: str
@@ -112,6 +133,7 @@ class Question:
     ledger: str
     start: str
     named: tuple[Place, ...] = ()
+    recreated: bool = False
 
 
 def parse_places(texts: Iterable[str]) -> tuple[Place, ...]:

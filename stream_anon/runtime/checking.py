@@ -19,6 +19,7 @@ from stream_anon.runtime.findings import (
     attribute_facts,
     policy_findings,
 )
+from stream_anon.runtime.ledger_findings import ledger_findings
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.sample_study import Study
 from stream_anon.runtime.settings import KafkaSettings, load_settings
@@ -88,6 +89,9 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
     deployment = await look_at_deployment(connection, topics, kafka)
     sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
     findings = [*deployment.findings, *policy_findings(policy), *sampled.findings]
+    if kafka.delivery == "exactly-once":
+        # A worker finds the same out in its takeover, and stops those partitions alone.
+        findings += await ledger_findings(connection, topics, deployment.inputs)
     return Report(
         policy,
         kafka,

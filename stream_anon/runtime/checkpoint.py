@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
@@ -24,10 +24,11 @@ import numpy as np
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.seam import Ledger, Membership, Place, Sink
 from stream_anon.engine.window import SealedWindow
-from stream_anon.errors import BrokerError, Overtaken, OwnershipLost, TopicError
+from stream_anon.errors import BrokerError, Overtaken, OwnershipLost, Recreated, TopicError
 from stream_anon.microdata.release import Release
 from stream_anon.runtime.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.runtime.faults import At
+from stream_anon.runtime.ledger_keeping import LedgerKeeper
 from stream_anon.runtime.patience import Pauses, Reachability, describe
 from stream_anon.runtime.publication import Publication, Targets, Writer
 
@@ -66,12 +67,15 @@ class Closing:
         Topic and partition by source number.
     targets
         Where it goes.
+    topic_ids
+        Kafka's ids of the input topics, as that takeover found them.
     """
 
     window: SealedWindow
     membership: Membership
     places: tuple[Place, ...]
     targets: Targets
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,6 +111,8 @@ class Checkpoint:
     ----------
     current
         Returns the group's present membership: a window of an older one need not be sent again.
+    keeper
+        Opens the ledger, and makes it anew where it was deleted.
     """
 
     closer: Closer
@@ -118,6 +124,7 @@ class Checkpoint:
     at: At
     reachability: Reachability
     current: Callable[[], Membership | None]
+    keeper: LedgerKeeper
 
     async def prepare(
         self, closing: Closing, before: asyncio.Task[Prepared] | None, previous: Callable[[], str | None]
@@ -144,7 +151,7 @@ class Checkpoint:
         await self.at("closing.3")
         times = self._wall_of(release.opened_at), self.clock.wall()
         publication = await asyncio.to_thread(
-            self.writer.write, release, closing.targets, closing.places, times, previous()
+            self.writer.write, release, closing.targets, closing.places, times, previous(), closing.topic_ids
         )
         return Prepared(release, publication, released - begun, self.clock.monotonic() - released)
 
@@ -169,8 +176,10 @@ class Checkpoint:
         while True:
             step = 4
             try:
-                # 4. Begin.
+                # 4. Begin, if the input topics are still those that were taken over: in a topic that was created
+                #    anew, the offsets that were read mean other records.
                 await self.at("closing.4")
+                await self._refuse_recreated(closing.topic_ids, publication)
                 await self.sink.begin()
                 # 5. Send released records, certificate, dead letters and ledger entries.
                 step = 5
@@ -200,7 +209,7 @@ class Checkpoint:
                 # Nothing is visible; a new producer aborts what was sent, or it would hold up readers.
                 await self._renew()
                 outcome = Outcome.FENCED
-            except Overtaken as error:
+            except (Overtaken, Recreated) as error:
                 self.tell(TransactionBroken(f"closing.{step}", describe(error)))
                 await self._renew()
                 outcome = Outcome.LOST
@@ -230,6 +239,12 @@ class Checkpoint:
     def _wall_of(self, monotonic: float) -> float:
         return self.clock.wall() - (self.clock.monotonic() - monotonic)
 
+    async def _refuse_recreated(self, known: Mapping[str, str], publication: Publication) -> None:
+        wanted = {topic: known[topic] for topic, _ in publication.starts if topic in known}
+        now = await self.sink.topic_ids(wanted.keys())
+        for topic in sorted(now.differ_from(wanted)):
+            raise Recreated(f"{topic} was deleted and created anew: what was read of it is not published")
+
     async def _renew(self) -> None:
         await self.sink.discard()
         try:
@@ -244,10 +259,11 @@ class Checkpoint:
             try:
                 await self.sink.open()
                 stable = await self.sink.stable_offsets(publication.ends.keys())
-                await self.ledger.open()
+                await self.keeper.open(Away.PUBLISHING)
                 entries = await self.ledger.caught_up()
                 # None: somebody deleted them, or there were none before.
-                stable = {p: entries[p].next if o is None and p in entries else o for p, o in stable.items()}
+                known = {**self.ledger.remembered(), **entries}
+                stable = {p: known[p].next if o is None and p in known else o for p, o in stable.items()}
                 held = self.ledger.holds(publication.batch)
                 return how_it_ended(publication.starts, publication.ends, stable, held)
             except BrokerError as error:

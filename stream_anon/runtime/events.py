@@ -224,7 +224,7 @@ class PartitionStopped:
     """A partition is owned but not read: its offsets contradict the ledger, or its input is lost or damaged."""
 
     place: Place
-    reason: str  # "rewound" | "lost-input" | "unreadable"
+    reason: str  # one of `prometheus.families.STOPS`
     explanation: str
 
 

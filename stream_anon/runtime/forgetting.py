@@ -1,8 +1,8 @@
-"""Let the ledger forget partitions, so that records which were released already may be released again.
+"""Let the ledger forget partitions that were set back, or let those of a re-created topic begin anew.
 
-A committed offset below the ledger stops its partition (`runtime/takeover.py`). Only this lets it go on: an
-operator has seen what would be released twice, no worker is at work, and exactly the partitions that were shown
-lose their entries, in one transaction.
+A committed offset below the ledger stops its partition, and so does a topic that was deleted and created anew
+(`runtime/takeover.py`). Only this lets them go on: an operator has seen what is at stake, no worker is at work, and
+exactly the partitions that were shown are changed, in one transaction.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.cluster_view import ClusterView
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.ledger import KafkaLedger
-from stream_anon.adapters.kafka.seam import Ledger, Parcel, Place, Sink
+from stream_anon.adapters.kafka.seam import Ledger, LedgerEntry, Membership, Parcel, Place, Sink, TopicIds
 from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.errors import BrokerError, Refused, SettingsError, TopicError
@@ -25,6 +25,7 @@ from stream_anon.runtime.settings import Settings, load_settings
 from stream_anon.runtime.wiring import connection_of, kafka_of
 
 _T = TypeVar("_T")
+NOBODY = Membership(-1, "")  # whom a group without members lets set its offsets
 
 
 class Cluster(Protocol):
@@ -46,9 +47,17 @@ class Cluster(Protocol):
         """Return the first offset that can still be read of each partition."""
         ...
 
+    async def end_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
+        """Return where each partition ends."""
+        ...
+
 
 class ForgetfulLedger(Ledger, Protocol):
-    """A ledger whose entries can be taken away; see `ledger.KafkaLedger`."""
+    """A ledger whose entries can be changed; see `ledger.KafkaLedger`."""
+
+    def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
+        """Return the parcel that writes entries."""
+        ...
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:
         """Return the parcel that takes entries away."""
@@ -68,21 +77,38 @@ async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: Ledge
     there = await _partitions(question.inputs, cluster)
     places = set(question.named) or there
     # The ledger first: a group at work only moves on, so none of its offsets looks set back for being read early.
-    entries: Mapping[Place, int] = {}
+    entries: Mapping[Place, LedgerEntry] = {}
     if await cluster.partitions(question.ledger) is not None:
         await ledger.open()
-        entries = {place: entry.next for place, entry in (await ledger.caught_up()).items()}
+        entries = await ledger.caught_up()
     await sink.open()
     committed = await sink.stable_offsets(places)
     firsts = await cluster.first_offsets(places & there)
+    ends = await cluster.end_offsets(places & there)
+    topics = await sink.topic_ids({topic for topic, _ in places})
     accounts = tuple(
-        Account(place, entries.get(place), committed[place], firsts.get(place)) for place in sorted(places)
+        _account(place, entries.get(place), committed[place], (firsts.get(place), ends.get(place)), topics)
+        for place in sorted(places)
     )
-    wanted = {Standing.REWOUND, Standing.MISSING} if question.named else {Standing.REWOUND}
+    wanted = {Standing.REWOUND, Standing.UNBACKED} | ({Standing.MISSING} if question.named else set())
+    if question.recreated:
+        wanted = {Standing.RECREATED} | ({Standing.NO_ENTRY} if question.named else set())
     chosen = tuple(account for account in accounts if account.standing in wanted)
     # Members last: whoever joined meanwhile is counted.
     members = await cluster.members()
-    return Survey(question.group, question.ledger, question.start, members, accounts, chosen)
+    return Survey(question.group, question.ledger, question.start, members, accounts, chosen, question.recreated)
+
+
+def _account(
+    place: Place,
+    entry: LedgerEntry | None,
+    committed: int | None,
+    bounds: tuple[int | None, int | None],
+    topics: TopicIds,
+) -> Account:
+    following, released_of = (None, None) if entry is None else (entry.next, entry.topic_id)
+    first, end = bounds
+    return Account(place, following, committed, first, topics.ids.get(place[0]), released_of, end)
 
 
 async def _partitions(inputs: InputTopics, cluster: Cluster) -> set[Place]:
@@ -100,7 +126,7 @@ async def _partitions(inputs: InputTopics, cluster: Cluster) -> set[Place]:
 async def forget(
     question: Question, shown: Survey, cluster: Cluster, sink: Sink, ledger: ForgetfulLedger, time: int
 ) -> None:
-    """Take the entries away that were shown, all of them or none.
+    """Take the entries away that were shown, or let these partitions begin anew: all of them or none.
 
     Parameters
     ----------
@@ -120,21 +146,26 @@ async def forget(
     now = await survey(question, cluster, sink, ledger)
     refuse_members(now)
     if now.chosen != shown.chosen:
-        raise Refused("offsets or ledger have changed since they were shown; nothing was forgotten")
+        raise Refused("offsets, topics or ledger have changed since they were shown; nothing was changed")
     places = [account.place for account in shown.chosen]
+    begun = await _begun(now.chosen, ledger) if question.recreated else {}
     broken: BrokerError | None = None
     try:
         # 2. Begin.
         await sink.begin()
-        # 3. Send one tombstone a partition, to where its entries are.
-        await sink.send([ledger.tombstones(places, time)])
+        # 3. Send one tombstone a partition to where its entries are, or the entry of one that begins anew.
+        await sink.send([ledger.written(begun, time) if begun else ledger.tombstones(places, time)])
         # 4. Await every batch, by all replicas in sync.
         await sink.settle()
-        # 5. Commit: all of them at once.
+        # 5. The group's offsets of a topic that is gone would let the new one skip records: set them too.
+        if begun:
+            await sink.add_offsets()
+            await sink.commit_offsets({place: entry.next for place, entry in begun.items()}, NOBODY)
+        # 6. Commit: all of them at once.
         await sink.commit()
     except BrokerError as error:
         broken = error
-    # 6. Read back: only the ledger tells how it ended.
+    # 7. Read back: only the ledger tells how it ended.
     try:
         if broken is not None:  # a new producer with the same transactional id settles what was open
             await sink.discard()
@@ -142,8 +173,21 @@ async def forget(
         entries = await ledger.caught_up()
     except BrokerError as error:
         raise BrokerError(f"whether the ledger has forgotten is not known, look again ({error})") from None
-    if any(place in entries for place in places):
+    if any(entries.get(place) != begun.get(place) for place in places):
         raise BrokerError(f"nothing was forgotten ({broken or 'the entries are still there'})")
+
+
+async def _begun(chosen: Collection[Account], ledger: Ledger) -> dict[Place, LedgerEntry]:
+    """Return the entries with which partitions of a re-created topic begin: at its first record."""
+    held = await ledger.caught_up()
+    return {
+        account.place: LedgerEntry(account.first or 0, None, account.topic_id, _revision(held, account.place))
+        for account in chosen
+    }
+
+
+def _revision(held: Mapping[Place, LedgerEntry], place: Place) -> int:
+    return held[place].revision if place in held else 0
 
 
 def refuse_members(seen: Survey) -> None:
@@ -159,13 +203,15 @@ def refuse_members(seen: Survey) -> None:
 # On a real broker ----------------------------------------------------------------------------------------------
 
 
-def look(config: Path, partitions: Iterable[str]) -> Survey:
+def look(config: Path, partitions: Iterable[str], *, recreated: bool = False) -> Survey:
     """Return how the partitions of a settings file stand.
 
     Parameters
     ----------
     partitions
         Texts such as `people:3`; none means all of the input.
+    recreated
+        Whether it is about partitions whose topic was created anew.
 
     Raises
     ------
@@ -173,7 +219,7 @@ def look(config: Path, partitions: Iterable[str]) -> Survey:
         If the settings are wrong, or the brokers cannot be asked.
     """
     settings = load_settings(config)
-    question = _question(settings, partitions)
+    question = _question(settings, partitions, recreated)
     connection = connection_of(kafka_of(settings))
 
     async def ask() -> Survey:
@@ -189,7 +235,7 @@ def look(config: Path, partitions: Iterable[str]) -> Survey:
 def forget_shown(config: Path, partitions: Iterable[str], shown: Survey) -> None:
     """Make the ledger of a settings file forget what was shown; see `forget` and `look`."""
     settings = load_settings(config)
-    question = _question(settings, partitions)
+    question = _question(settings, partitions, shown.recreated)
     connection = connection_of(kafka_of(settings))
 
     async def do() -> None:
@@ -203,11 +249,11 @@ def forget_shown(config: Path, partitions: Iterable[str], shown: Survey) -> None
     _run(settings, do())
 
 
-def _question(settings: Settings, partitions: Iterable[str]) -> Question:
+def _question(settings: Settings, partitions: Iterable[str], recreated: bool) -> Question:
     kafka = kafka_of(settings)
     if kafka.delivery != "exactly-once":
         raise SettingsError("kafka.delivery", "must be exactly-once: without transactions there is no ledger")
-    return Question(kafka.group, kafka.inputs, kafka.ledger, kafka.start, parse_places(partitions))
+    return Question(kafka.group, kafka.inputs, kafka.ledger, kafka.start, parse_places(partitions), recreated)
 
 
 def _run(settings: Settings, work: Coroutine[Any, Any, _T]) -> _T:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +16,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.checkpoint import Checkpoint
 from stream_anon.runtime.events import Listener
 from stream_anon.runtime.faults import At
+from stream_anon.runtime.ledger_keeping import LedgerKeeper
 from stream_anon.runtime.patience import Reachability
 from stream_anon.runtime.rechecking import Rechecks
 
@@ -57,8 +57,8 @@ class Parts:
 
     Parameters
     ----------
-    prepare
-        Awaited once the broker can be reached: makes the ledger where it is missing, and returns its name then.
+    keeper
+        Opens the ledger, and makes it where it is missing.
     """
 
     policy: Policy
@@ -73,5 +73,5 @@ class Parts:
     clock: Clock
     tell: Listener
     at: At
-    prepare: Callable[[], Awaitable[str | None]]
+    keeper: LedgerKeeper
     rechecks: Rechecks

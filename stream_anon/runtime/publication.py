@@ -86,6 +86,7 @@ class Writer:
         places: Sequence[Place],
         times: tuple[float, float],
         previous: str | None,
+        topic_ids: Mapping[str, str],
     ) -> Publication:
         """Return the bytes of a window.
 
@@ -98,6 +99,8 @@ class Writer:
             of all its records.
         previous
             Digest of the certificate before.
+        topic_ids
+            Kafka's ids of the input topics, where they are known.
         """
         opened, closed = times
         batch = secrets.token_hex(16)
@@ -118,7 +121,7 @@ class Writer:
         parcels = self._records(release, targets, batch, time)
         parcels += self._certificate(certificate, targets, batch, time)
         parcels += self._dead_letters(release, targets, places, time)
-        entries = self._ledger.entries(ends, batch, time)
+        entries = self._ledger.entries(ends, batch, topic_ids, time)
         if entries is not None:
             parcels.append(entries)
         return Publication(batch, tuple(parcels), starts, ends, certificate_digest(certificate))

@@ -47,25 +47,41 @@ class Reader:
         self._most = min(parts.policy.window.max_records, MOST_POLLED)
         self._probe: asyncio.Task[str] | None = None
         self._probed = parts.clock.monotonic()
+        self._topic_ids: Mapping[str, str] = {}
+        self._is_another_topic = False
         self._doubts = 0  # polls that must go well before a broker that answers is taken for one that gives
 
-    def go_on(self, opened: Mapping[int, int], kept: frozenset[int], stopped: Mapping[int, int]) -> None:
+    def go_on(
+        self,
+        opened: Mapping[int, int],
+        kept: frozenset[int],
+        stopped: Mapping[int, int],
+        topic_ids: Mapping[str, str],
+    ) -> None:
         """Read these sources from these offsets on; rows of `kept` are still in the open window.
 
         Parameters
         ----------
         stopped
             Where the unread records begin of sources that are ours but must not be read.
+        topic_ids
+            Of the input topics, where they are known.
         """
         self._next = dict(opened)
         self._times.keep(kept)
         self._stopped.reset(stopped)
+        self._topic_ids, self._is_another_topic = topic_ids, False
         self._probed = -np.inf  # how many records wait is asked at once
 
     def let_go(self) -> None:
         """Read nothing any more."""
         self._next.clear()
         self._times.keep(())
+
+    @property
+    def is_another_topic(self) -> bool:
+        """Return whether an input topic was found to be created anew: a takeover is due, no offset counts."""
+        return self._is_another_topic
 
     @property
     def stopped(self) -> int:
@@ -99,6 +115,8 @@ class Reader:
         """
         for lost in polled.lost:
             await self._answer_loss(lost)
+        if self._is_another_topic:
+            return None
         now = self._clock.monotonic()
         chunks = [chunk for chunk in polled.chunks if chunk.source in self._next]
         if any(chunk.first != self._next[chunk.source] for chunk in chunks):
@@ -126,6 +144,12 @@ class Reader:
             return
         marks = self._source.marks
         place = self._source.place(lost.source)
+        try:
+            await self._look_at_topics()
+        except BrokerError:
+            return  # it will be told again
+        if self._is_another_topic:
+            return
         if self._parts.choices.lost_input == "skip" and not lost.unreadable:
             try:
                 first = (await self._source.bounds([lost.source], "earliest"))[lost.source]
@@ -158,6 +182,15 @@ class Reader:
             )
         self._tell(PartitionStopped(place, reason, text))
 
+    async def _look_at_topics(self) -> str:
+        """Take note of an input topic that was created anew; return which output is missing. Raises BrokerError."""
+        known, outputs = self._topic_ids, self._parts.choices.outputs
+        now = await self._parts.sink.topic_ids({*known, *outputs})
+        if self._topic_ids is known and now.differ_from(known):  # else a takeover has looked meanwhile
+            self._is_another_topic = True
+        missing = [topic for topic in outputs if topic in now.missing]
+        return f"{missing[0]}: does not exist; create it, the worker goes on by itself then" if missing else ""
+
     def watch_broker(self) -> None:
         """Ask now and then whether the broker is there: fetching fails in silence."""
         now = self._clock.monotonic()
@@ -173,7 +206,8 @@ class Reader:
             self._probe = asyncio.create_task(self._ask_broker())
 
     async def _ask_broker(self) -> str:
-        """Return why there is no broker for us; empty where there is one."""
+        """Return why there is no broker for us, or what it misses; empty where there is one and all is there."""
+        missing = ""
         try:
             async with asyncio.timeout(PROBE_WITHIN):
                 there = await self._source.reachable()
@@ -181,10 +215,11 @@ class Reader:
             return str(error)
         except TimeoutError:
             there = False
-        with contextlib.suppress(BrokerError, TimeoutError):  # how much waits says nothing of the broker
+        with contextlib.suppress(BrokerError, TimeoutError):  # neither says anything of the broker
             async with asyncio.timeout(PROBE_WITHIN):
+                missing = await self._look_at_topics()
                 await self._stopped.look()
-        return "" if there else "no broker answers"
+        return missing if there else "no broker answers"
 
     async def close(self) -> None:
         """Ask nothing any more."""

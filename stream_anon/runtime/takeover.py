@@ -8,15 +8,16 @@ before the last.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeVar
 
-from stream_anon.adapters.kafka.seam import Ledger, LedgerEntry, Membership, Place, Sink, Source
-from stream_anon.errors import BrokerError, OwnershipLost
+from stream_anon.adapters.kafka.seam import Ledger, LedgerEntry, Membership, Place, Sink, Source, TopicIds
+from stream_anon.errors import BrokerError, OwnershipLost, TopicError
 from stream_anon.runtime.events import TakeoverDone
 from stream_anon.runtime.faults import At
+from stream_anon.runtime.verdicts import Start, Stop, unbacked, unrecorded
 
 _T = TypeVar("_T")
 
@@ -68,24 +69,15 @@ MARK = Step(1, "wait for the group's word", 0.0, Policy.START_OVER_AT_ONCE)
 MEMBERSHIP = Step(2, "read generation and member id", 0.0, Policy.START_OVER_AT_ONCE)
 STABLE_OFFSETS = Step(3, "read stable offsets", 60.0, Policy.START_OVER)
 LEDGER = Step(4, "compare with the ledger", 60.0, Policy.START_OVER)
-REWOUND = Step(4, "compare with the ledger", 0.0, Policy.STOP_PARTITION)
+STOPPED = Step(4, "compare with the ledger", 0.0, Policy.STOP_PARTITION)
 ROWS = Step(5, "decide which rows stay", 0.0, Policy.START_OVER)
 SEEK = Step(6, "seek", 0.0, Policy.START_OVER)
 RESUME = Step(7, "drop the other rows and resume, in an unchanged generation", 0.0, Policy.START_OVER_AT_ONCE)
-STEPS = (MARK, MEMBERSHIP, STABLE_OFFSETS, LEDGER, REWOUND, ROWS, SEEK, RESUME)
+STEPS = (MARK, MEMBERSHIP, STABLE_OFFSETS, LEDGER, STOPPED, ROWS, SEEK, RESUME)
 
 
 class Moved(BrokerError):  # noqa: N818 - named after what happened
     """The group moved on during a takeover: start over at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Where a partition goes on, and why there."""
-
-    offset: int
-    from_ledger: bool = False
-    skipped: bool = False
 
 
 @dataclass(slots=True)
@@ -100,15 +92,24 @@ class Beginnings:
         Whether this worker made the ledger and has not taken over since.
     found
         What an earlier takeover found.
+    topic_ids
+        The input topics that the last takeover saw.
     """
 
     start: str
     ledger_is_new: bool = False
     found: dict[int, int] = field(default_factory=dict)
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
-    def keep(self, numbers: Collection[int]) -> None:
-        """Forget all others: something was committed of them, or somebody else has them."""
-        self.found = {number: offset for number, offset in self.found.items() if number in numbers}
+    @property
+    def at_the_first_record(self) -> tuple[Start | Stop | None, ...]:
+        """Return the verdicts that let a partition begin where its input does."""
+        return (Start(0), None) if self.start == "earliest" else (Start(0),)
+
+    def keep(self, numbers: Iterable[int]) -> None:
+        """Forget all others: something was committed of them, somebody else has them, or their topic is another."""
+        kept = set(numbers)
+        self.found = {number: offset for number, offset in self.found.items() if number in kept}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,9 @@ class TakenOver:
     unprotected
         Partitions with a committed offset of which the ledger knows nothing.
     stopped
-        Why a source is not read, and the offset below which all was released.
+        Why a source is not read.
+    topic_ids
+        Kafka's ids of the input topics, where the brokers told them.
     """
 
     membership: Membership
@@ -142,7 +145,8 @@ class TakenOver:
     skipped: tuple[Place, ...]
     from_ledger: tuple[Place, ...]
     unprotected: tuple[Place, ...] = ()
-    stopped: Mapping[int, tuple[str, int]] = field(default_factory=dict)
+    stopped: Mapping[int, Stop] = field(default_factory=dict)
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
     def done(self, place: Callable[[int], Place], owned: int, attempts: int, seconds: float) -> TakeoverDone:
         """Return the event that tells of it."""
@@ -192,16 +196,26 @@ async def take_over(
     await at("takeover.3")
     places = {source.place(number): number for number in assigned}
     stable = await _within(STABLE_OFFSETS, sink.stable_offsets(places.keys()))
-    # 4. The ledger knows what was released, whatever became of the offsets.
+    # 4. The ledger knows what was released, whatever became of the offsets, and of which topic.
     await at("takeover.4")
+    topics = await _within(LEDGER, _topics(sink, places.keys()))
     entries = await _within(LEDGER, _entries(ledger))
-    judged = {number: judge(place, stable[place], entries.get(place)) for place, number in places.items()}
+    doubtful = beginnings.at_the_first_record if ledger.is_incomplete else ()
+    judged = await _within(
+        LEDGER, _judged(source, places, stable, {**ledger.remembered(), **entries}, topics, doubtful)
+    )
+    anew = topics.differ_from(beginnings.topic_ids)
+    beginnings.keep(number for place, number in places.items() if place[0] not in anew)
     untouched = frozenset(number for number, verdict in judged.items() if verdict is None)
     first = await _within(LEDGER, _first_offsets(source, sink, untouched, beginnings, membership))
-    # 5. Decide: rows stay where the stable offset is still the one where the open window began.
+    # 5. Decide: rows stay where the stable offset is still the one where the open window began, in the same topic.
     await at("takeover.5")
     starts, stopped = _starts(judged, first)
-    kept = frozenset(n for n, begin in starts.items() if n in rows.sources and begin.offset == rows.started_at(n))
+    kept = frozenset(
+        n
+        for n, begin in starts.items()
+        if n in rows.sources and begin.offset == rows.started_at(n) and source.place(n)[0] not in anew
+    )
     opened = {n: rows.position(n) if n in kept else begin.offset for n, begin in starts.items()}
     # 6. Seek: what was fetched before is thrown away.
     await at("takeover.6")
@@ -221,6 +235,7 @@ async def take_over(
     for number in opened.keys() - kept:
         rows.open(number, opened[number])
     source.resume(opened.keys())
+    beginnings.topic_ids = topics.ids
     return TakenOver(
         membership=membership,
         marks=marks,
@@ -233,11 +248,32 @@ async def take_over(
         skipped=tuple(source.place(n) for n, begin in starts.items() if begin.skipped),
         from_ledger=tuple(source.place(n) for n, begin in starts.items() if begin.from_ledger),
         unprotected=_unprotected(stable, entries, beginnings) if sink.delivery == "exactly-once" else (),
-        stopped={n: (text, entries[source.place(n)].next) for n, text in stopped.items()},
+        stopped=stopped,
+        topic_ids=topics.ids,
     )
 
 
-def judge(place: Place, stable: int | None, entry: LedgerEntry | None) -> Start | str | None:
+async def _judged(
+    source: Source,
+    places: Mapping[Place, int],
+    stable: Mapping[Place, int | None],
+    entries: Mapping[Place, LedgerEntry],
+    topics: TopicIds,
+    doubtful: Collection[Start | Stop | None],
+) -> dict[int, Start | Stop | None]:
+    judged = {
+        number: judge(place, stable[place], entries.get(place), topics.ids.get(place[0]))
+        for place, number in places.items()
+    }
+    judged.update(await unbacked(source, entries, judged))
+    unknown = [n for place, n in places.items() if place not in entries and judged[n] in doubtful]
+    judged.update(await unrecorded(source, unknown))
+    return judged
+
+
+def judge(
+    place: Place, stable: int | None, entry: LedgerEntry | None, topic_id: str | None = None
+) -> Start | Stop | None:
     """Return where a partition goes on, why it must not, or None if nothing of it was ever committed.
 
     Parameters
@@ -246,19 +282,44 @@ def judge(place: Place, stable: int | None, entry: LedgerEntry | None) -> Start 
         The group's committed offset.
     entry
         The ledger's.
+    topic_id
+        The topic's present one, where it is known.
     """
+    topic, partition = place
+    if entry is not None and is_another(entry, topic_id):
+        return Stop(
+            "recreated",
+            f"{topic} was deleted and created anew: the ledger's {entry.next} for {topic}-{partition} and the "
+            "group's offset count records of the topic that is gone. Stop all workers, and let the new topic begin "
+            "at its first record with `stream-anon forget --recreated`",
+            0,
+        )
     if stable is None:
         return None if entry is None else Start(entry.next, from_ledger=True)
     if entry is None or stable == entry.next:
         return Start(stable)
     if stable > entry.next:
         return Start(stable, skipped=True)
-    topic, partition = place
-    return (
+    return Stop(
+        "rewound",
         f"the committed offset {stable} of {topic}-{partition} lies below the ledger's {entry.next}: the records "
         "between were released already, and would be released again in other classes. Set the group's offset to "
-        f"{entry.next}, or allow it with `stream-anon forget`"
+        f"{entry.next}, or allow it with `stream-anon forget`",
+        entry.next,
     )
+
+
+def is_another(entry: LedgerEntry, topic_id: str | None) -> bool:
+    """Return whether an entry is of a topic that is gone; what is not known on either side is no proof."""
+    return entry.topic_id is not None and topic_id is not None and entry.topic_id != topic_id
+
+
+async def _topics(sink: Sink, places: Collection[Place]) -> TopicIds:
+    """Return the ids of the input topics; without one nobody could tell later that a topic is another one."""
+    found = await sink.topic_ids({topic for topic, _ in places})
+    for topic in sorted(found.missing):
+        raise TopicError(f"{topic}: does not exist; create it, the worker goes on by itself then")
+    return found
 
 
 def _unprotected(
@@ -274,14 +335,14 @@ def _unprotected(
 
 
 def _starts(
-    judged: Mapping[int, Start | str | None], first: Mapping[int, int]
-) -> tuple[dict[int, Start], dict[int, str]]:
+    judged: Mapping[int, Start | Stop | None], first: Mapping[int, int]
+) -> tuple[dict[int, Start], dict[int, Stop]]:
     starts: dict[int, Start] = {}
-    stopped: dict[int, str] = {}
+    stopped: dict[int, Stop] = {}
     for number, verdict in judged.items():
         if isinstance(verdict, Start):
             starts[number] = verdict
-        elif isinstance(verdict, str):
+        elif isinstance(verdict, Stop):
             stopped[number] = verdict
         else:
             starts[number] = Start(first[number])

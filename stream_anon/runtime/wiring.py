@@ -18,7 +18,8 @@ from stream_anon.adapters.http.server import HttpServers
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.kafka.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.connection import Connection, Security
-from stream_anon.adapters.kafka.ledger import KafkaLedger, NoLedger
+from stream_anon.adapters.kafka.ledger import KafkaLedger
+from stream_anon.adapters.kafka.no_ledger import NoLedger
 from stream_anon.adapters.kafka.seam import Ledger, Sink, Source
 from stream_anon.adapters.kafka.source import KafkaSource
 from stream_anon.adapters.kafka.topics import Topics, create_ledger
@@ -40,6 +41,7 @@ from stream_anon.runtime.conditions import raise_if_forbidden
 from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted, WorkerStopped, WorkerStopping
 from stream_anon.runtime.faults import At, fault_at
 from stream_anon.runtime.leaving import stop_at_signals
+from stream_anon.runtime.ledger_keeping import LedgerKeeper
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
 from stream_anon.runtime.parts import Choices, Parts
 from stream_anon.runtime.patience import Reachability, unless_stopped
@@ -230,7 +232,9 @@ def build_worker(
     connection = replace(connection_of(kafka), checked=True)
     exactly_once = kafka.delivery == "exactly-once"
     sink: Sink = TransactionalSink(connection) if exactly_once else AtLeastOnceSink(connection)
-    ledger: Ledger = KafkaLedger(connection, kafka.ledger, policy.revision) if exactly_once else NoLedger()
+    ledger: Ledger = (
+        KafkaLedger(connection, kafka.ledger, policy.revision, kafka.output) if exactly_once else NoLedger()
+    )
 
     async def prepare() -> str | None:
         topics = topics_of(kafka)
@@ -273,6 +277,8 @@ def assemble(  # noqa: PLR0913 - a part an argument
     codec = JsonCodec(policy, max_record_bytes=kafka.max_record_bytes)
     reachability = Reachability(clock.monotonic, tell)
 
+    keeper = LedgerKeeper(ledger=ledger, prepare=prepare, tell=tell, reachability=reachability)
+
     def adopted(adoption: Adoption) -> None:
         tell(OrderAdopted(adoption.version, adoption.gain, adoption.drifted))
 
@@ -286,6 +292,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         at=at,
         reachability=reachability,
         current=source.membership,
+        keeper=keeper,
     )
     parts = Parts(
         policy=policy,
@@ -309,7 +316,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         clock=clock,
         tell=tell,
         at=at,
-        prepare=prepare,
+        keeper=keeper,
         rechecks=Rechecks(policy, kafka.output, kafka.certificates, clock, tell),
     )
     return Worker(parts, stop)

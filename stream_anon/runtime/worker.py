@@ -13,6 +13,7 @@ takeover waits for that.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from stream_anon.adapters.kafka.seam import DeadClient, Membership
 from stream_anon.errors import BrokerError
@@ -21,7 +22,6 @@ from stream_anon.runtime.checkpoint import Closing
 from stream_anon.runtime.closings import Closings, Unpublished
 from stream_anon.runtime.events import (
     Away,
-    LedgerCreated,
     Outcome,
     PartitionsRevoked,
     PartitionStopped,
@@ -61,6 +61,7 @@ class Worker:
         self._ahead = Ahead(parts.engine, parts.clock)
         self._targets: Targets | None = None
         self._membership: Membership | None = None
+        self._topic_ids: Mapping[str, str] = {}
         self._beginnings = Beginnings(parts.choices.start)
         self._owned: frozenset[int] = frozenset()
         self._stands_by = False
@@ -100,17 +101,12 @@ class Worker:
 
     async def connect(self) -> bool:
         """Connect to everything and join the group; return False if `stop` came first."""
-        steps = (self._parts.sink.open, self._prepare, self._parts.ledger.open, self._find_targets)
+        parts = self._parts
+        steps = (parts.sink.open, parts.keeper.make, parts.ledger.open, self._find_targets)
         for step in steps:
             if not await self._patience.persist(Away.STARTING, step):
                 return False
         return await self._patience.persist(Away.STARTING, self._source.start)
-
-    async def _prepare(self) -> None:
-        ledger = await self._parts.prepare()
-        if ledger is not None:
-            self._beginnings.ledger_is_new = True
-            self._tell(LedgerCreated(ledger))
 
     async def _find_targets(self) -> None:
         # The inputs too: the client would join for a topic that is missing, and wait in silence.
@@ -168,7 +164,8 @@ class Worker:
         # No row without connect() and a takeover.
         assert self._membership is not None and self._targets is not None  # noqa: S101, PT018
         places = tuple(self._source.place(n) for n in range(max(p.source for p in full.window.ranges) + 1))
-        self._closings.put(Closing(full.window, self._membership, places, self._targets), full.times)
+        closing = Closing(full.window, self._membership, places, self._targets, self._topic_ids)
+        self._closings.put(closing, full.times)
 
     async def _poll(self) -> None:
         try:
@@ -212,11 +209,13 @@ class Worker:
     # -- taking over -----------------------------------------------------------------------------------------
 
     def _takeover_due(self) -> bool:
-        return self._source.marks != self._taken
+        changed = self._reader.is_another_topic or self._parts.ledger.is_gone
+        return changed or self._source.marks != self._taken
 
     async def _take_over(self) -> None:
         """Take over once nothing is on its way out: how that ends decides where partitions go on."""
         now = self._clock.monotonic()
+        self._taken = -1  # whatever made it due, it stays due until it is done
         if self._takeover_since is None:
             self._takeover_since, self._attempts = now, 0
         if self._closings.busy:
@@ -253,6 +252,8 @@ class Worker:
     async def _takeover(self) -> TakenOver:
         parts = self._parts
         await parts.sink.open()
+        await parts.keeper.open(Away.TAKING_OVER)
+        self._beginnings.ledger_is_new = parts.keeper.made
         return await take_over(parts.source, parts.sink, parts.ledger, parts.engine, self._beginnings, parts.at)
 
     def _still_turned_away(self, now: float) -> bool:
@@ -267,9 +268,10 @@ class Worker:
     def _taken_over(self, taken: TakenOver) -> None:
         place, now = self._source.place, self._clock.monotonic()
         lost = self._owned - self._source.assigned
-        waiting = {number: offset for number, (_, offset) in taken.stopped.items()}
-        self._reader.go_on(taken.opened, taken.kept, waiting)
+        waiting = {number: stop.begins for number, stop in taken.stopped.items()}
+        self._reader.go_on(taken.opened, taken.kept, waiting, taken.topic_ids)
         self._membership, self._taken, self._turned_away = taken.membership, taken.marks, None
+        self._topic_ids = taken.topic_ids
         self._owned = self._source.assigned
         if lost:
             gone = tuple(place(n) for n in sorted(lost))
@@ -279,9 +281,9 @@ class Worker:
         self._stands_by = not self._owned
         since = now if self._takeover_since is None else self._takeover_since
         self._tell(taken.done(place, len(self._owned), self._attempts, now - since))
-        for number, (text, _) in sorted(taken.stopped.items()):
-            self._tell(PartitionStopped(place(number), "rewound", text))
-        self._takeover_since, self._beginnings.ledger_is_new = None, False
+        for number, stop in sorted(taken.stopped.items()):
+            self._tell(PartitionStopped(place(number), stop.reason, stop.text))
+        self._takeover_since, self._parts.keeper.made = None, False
         self._patience.relax()
         self._reachability.back(Away.TAKING_OVER)
         self._reachability.joined()

@@ -91,7 +91,7 @@ class Driver:
 
     async def _prepare(self) -> str | None:
         self.broker.ask()
-        made, self.broker.has_ledger = not self.broker.has_ledger, True
+        made, self.broker.has_ledger, self.broker.ledger_is_gone = not self.broker.has_ledger, True, False
         return "out.ledger" if made else None
 
     async def __aenter__(self) -> Self:

@@ -15,8 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.adapters.kafka.seam import Chunk, DeadClient, LedgerEntry, Lost, Membership, Parcel, Place, Polled
-from stream_anon.errors import BrokerError, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
+from stream_anon.adapters.kafka.seam import (
+    Chunk,
+    DeadClient,
+    LedgerEntry,
+    Lost,
+    Membership,
+    Parcel,
+    Place,
+    Polled,
+    TopicIds,
+)
+from stream_anon.errors import BrokerError, LedgerMissing, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
 from stream_anon.privacy.certificate import certificate_digest, read_part
 
 INPUT = "people"
@@ -44,7 +54,12 @@ class MemoryBroker:
         self.offsets: dict[Place, int] = {}
         self.ledger: dict[Place, int] = {}
         self.released_by: dict[Place, str] = {}
+        self.released_of: dict[Place, str | None] = {}  # the topic's id
+        self.topic_id: str | None = "first"
         self.has_ledger = False
+        self.ledger_is_gone = False
+        self.ledger_lacks_entries = False
+        self.deleted_entries: dict[Place, LedgerEntry] = {}
         self.missing: set[str] = set()
         self.generation = 0
         self.members: dict[str, MemorySource] = {}
@@ -56,7 +71,17 @@ class MemoryBroker:
     def other_group(self) -> MemoryBroker:
         """Return the same broker as another group sees it: one log and one ledger, other members and offsets."""
         other = MemoryBroker(len(self.input))
-        for shared in ("input", "first", "committed", "ledger", "released_by", "missing", "open", "owner"):
+        for shared in (
+            "input",
+            "first",
+            "committed",
+            "ledger",
+            "released_by",
+            "released_of",
+            "missing",
+            "open",
+            "owner",
+        ):
             setattr(other, shared, getattr(self, shared))
         other.has_ledger = True
         return other
@@ -67,6 +92,24 @@ class MemoryBroker:
 
     def send(self, values: Sequence[bytes | None], partition: int = 0, time: int = 0) -> None:
         self.input[partition] += [(value, time) for value in values]
+
+    def recreate(self, topic_id: str | None = "second") -> None:
+        """Delete the input topic and create it anew; the members hear nothing of it."""
+        self.input = [[] for _ in self.input]
+        self.first = [0] * len(self.input)
+        self.topic_id = topic_id
+
+    def delete_ledger(self) -> None:
+        """Delete the ledger with all its entries."""
+        self.deleted_entries = self.entries()
+        for entries in (self.ledger, self.released_by, self.released_of):
+            entries.clear()
+        self.has_ledger, self.ledger_is_gone = False, True
+        self.ledger_lacks_entries = bool(self.visible("out"))
+
+    def entries(self) -> dict[Place, LedgerEntry]:
+        by, of = self.released_by, self.released_of
+        return {p: LedgerEntry(n, by.get(p), of.get(p)) for p, n in self.ledger.items()}
 
     def lose(self, partition: int, first: int) -> None:
         """Delete all records below `first`."""
@@ -94,6 +137,8 @@ class MemoryBroker:
             self.given = {}
 
     def fence(self, membership: Membership) -> None:
+        if membership == Membership(-1, "") and not self.members:
+            return
         if membership.member not in self.members or membership.generation != self.generation:
             raise OwnershipLost("an old generation")
 
@@ -110,8 +155,10 @@ class MemoryBroker:
                     if value is None:
                         self.ledger.pop((topic, partition), None)
                         self.released_by.pop((topic, partition), None)
+                        self.released_of.pop((topic, partition), None)
                     else:
-                        self.ledger[topic, partition], self.released_by[topic, partition] = json.loads(value)
+                        place = topic, partition
+                        self.ledger[place], self.released_by[place], self.released_of[place] = json.loads(value)
 
     def expire(self) -> None:
         """Abort every transaction, as their timeouts would."""
@@ -304,6 +351,12 @@ class MemorySink:
             raise TopicError(f"{topic}: does not exist")
         return 3
 
+    async def topic_ids(self, topics: Collection[str]) -> TopicIds:
+        self.broker.ask()
+        its = self.broker.topic_id
+        missing = frozenset(topics) & self.broker.missing
+        return TopicIds({INPUT: its} if its is not None and INPUT in topics else {}, missing)
+
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         while any(t.group is self.broker and t.offsets.keys() & set(places) for t in self.broker.open.values()):
             self.broker.ask()
@@ -334,6 +387,9 @@ class MemorySink:
     async def settle(self) -> dict[Place, int]:
         await self._pass("settle")
         self._check("settle")
+        there = {parcel.topic for parcel in self._running().parcels} - self.broker.missing
+        if self.broker.ledger_is_gone or len(there) < len({p.topic for p in self._running().parcels}):
+            raise TopicError("a topic does not exist any more")
         return {}
 
     async def add_offsets(self) -> None:
@@ -383,9 +439,26 @@ class MemoryLedger:
     def __init__(self, broker: MemoryBroker, name: str = "") -> None:
         self.broker = broker
         self.name = name
+        self._follows = False
+        self._remembered: dict[Place, LedgerEntry] = {}
 
     async def open(self) -> None:
         self.broker.ask()
+        if self.broker.ledger_is_gone:
+            self._remembered |= self.broker.deleted_entries if self._follows else {}
+            raise LedgerMissing("the ledger out.ledger does not exist")
+        self._follows = True
+
+    @property
+    def is_gone(self) -> bool:
+        return self.broker.ledger_is_gone
+
+    @property
+    def is_incomplete(self) -> bool:
+        return self.broker.ledger_lacks_entries
+
+    def remembered(self) -> Mapping[Place, LedgerEntry]:
+        return {p: entry for p, entry in self._remembered.items() if p not in self.broker.ledger}
 
     async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
         names = list(self.broker.open)
@@ -401,14 +474,19 @@ class MemoryLedger:
 
     async def caught_up(self) -> Mapping[Place, LedgerEntry]:
         self.broker.ask()
-        return {p: LedgerEntry(n, self.broker.released_by.get(p)) for p, n in self.broker.ledger.items()}
+        return self.broker.entries()
 
     def holds(self, batch: str) -> bool:
         return batch in self.broker.released_by.values()
 
-    def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:
-        keys = [json.dumps(place).encode() for place in offsets]
-        values = [json.dumps([offset, batch]).encode() for offset in offsets.values()]
+    def entries(
+        self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
+    ) -> Parcel | None:
+        return self.written({p: LedgerEntry(n, batch, topic_ids.get(p[0])) for p, n in offsets.items()}, time)
+
+    def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
+        keys = [json.dumps(place).encode() for place in entries]
+        values = [json.dumps([entry.next, entry.batch, entry.topic_id]).encode() for entry in entries.values()]
         return Parcel("ledger", 0, values, time, keys=keys)
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:

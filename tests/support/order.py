@@ -27,6 +27,7 @@ _FIRST = (
     "tests/integration/kafka/test_worker.py",
     "tests/integration/kafka/test_audit.py",
     "tests/integration/kafka/test_inputs.py",
+    "tests/integration/kafka/test_recreated.py",
     "tests/integration/test_demo.py",
     "tests/deploy/test_chart.py",
     # Without.
@@ -64,6 +65,7 @@ _DEALT_OUT = {
     "tests/integration/kafka/test_worker.py",
     "tests/integration/kafka/test_audit.py",
     "tests/integration/kafka/test_inputs.py",
+    "tests/integration/kafka/test_recreated.py",
 }
 
 

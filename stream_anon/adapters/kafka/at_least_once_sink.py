@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.producers import partitions_of
 from stream_anon.adapters.kafka.producing_sink import ProducingSink
-from stream_anon.adapters.kafka.seam import Membership, Place
+from stream_anon.adapters.kafka.seam import Membership, Place, TopicIds
 
 _WHOLE = 1.0  # of the transaction's timeout: no transaction runs out meanwhile
 
@@ -28,6 +28,10 @@ class AtLeastOnceSink(ProducingSink):
         """See `seam.Sink`."""
         producer, _, _ = self._ready()
         return await self._within(_WHOLE, "looking up partitions", partitions_of(producer, topic))
+
+    async def topic_ids(self, topics: Collection[str]) -> TopicIds:  # noqa: ARG002
+        """Return nothing: there is no ledger that an id could be compared with."""
+        return TopicIds()
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         """See `seam.Sink`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
@@ -65,11 +65,18 @@ class ClusterView:
 
     async def first_offsets(self, places: Collection[Place]) -> dict[Place, int]:
         """Return the first offset that can still be read of each partition. Raises BrokerError."""
+        return await self._bounds(places, AIOKafkaConsumer.beginning_offsets)
+
+    async def end_offsets(self, places: Collection[Place]) -> dict[Place, int]:
+        """Return where each partition ends. Raises BrokerError."""
+        return await self._bounds(places, AIOKafkaConsumer.end_offsets)
+
+    async def _bounds(self, places: Collection[Place], ask: Callable[..., Awaitable[Any]]) -> dict[Place, int]:
         consumer = AIOKafkaConsumer(**self._connection.options("view"), enable_auto_commit=False)
         try:
             async with asyncio.timeout(_WITHIN):
                 await consumer.start()
-                found = await consumer.beginning_offsets([TopicPartition(*place) for place in sorted(places)])
+                found = await ask(consumer, [TopicPartition(*place) for place in sorted(places)])
         except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
             raise broker_error("reading the input's bounds", error) from None
         finally:

@@ -7,9 +7,11 @@ ledger cannot, so that a record is not released twice whatever happens to them.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Collection, Mapping
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import KafkaError
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.ledger_tail import (
@@ -22,16 +24,20 @@ from stream_anon.adapters.kafka.ledger_tail import (
     positions,
     raise_if_ended,
     stop_politely,
+    unless_ended,
     value_of,
 )
+from stream_anon.adapters.kafka.marking import has_records, send_one
 from stream_anon.adapters.kafka.seam import LedgerEntry, Parcel, Place
-from stream_anon.errors import BrokerError, Overtaken, TopicError
+from stream_anon.adapters.kafka.topic_ids import topic_ids
+from stream_anon.errors import BrokerError, LedgerMissing, Overtaken, TopicError
 
 _OPEN_WITHIN = 60.0
 _CATCH_UP_WITHIN = 30.0
 _FETCH_WAIT_MS = 100
 _PARTITION = 0  # of the ledger: all entries go there, a key must stay where it is
 _FOLLOWING = "following the ledger"
+_LOOK_EVERY = 2.0  # seconds until it is noticed that the topic was deleted
 _UNCONTESTED = 0.10  # of a transaction's timeout
 
 
@@ -42,17 +48,24 @@ class KafkaLedger:
     ----------
     revision
         `privacy.revision`, for the entries that are written.
+    output
+        Where records are released. A ledger that never held an entry beside an output that holds records is not
+        the one that was written with them, and is marked as such; without this nothing is marked.
     """
 
-    def __init__(self, connection: Connection, topic: str, revision: int = 0) -> None:
+    def __init__(self, connection: Connection, topic: str, revision: int = 0, output: str | None = None) -> None:
         self._connection = connection
         self._topic = topic
+        self._output = output
+        self._is_incomplete = False
         self._revision = revision
         self._consumer: AIOKafkaConsumer | None = None
         self._tail: Tail | None = None
         self._follower: asyncio.Task[None] | None = None
         self._leaving: set[asyncio.Task[None]] = set()
         self._entries: dict[Place, LedgerEntry] = {}
+        self._remembered: dict[Place, LedgerEntry] = {}  # of a topic that was deleted
+        self._topic_id: str | None = None  # of the topic that is followed
         self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
 
     async def open(self) -> None:
@@ -75,12 +88,14 @@ class KafkaLedger:
         try:
             async with asyncio.timeout(_OPEN_WITHIN):
                 await self._consumer.start()
+                await self._raise_if_gone(self._consumer)
                 await self._tail.start()
                 self._consumer.assign(await self._places(self._consumer))
                 self._entries.clear()
                 self._strange.clear()
                 self._follower = asyncio.create_task(self._follow(self._consumer, self._tail))
                 await self.caught_up()
+                self._is_incomplete = await self._lacks_entries(self._consumer, self._tail)
                 # All before these positions is settled.
                 self._tail.follow({p: await self._consumer.position(p) for p in self._consumer.assignment()})
         except BrokerError:
@@ -93,12 +108,83 @@ class KafkaLedger:
             await self.discard()
             raise
 
+    async def _raise_if_gone(self, consumer: AIOKafkaConsumer) -> None:
+        """Raise LedgerMissing if the topic is not there, or is another one than was followed until now.
+
+        What was followed stays known: no window can be released without an entry, so nobody has gone on meanwhile.
+        """
+        now = await topic_ids(consumer._client, [self._topic])  # noqa: SLF001 - pinned by a test
+        known = self._topic_id
+        found = now.ids.get(self._topic, known)
+        missing = self._topic in now.missing
+        self._topic_id = None if missing else found
+        if not missing and known in (None, found):
+            return
+        self._remembered |= self._entries
+        self._entries.clear()
+        what = "does not exist" if missing else "was deleted and created anew by somebody else"
+        raise LedgerMissing(f"the ledger {self._topic} {what}")
+
+    async def _look(self, consumer: AIOKafkaConsumer, tail: Tail) -> None:
+        """End the following of a topic that is gone; the client would ask for it without a pause."""
+        with contextlib.suppress(KafkaError, OSError, AssertionError):  # a broker that is away tells nothing
+            try:
+                await self._raise_if_gone(consumer)
+            except LedgerMissing:
+                consumer.unsubscribe()
+                tail.let_go()
+                raise
+
+    @property
+    def is_gone(self) -> bool:
+        """See `seam.Ledger`."""
+        ended = self._follower
+        if ended is None or not ended.done() or ended.cancelled():
+            return False
+        return isinstance(ended.exception(), LedgerMissing)
+
+    @property
+    def is_incomplete(self) -> bool:
+        """See `seam.Ledger`."""
+        return self._is_incomplete
+
+    async def _lacks_entries(self, consumer: AIOKafkaConsumer, tail: Tail) -> bool:
+        """Return whether this is not the ledger that was written with the output, or has lost its beginning.
+
+        Compaction never moves the beginning. A window writes to output and ledger in one transaction, so that an
+        output that holds anything has a ledger that holds something, were it of an attempt that was aborted.
+        """
+        places = list(consumer.assignment())
+        begins = await consumer.beginning_offsets(places)
+        if self._mark in self._entries or any(begins.values()):
+            return True
+        if self._output is None or any((await tail.ends(places)).values()):
+            return False
+        if not await has_records(self._connection, self._output):
+            return False
+        await send_one(self._connection, self.written({self._mark: LedgerEntry(0)}, 0))
+        return True
+
+    @property
+    def _mark(self) -> Place:
+        """Return the key of the entry that marks a ledger as incomplete: that of the ledger's own partition."""
+        return self._topic, _PARTITION
+
+    def remembered(self) -> Mapping[Place, LedgerEntry]:
+        """See `seam.Ledger`."""
+        return {place: entry for place, entry in self._remembered.items() if place not in self._entries}
+
     async def _places(self, consumer: AIOKafkaConsumer) -> list[TopicPartition]:
         numbers = await consumer._client._wait_on_metadata(self._topic)  # noqa: SLF001 - pinned by a test
         return [TopicPartition(self._topic, number) for number in sorted(numbers)]
 
     async def _follow(self, consumer: AIOKafkaConsumer, tail: Tail) -> None:
+        clock = asyncio.get_running_loop()
+        looked = clock.time()
         while True:
+            if clock.time() - looked > _LOOK_EVERY:
+                await self._look(consumer, tail)
+                looked = clock.time()
             for record in await fetched(consumer, _FOLLOWING):
                 self._take(record)
             # Aborted entries come in no answer, but positions pass over them. The tail may forget all that lies
@@ -117,6 +203,7 @@ class KafkaLedger:
             place = place_of(record.key)
             if record.value is None:  # a tombstone, written by `stream-anon forget`
                 self._entries.pop(place, None)
+                self._remembered.pop(place, None)
             else:
                 self._entries[place] = entry_of(record.value)
         except (ValueError, TypeError, KeyError, RecursionError):
@@ -135,7 +222,8 @@ class KafkaLedger:
             raise BrokerError("the ledger is not connected")
         try:
             async with asyncio.timeout(_CATCH_UP_WITHIN):
-                await self._settled(consumer, follower, await tail.ends(consumer.assignment()), 0.01)
+                ends = await unless_ended(follower, _FOLLOWING, tail.ends(consumer.assignment()))
+                await self._settled(consumer, follower, ends, 0.01)
         except BrokerError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
@@ -156,9 +244,10 @@ class KafkaLedger:
     ) -> None:
         """Wait until every record below `ends` is settled, and taken note of if it was committed."""
         for place, end in ends.items():
+            raise_if_ended(follower, _FOLLOWING)
             while await consumer.position(place) < end:
-                raise_if_ended(follower, _FOLLOWING)
                 await asyncio.sleep(every)
+                raise_if_ended(follower, _FOLLOWING)
         raise_if_ended(follower, _FOLLOWING)  # it may have ended before it took what it had fetched
 
     async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
@@ -197,12 +286,21 @@ class KafkaLedger:
 
     def holds(self, batch: str) -> bool:
         """See `seam.Ledger`."""
-        return any(entry.batch == batch for entry in self._entries.values())
+        return any(entry.batch == batch for entry in (*self._entries.values(), *self.remembered().values()))
 
-    def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:
-        """See `seam.Ledger`. All entries go to one partition: a key must stay where it is."""
-        places = sorted(offsets)
-        values = [value_of(LedgerEntry(offsets[place], batch, None, self._revision)) for place in places]
+    def entries(
+        self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
+    ) -> Parcel | None:
+        """See `seam.Ledger`."""
+        revision = self._revision
+        return self.written(
+            {p: LedgerEntry(offset, batch, topic_ids.get(p[0]), revision) for p, offset in offsets.items()}, time
+        )
+
+    def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
+        """Return the parcel that writes entries. All go to one partition: a key must stay where it is."""
+        places = sorted(entries)
+        values = [value_of(entries[place]) for place in places]
         return Parcel(self._topic, _PARTITION, values, time, keys=[key_of(place) for place in places])
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:
@@ -228,28 +326,3 @@ async def _leave(follower: asyncio.Task[None] | None, consumer: AIOKafkaConsumer
         follower.cancel()
         await asyncio.gather(follower, return_exceptions=True)
     await asyncio.gather(stop_politely(consumer), tail.stop())
-
-
-class NoLedger:
-    """Stands where there are no transactions: an entry beside its window could be lost or early."""
-
-    async def open(self) -> None:
-        """Do nothing."""
-
-    async def caught_up(self) -> Mapping[Place, LedgerEntry]:
-        """Return nothing."""
-        return {}
-
-    def holds(self, batch: str) -> bool | None:  # noqa: ARG002
-        """Return None: nobody can tell."""
-        return None
-
-    def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:  # noqa: ARG002
-        """Return nothing."""
-        return None
-
-    async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
-        """Do nothing: nobody can tell."""
-
-    async def discard(self) -> None:
-        """Do nothing."""

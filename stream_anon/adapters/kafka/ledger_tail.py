@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import json
 from collections import deque
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Coroutine, Mapping
+from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
@@ -18,6 +18,7 @@ from stream_anon.adapters.kafka.seam import LedgerEntry, Place
 from stream_anon.errors import BrokerError
 
 SCHEMA_VERSION = 2
+_T = TypeVar("_T")
 
 _POLL_MS = 100
 # More than the marker of a transaction, which nobody waits for, and less than any entry.
@@ -69,6 +70,11 @@ class Tail:
             consumer.seek(place, start)
         self._read = {place.partition: start for place, start in starts.items()}
         self._follower = asyncio.create_task(self._follow(consumer))
+
+    def let_go(self) -> None:
+        """Ask for nothing any more: of a topic that is gone the client would ask without a pause."""
+        if self._consumer is not None:
+            self._consumer.unsubscribe()
 
     @property
     def follows(self) -> bool:
@@ -149,6 +155,19 @@ def raise_if_ended(follower: asyncio.Task[Any] | None, doing: str) -> None:
         if follower is not None and not follower.cancelled():
             follower.result()
         raise BrokerError(f"{doing}: the follower has ended")
+
+
+async def unless_ended(follower: asyncio.Task[None], doing: str, work: Coroutine[Any, Any, _T]) -> _T:
+    """Await work, but not where the follower ends first: of a topic that is gone no end is ever told."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait([task, follower], return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise_if_ended(follower, doing)
+        return task.result()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def key_of(place: Place) -> bytes:

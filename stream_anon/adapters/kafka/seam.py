@@ -6,7 +6,7 @@ A client library with transactions and group fencing of its own fits behind the 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -39,6 +39,27 @@ class LedgerEntry:
     batch: str | None = None
     topic_id: str | None = None
     revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TopicIds:
+    """What the brokers know topics by, at one moment.
+
+    Parameters
+    ----------
+    ids
+        By name, Kafka's id as a UUID in text: a topic that was deleted and created anew has another one. Topics
+        are left out where the brokers did not tell.
+    missing
+        Topics that do not exist.
+    """
+
+    ids: Mapping[str, str] = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
+
+    def differ_from(self, known: Mapping[str, str]) -> frozenset[str]:
+        """Return the topics of `known` that have another id now; what is not told differs from nothing."""
+        return frozenset(topic for topic, its in known.items() if self.ids.get(topic, its) != its)
 
 
 class DeadClient(BrokerError):  # noqa: N818 - named after what happened
@@ -210,6 +231,10 @@ class Sink(Protocol):
         """Return how many partitions a topic has. Raises BrokerError, TopicError that names one that is missing."""
         ...
 
+    async def topic_ids(self, topics: Collection[str]) -> TopicIds:
+        """Return what the brokers know topics by; nothing where offsets are all there is. Raises BrokerError."""
+        ...
+
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         """Return the group's committed offsets; None where there is none. Raises BrokerError.
 
@@ -257,7 +282,21 @@ class Ledger(Protocol):
     """What was released of each input partition, whatever happens to committed offsets."""
 
     async def open(self) -> None:
-        """Begin to follow; read what is there. Raises BrokerError."""
+        """Begin to follow; read what is there. Raises LedgerMissing, BrokerError."""
+        ...
+
+    @property
+    def is_gone(self) -> bool:
+        """Return whether its topic was found to be deleted, so that it must be opened again."""
+        ...
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Return whether partitions may have been released of which there is no entry, as `open` found it."""
+        ...
+
+    def remembered(self) -> Mapping[Place, LedgerEntry]:
+        """Return entries that were followed in a ledger that was deleted, and that nobody has written again."""
         ...
 
     async def caught_up(self) -> Mapping[Place, LedgerEntry]:
@@ -271,7 +310,9 @@ class Ledger(Protocol):
         """
         ...
 
-    def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:
+    def entries(
+        self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
+    ) -> Parcel | None:
         """Return the parcel that goes into a window's transaction; None where there is no ledger."""
         ...
 

@@ -22,6 +22,7 @@ _INTERNAL = ("__consumer_offsets", "__transaction_state")
 _TXN_OFFSET_COMMIT = 28
 _NOT_THERE = 3
 _REFUSED = 29
+_COMPACT = "compact"  # and nothing beside it: with `compact,delete` entries expire
 _MAY_NOT = "may not be described by this user"
 
 
@@ -133,8 +134,9 @@ async def _create_ledger(admin: AIOKafkaAdminClient, topics: Topics) -> bool:
     found = await _describe(admin, [topics.ledger, topics.output])
     ledger, output = found[topics.ledger], found[topics.output]
     if isinstance(ledger, Described):
-        if "compact" not in ledger.settings.get("cleanup.policy", "compact"):
-            raise TopicError(f"{topics.ledger}: cleanup.policy must be compact: entries must not expire")
+        policy = ledger.settings.get("cleanup.policy", _COMPACT)
+        if policy != _COMPACT:
+            raise TopicError(f"{topics.ledger}: {_must_be_compact(policy)}")
         return False
     if not isinstance(output, Described):
         raise TopicError(f"{topics.output}: {output}")
@@ -147,6 +149,13 @@ async def _create_ledger(admin: AIOKafkaAdminClient, topics: Topics) -> bool:
     if code not in (0, TopicAlreadyExistsError.errno):
         raise TopicError(f"{topics.ledger}: cannot be created ({for_code(code).__name__})")
     return True
+
+
+def _must_be_compact(policy: str) -> str:
+    return (
+        f"cleanup.policy is {policy} and must be compact, without delete: entries that expire protect nothing, and "
+        "records are released twice. Set it with kafka-configs"
+    )
 
 
 async def _connected(connection: Connection) -> AIOKafkaAdminClient:
@@ -228,9 +237,8 @@ def _judge(
         text = "its settings may not be seen by this user (DESCRIBE_CONFIGS): they are not judged"
         findings.append(Finding(name, Severity.WARNING, text))
     policy = topic.settings.get("cleanup.policy", "")
-    if name == topics.ledger and policy and "compact" not in policy:
-        text = "cleanup.policy must be compact: entries must not expire"
-        findings.append(Finding(name, Severity.ERROR, text, Condition.LEDGER_CLEANUP))
+    if name == topics.ledger and policy not in ("", _COMPACT):
+        findings.append(Finding(name, Severity.ERROR, _must_be_compact(policy), Condition.LEDGER_CLEANUP))
     if name not in (topics.ledger, *_INTERNAL) and "compact" in policy:
         text = "cleanup.policy must not be compact: records have no key"
         severity = Severity.WARNING if topics.input.holds(name) else Severity.ERROR

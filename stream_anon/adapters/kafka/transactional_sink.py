@@ -10,7 +10,8 @@ from typing import TypeVar
 from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.producers import partitions_of
 from stream_anon.adapters.kafka.producing_sink import ProducingSink
-from stream_anon.adapters.kafka.seam import Membership, Place
+from stream_anon.adapters.kafka.seam import Membership, Place, TopicIds
+from stream_anon.adapters.kafka.topic_ids import topic_ids
 from stream_anon.errors import BrokerError
 
 _READ_WITHIN = 15.0
@@ -46,6 +47,11 @@ class TransactionalSink(ProducingSink):
         """See `seam.Sink`."""
         producer, _, _ = self._ready()
         return await self._read("looking up partitions", partitions_of(producer, topic))
+
+    async def topic_ids(self, topics: Collection[str]) -> TopicIds:
+        """See `seam.Sink`."""
+        producer, _, _ = self._ready()
+        return await self._read("looking up the ids of topics", topic_ids(producer.client, topics))
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         """See `seam.Sink`."""

@@ -111,7 +111,7 @@ async def test_transaction_sets_records_ledger_and_offsets_together(kafka: Apach
             place = (unique, 0)
             assert await sink.stable_offsets([place]) == {place: None}
             for turn in (1, 2, 3):
-                entries = ledger.entries({place: turn * 10}, f"batch{turn}", 5000)
+                entries = ledger.entries({place: turn * 10}, f"batch{turn}", {}, 5000)
                 assert entries is not None
                 parcels = [
                     Parcel(output, turn % 2, [b"x" * 200_000] * 4, 5000, (("batch", b"id"),)),
@@ -143,7 +143,7 @@ async def test_ledger_stays_deaf_once_a_task_of_its_client_has_ended(
     await ledger.open()
 
     async def publish_entry(end: int) -> None:
-        entries = ledger.entries({place: end}, f"batch{end}", 5000)
+        entries = ledger.entries({place: end}, f"batch{end}", {}, 5000)
         assert entries is not None
         await sink.begin()
         await sink.send([entries])

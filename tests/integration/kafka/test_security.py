@@ -13,9 +13,17 @@ import pytest
 
 from stream_anon.adapters.kafka.connection import Connection, Security
 from stream_anon.adapters.kafka.inputs import InputTopics
-from stream_anon.adapters.kafka.permissions import Operation, least_privileges, permissions_of
+from stream_anon.adapters.kafka.permissions import (
+    Acl,
+    Operation,
+    Pattern,
+    Resource,
+    least_privileges,
+    permissions_of,
+)
 from stream_anon.adapters.kafka.topics import Topics
 from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writers import writers_of
 from stream_anon.errors import BrokerError
 from stream_anon.runtime.checking import examine_deployment
 from stream_anon.runtime.findings import Severity
@@ -266,6 +274,22 @@ async def test_a_password_that_changes_while_a_worker_runs_is_taken_from_its_fil
         await produce(stage, make_records(400, 2, first=400))
         check_published(await wait_until_accounted(stage, 800), 800)
         assert not any(word in worker.text for word in ("old-word", "new-word"))
+
+
+async def test_those_whom_rules_allow_to_write_are_told_to_who_may_see_the_rules(
+    stage: Stage, secured: SecuredKafka
+) -> None:
+    topic = f"{stage.output}.ledger"
+    write = Acl(Resource.TOPIC, topic, Operation.WRITE)
+    anybody = Connection(secured.address, stage.name)  # a super user on this broker
+    assert await writers_of(anybody, topic) == frozenset()
+    await secured.allow([write, Acl(Resource.TOPIC, topic, Operation.READ)])
+    await secured.allow([Acl(Resource.TOPIC, topic, Operation.READ)], user="reader")
+    assert await writers_of(anybody, topic) == {f"User:{USER}"}
+    await secured.allow([Acl(Resource.TOPIC, stage.output, Operation.WRITE, Pattern.PREFIXED)], user="other")
+    assert await writers_of(anybody, topic) == {f"User:{USER}", "User:other"}
+    security = Security("SASL_SSL", "SCRAM-SHA-512", USER, PASSWORD, ca_file=secured.authority.certificate)
+    assert await writers_of(Connection(secured.at("SASL"), stage.name, security), topic) is None
 
 
 async def test_token_is_never_fetched_again(stage: Stage, secured: SecuredKafka, tmp_path: Path) -> None:

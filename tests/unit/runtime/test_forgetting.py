@@ -22,7 +22,7 @@ from stream_anon.errors import BrokerError, Refused, SettingsError, TopicError
 from stream_anon.runtime import forgetting
 from stream_anon.runtime.accounts import Account, Question, Standing, Survey, parse_places
 from stream_anon.runtime.forgetting import forget, refuse_members, survey
-from stream_anon.runtime.takeover import judge
+from stream_anon.runtime.takeover import Stop, judge
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 
@@ -33,6 +33,7 @@ ASKED = Question("g", InputTopics((INPUT,)), "ledger", "earliest")
 class FakeCluster:
     broker: MemoryBroker
     count: int = 0
+    end: int = 1000
     missing: frozenset[str] = frozenset()
     asked: list[str] = field(default_factory=list)
 
@@ -47,6 +48,9 @@ class FakeCluster:
 
     async def first_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
         return {place: self.broker.first[place[1]] for place in places}
+
+    async def end_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
+        return dict.fromkeys(places, self.end)
 
 
 class Bench:
@@ -97,7 +101,7 @@ async def test_a_named_partition_drags_others_along() -> None:
 @pytest.mark.parametrize("committed", [None, 0, 30, 99, 100, 101])
 @pytest.mark.parametrize("entry", [None, 100])
 def test_forget_and_takeover_disagree_on_what_stops(entry: int | None, committed: int | None) -> None:
-    stops = isinstance(judge((INPUT, 0), committed, None if entry is None else LedgerEntry(entry)), str)
+    stops = isinstance(judge((INPUT, 0), committed, None if entry is None else LedgerEntry(entry)), Stop)
     assert (Account((INPUT, 0), entry, committed).standing is Standing.REWOUND) == stops
 
 
@@ -242,11 +246,105 @@ def test_a_partition_given_twice_is_forgotten_twice() -> None:
 def test_a_tombstone_has_another_key_than_its_entry() -> None:
     ledger = KafkaLedger(Connection("nowhere:9", "g"), "ledger")
     places = {("people", 3): 7, ("people", 11): 9, ('a"b', 0): 1}
-    entries, tombstones = ledger.entries(places, "b", 5), ledger.tombstones(places.keys(), 5)
+    entries, tombstones = ledger.entries(places, "b", {}, 5), ledger.tombstones(places.keys(), 5)
     assert entries is not None
     assert entries.keys == tombstones.keys
     assert (entries.topic, entries.partition) == (tombstones.topic, tombstones.partition)
     assert tombstones.values == [None] * 3
+
+
+async def test_an_entry_beyond_the_end_is_forgotten_though_no_record_was_released_for_it() -> None:
+    bench = Bench()
+    bench.broker.ledger[INPUT, 0] = 99_999_999
+    bench.broker.ledger[INPUT, 1] = 99_999_999
+    bench.cluster.end = 30
+    seen = await bench.look()
+    assert [(a.place, a.standing) for a in seen.chosen] == [
+        ((INPUT, 0), Standing.UNBACKED),
+        ((INPUT, 1), Standing.UNBACKED),
+    ]
+    assert seen.chosen[0].again("earliest") == 0
+    stream = io.StringIO()
+    command.show(seen, Console(file=stream, width=200))
+    assert "newest certificate" in stream.getvalue()
+    await bench.forget(seen)
+    assert (INPUT, 0) not in bench.broker.ledger
+
+
+class Anew(Bench):
+    """Two partitions whose topic was created anew, and one whose entry names no topic."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.broker.recreate()
+        self.broker.first = [0, 3, 0, 0, 0]
+        self.broker.released_of = {(INPUT, 0): "first", (INPUT, 1): "first"}
+
+    def asked(self, *named: Place, start: str = "earliest") -> Question:
+        return Question("g", InputTopics((INPUT,)), "ledger", start, named, recreated=True)
+
+
+async def test_a_recreated_topic_begins_at_its_first_record_whatever_the_group_committed() -> None:
+    bench = Anew()
+    shown = await bench.look()
+    assert [(a.place, a.standing) for a in shown.chosen] == [
+        ((INPUT, 0), Standing.RECREATED),
+        ((INPUT, 1), Standing.RECREATED),
+    ]
+    await bench.forget(shown)
+    held = await bench.ledger.caught_up()
+    assert held[INPUT, 0] == LedgerEntry(0, None, "second")
+    assert held[INPUT, 1] == LedgerEntry(3, None, "second")
+    assert bench.broker.offsets == {(INPUT, 0): 0, (INPUT, 1): 3, (INPUT, 2): 100, (INPUT, 3): 140}
+    assert (await bench.look()).chosen == ()
+
+
+async def test_a_recreated_topic_is_neither_forgotten_by_default_nor_by_name() -> None:
+    bench = Anew()
+    question = Question("g", InputTopics((INPUT,)), "ledger", "earliest", ((INPUT, 0), (INPUT, 1)))
+    seen = await survey(question, bench.cluster, bench.sink, bench.ledger)
+    assert seen.chosen == ()
+    stream = io.StringIO()
+    command.show(seen, Console(file=stream, width=200))
+    assert "stream-anon forget --recreated" in stream.getvalue()
+
+
+@pytest.mark.parametrize("verb", ["send after", "commit_offsets after", "commit"])
+async def test_a_broken_transaction_lets_no_partition_begin_anew(verb: str) -> None:
+    bench = Anew()
+    shown = await bench.look()
+    bench.sink.break_at = [verb]
+    with pytest.raises(BrokerError, match="nothing was forgotten"):
+        await bench.forget(shown)
+    assert bench.broker.ledger[INPUT, 0] == 100
+    assert bench.broker.offsets[INPUT, 0] == 30
+
+
+async def test_a_topic_that_is_created_anew_once_more_is_not_begun_unseen() -> None:
+    bench = Anew()
+    shown = await bench.look()
+    bench.broker.recreate("third")
+    with pytest.raises(Refused, match="changed since"):
+        await bench.forget(shown)
+
+
+async def test_all_records_of_a_recreated_topic_are_released_once_after_the_command() -> None:
+    broker = MemoryBroker()
+    async with Driver(broker) as driver:
+        driver.send(people(40))
+        await driver.settle()
+        await driver.stop()
+    broker.recreate()
+    broker.send(people(60, 100))
+    assert broker.offsets[INPUT, 0] == 40, "the offset of the topic that is gone"
+    bench = Anew()
+    bench.broker = bench.cluster.broker = bench.sink.broker = bench.ledger.broker = broker
+    await bench.forget(await bench.look())
+    async with Driver(broker, driver.clock) as driver:
+        await driver.advance(20)
+        assert broker.accounted == 100
+        assert max(broker.serials.values()) == 1
+        await driver.stop()
 
 
 # The command ----------------------------------------------------------------------------------------------------
@@ -264,7 +362,7 @@ class Command:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seen: Survey) -> None:
         self.done: list[Survey] = []
-        monkeypatch.setattr(forgetting, "look", lambda config, partitions: seen)
+        monkeypatch.setattr(forgetting, "look", lambda config, partitions, recreated: seen)
         monkeypatch.setattr(forgetting, "forget_shown", lambda config, partitions, shown: self.done.append(shown))
 
     def run(self, *arguments: str) -> tuple[int, str]:
@@ -281,6 +379,16 @@ def test_yes_forgets_nothing_or_without_saying_what(monkeypatch: pytest.MonkeyPa
     assert (code, run.done) == (0, [seen])
     for word in ("people:0", "100", "30", "70", "released a second time", "intersect", "recognised", "must drop"):
         assert word in text
+
+
+def test_what_a_new_beginning_means_is_said_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    anew = Account((INPUT, 0), 100, 30, 0, "new", "old")
+    seen = Survey("g", "people.ledger", "earliest", 0, (anew,), (anew,), recreated=True)
+    run = Command(monkeypatch, seen)
+    code, text = run.run("--recreated", "--yes")
+    assert (code, run.done) == (0, [seen])
+    for words in ("created anew", "first record", "unless somebody copied records", "1 partitions begin anew"):
+        assert words in text
 
 
 def test_nobody_is_asked_and_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,8 +419,8 @@ def test_a_no_at_the_terminal_is_taken_for_a_yes(monkeypatch: pytest.MonkeyPatch
     run = Command(monkeypatch, _survey(0, REWOUND))
     asked: list[str] = []
 
-    def agreed(terminal: bool, ask: Callable[[str], bool]) -> bool:
-        return command_confirmed(True, lambda text: asked.append(text) or answer)
+    def agreed(terminal: bool, ask: Callable[[str], bool], *, recreated: bool) -> bool:
+        return command_confirmed(True, lambda text: asked.append(text) or answer, recreated=recreated)
 
     command_confirmed = command.confirmed
     monkeypatch.setattr(command, "confirmed", agreed)

@@ -17,8 +17,8 @@ from stream_anon.adapters.kafka import ledger_tail
 from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger_tail import Tail, entry_of, value_of
-from stream_anon.adapters.kafka.seam import LedgerEntry, Place
-from stream_anon.errors import BrokerError, Overtaken, TopicError
+from stream_anon.adapters.kafka.seam import LedgerEntry, Place, TopicIds
+from stream_anon.errors import BrokerError, LedgerMissing, Overtaken, TopicError
 
 TOPIC = "out.ledger"
 KEY = b'["people",1]'
@@ -31,7 +31,7 @@ class Log:
         self.records = records
         self.read = 0
         self.error: Exception | None = None
-        self.stopped = self.closed = False
+        self.stopped = self.closed = self.let_go = False
         self._coordinator = object()  # as of a consumer without a group: it has no task that must run
         self._fetcher = SimpleNamespace(_fetch_task=asyncio.get_running_loop().create_future())
         self._client = SimpleNamespace(close=self._close)
@@ -46,6 +46,9 @@ class Log:
         fresh = enumerate(self.records[first:], first)
         return {0: [SimpleNamespace(topic=TOPIC, partition=0, offset=i, key=k, value=v) for i, (k, v) in fresh]}
 
+    async def beginning_offsets(self, places: object) -> dict[object, int]:
+        return {TopicPartition(TOPIC, 0): 0}
+
     async def end_offsets(self, places: object) -> dict[object, int]:
         return {TopicPartition(TOPIC, 0): len(self.records)}
 
@@ -54,6 +57,9 @@ class Log:
 
     def assignment(self) -> set[Any]:
         return {TopicPartition(TOPIC, 0)}
+
+    def unsubscribe(self) -> None:
+        self.let_go = True
 
     async def stop(self) -> None:
         await asyncio.sleep(0.02)
@@ -280,12 +286,17 @@ class Clients(list[Reader]):
         self.partition = partition
         for module in (ledger_module, ledger_tail):
             monkeypatch.setattr(module, "AIOKafkaConsumer", self.make)
+        monkeypatch.setattr(ledger_module, "topic_ids", self.topic_ids)
+        self.now = TopicIds({TOPIC: "first"})
 
     def make(self, **options: Any) -> Reader:
         reader = Reader(self.partition, committed=options["isolation_level"] == "read_committed")
         reader._client._wait_on_metadata = self.numbers
         self.append(reader)
         return reader
+
+    async def topic_ids(self, client: object, topics: object) -> TopicIds:
+        return self.now
 
     async def numbers(self, topic: str) -> set[int]:
         assert topic == TOPIC
@@ -401,3 +412,58 @@ async def test_tail_grows_with_every_attempt_that_is_aborted() -> None:
         await asyncio.sleep(0.02)
         assert ledger._tail is not None
         assert [offset for _, offset, _ in ledger._tail._entries] == [rival], "what is open is held, nothing else"
+
+
+GONE = TopicIds(missing=frozenset({TOPIC}))
+
+
+@pytest.mark.parametrize("now", [GONE, TopicIds({TOPIC: "second"})], ids=["missing", "created anew"])
+async def test_a_deleted_ledger_is_noticed_asked_for_no_more_and_still_known(
+    monkeypatch: pytest.MonkeyPatch, now: TopicIds
+) -> None:
+    monkeypatch.setattr(ledger_module, "_LOOK_EVERY", 0.0)
+    partition = Partition()
+    partition.add(0, 70)
+    partition.settled = 1
+    clients = Clients(partition, monkeypatch)
+    ledger = await open_ledger()
+    try:
+        assert not ledger.is_gone
+        clients.now = now
+        async with asyncio.timeout(1):
+            while not ledger.is_gone:  # noqa: ASYNC110 - the worker asks too
+                await asyncio.sleep(0.001)
+        assert all(client.let_go for client in clients)
+        with pytest.raises(
+            LedgerMissing, match=r"^the ledger out\.ledger (does not exist|was deleted and created)"
+        ):
+            await ledger.caught_up()
+        if now is GONE:
+            with pytest.raises(LedgerMissing, match="does not exist"):
+                await ledger.open()
+        partition.records.clear()
+        partition.settled = 0
+        clients.now = TopicIds({TOPIC: "second"})
+        await ledger.open()
+        assert await nexts(ledger) == {}
+        assert ledger.remembered() == {("people", 0): LedgerEntry(70)}
+        partition.add(0, 90)
+        partition.settled = 1
+        assert await nexts(ledger) == {("people", 0): 90}
+        assert ledger.remembered() == {}, "written again"
+    finally:
+        await ledger.discard()
+
+
+async def test_a_ledger_that_brokers_tell_no_id_of_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_module, "_LOOK_EVERY", 0.0)
+    clients = Clients(Partition(), monkeypatch)
+    ledger = await open_ledger()
+    try:
+        clients.now = TopicIds()
+        await asyncio.sleep(0.02)
+        clients.now = TopicIds({TOPIC: "first"})
+        await asyncio.sleep(0.02)
+        assert not ledger.is_gone
+    finally:
+        await ledger.discard()
