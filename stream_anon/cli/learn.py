@@ -6,14 +6,15 @@ from pathlib import Path
 
 import typer
 
+from stream_anon.adapters.files.names import Format
 from stream_anon.errors import InputError
 from stream_anon.runtime.learning import learn_from_file, order_text
 from stream_anon.runtime.policy_file import load_policy
 
 
-def learn(sample: str, settings: Path, output: Path) -> int:
+def learn(sample: str, config: Path, output: Path, standard: Format) -> int:
     """Write the order learned from `sample` to `output`; return the exit code."""
-    order, records = learn_from_file(load_policy(settings, {"engine": {"order": None}}), sample)
+    order, records = learn_from_file(load_policy(config, {"engine": {"order": None}}), sample, standard)
     try:
         output.write_text(order_text(order), encoding="utf-8")
     except OSError as error:

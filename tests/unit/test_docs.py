@@ -11,6 +11,7 @@ import pytest
 import typer.main
 from pydantic import BaseModel
 
+from stream_anon.cli.exit_codes import MEANINGS
 from stream_anon.cli.main import app
 from stream_anon.runtime.schemas import meaning
 from stream_anon.runtime.settings import Settings
@@ -103,7 +104,7 @@ def test_a_page_names_a_file_that_is_not_there(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_names_a_command_or_an_option_that_is_not_there(page: Path) -> None:
-    for line in re.findall(r"stream-anon ([a-z-]+[^`\n]*)", _code(page)):
+    for line in re.findall(r"stream-anon ([a-z][a-z-]*[^`\n]*)", _code(page)):
         name = line.split()[0]
         assert name in COMMANDS, line
         options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
@@ -131,3 +132,17 @@ def test_every_command_is_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     assert [name for name in COMMANDS if f"stream-anon {name}" not in readme and name != "demo"] == []
     assert "make demo" in readme
+
+
+def test_the_page_of_commands_has_every_command_and_exit_code() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text()
+    assert dict(re.findall(r"^\| ([0-9]+) \| (.*) \|$", page, re.MULTILINE)) == {
+        str(code): meaning for code, meaning in MEANINGS.items()
+    }
+    assert [name for name in COMMANDS if f"`stream-anon {name}" not in page] == []
+
+
+def test_every_command_that_needs_a_policy_takes_it_as_config() -> None:
+    for name in sorted(set(COMMANDS) - {"propose", "logs-explain"}):
+        options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+        assert {"--config", "-c"} <= options, name
