@@ -156,6 +156,26 @@ def check_settings(config: _Config) -> None:
     raise typer.Exit(check(config))
 
 
+@app.command("topics")
+def show_topics(
+    config: _Config,
+    create: Annotated[bool, typer.Option("--create", help="Create what is missing, but not the input.")] = False,
+    inputs: Annotated[bool, typer.Option("--input", help="With --create: the input too.")] = False,
+    commands: Annotated[
+        bool, typer.Option("--print", help="Print the commands that create what is missing instead.")
+    ] = False,
+    partitions: Annotated[
+        int | None, typer.Option(help="Partitions of input and output; else as many as the input has.", min=1)
+    ] = None,
+) -> None:
+    """Show which topics the service needs and which exist; create the others."""
+    from stream_anon.cli.topics import topics
+
+    if commands and create:
+        raise SettingsError("topics", "give --create or --print, not both")
+    raise typer.Exit(topics(config, create=create, inputs=inputs, commands=commands, partitions=partitions))
+
+
 @app.command("propose")
 def propose_policy(
     sample: Annotated[Path, typer.Option("--input", metavar="FILE", help="CSV or JSON Lines sample.")],

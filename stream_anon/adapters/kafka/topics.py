@@ -147,6 +147,50 @@ async def _create_ledger(admin: AIOKafkaAdminClient, topics: Topics) -> bool:
     return True
 
 
+async def look(connection: Connection, topics: Topics) -> tuple[int, dict[str, Described | str]]:
+    """Return the number of brokers, and the inputs and own topics of a service or why one cannot be described.
+
+    Raises
+    ------
+    BrokerError
+        If no broker answers.
+    """
+    admin = await _connected(connection)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            brokers = len((await admin.describe_cluster())["brokers"])
+            inputs = topics.input.among(await admin.list_topics() if topics.input.pattern is not None else ())
+            own = (topics.output, topics.certificates, topics.dead_letters, topics.ledger)
+            return brokers, await _describe(admin, [*inputs, *own])
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error("describing the topics", error) from None
+    finally:
+        await admin.close()
+
+
+async def create(connection: Connection, wanted: Sequence[NewTopic]) -> None:
+    """Create topics; one that was made meanwhile is left as it is.
+
+    Raises
+    ------
+    TopicError
+        If one cannot be created; those before it have been.
+    BrokerError
+        If no broker answers.
+    """
+    admin = await _connected(connection)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            answers = [(await admin.create_topics([new])).topic_errors[0] for new in wanted]
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error("creating topics", error) from None
+    finally:
+        await admin.close()
+    for name, code, *_ in answers:
+        if code not in (0, TopicAlreadyExistsError.errno):
+            raise TopicError(f"{name}: cannot be created ({for_code(code).__name__})")
+
+
 async def _connected(connection: Connection) -> AIOKafkaAdminClient:
     admin = AIOKafkaAdminClient(**connection.options("admin"))
     try:
