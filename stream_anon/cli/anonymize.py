@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from stream_anon.adapters.files.formats import size_of
 from stream_anon.adapters.files.names import STANDARD, Format
 from stream_anon.adapters.files.new_files import NewFile
+from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
 from stream_anon.errors import InputError
 from stream_anon.microdata.batch import Reason
@@ -45,7 +46,7 @@ def anonymize(job: FileJob, report: Path | None) -> int:
     """
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     try:
-        with interruptible(), _bar(console) as bar:
+        with interruptible(), _bar(console) as bar, saying_when_compiling(bar.console):
             task = bar.add_task("anonymizing", total=_size(job.source))
             result = job.run(lambda read: bar.update(task, completed=read))
     except KeyboardInterrupt:

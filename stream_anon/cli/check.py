@@ -14,6 +14,7 @@ from rich.text import Text
 
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.microdata.policy import EVERY_RECORD, Diversity, Policy
 from stream_anon.runtime.checking import Report, examine_deployment
 from stream_anon.runtime.findings import Severity
@@ -33,7 +34,7 @@ def check(config: Path) -> int:
         If no broker answers (exit code 3).
     """
     clock = Clock()
-    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic), saying_when_compiling():
         report = asyncio.run(examine_deployment(config))
     show(report, _console())
     return 1 if report.forbids else 0

@@ -16,6 +16,8 @@ from stream_anon.runtime.events import (
     BrokerBack,
     Event,
     InputSkipped,
+    KernelsCompiled,
+    KernelsCompiling,
     PartitionsRevoked,
     PartitionStopped,
     Place,
@@ -34,6 +36,7 @@ from stream_anon.runtime.last_release import last_release
 LAST_WINDOWS = 10
 MOST_PLACES = 1000
 MOST_NAMED = 8  # places in a warning
+STARTING, COMPILING = "starting", "compiling kernels, once after an install"
 AT_LEAST_ONCE = "delivery is at-least-once: a record can be published twice, in two classes"
 
 
@@ -49,7 +52,7 @@ class StatusBoard:
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._started: WorkerStarted | None = None
-        self._ready, self._reason = False, "starting"
+        self._ready, self._reason = False, STARTING
         self._away: dict[Away, BrokerAway] = {}
         self._owned: set[Place] = set()
         self._stopped: dict[Place, PartitionStopped] = {}
@@ -62,11 +65,15 @@ class StatusBoard:
         self._suppressed: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
 
-    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912 - a table: one case a kind of event
+    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915 - a table: one case a kind of event
         """Take note of what happened."""
         match event:
             case WorkerStarted():
                 self._started = event
+            case KernelsCompiling():
+                self._ready, self._reason = False, COMPILING
+            case KernelsCompiled():
+                self._ready, self._reason = False, STARTING
             case ReadinessChanged():
                 self._ready, self._reason = event.ready, event.reason
             case BrokerAway():

@@ -9,8 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from numba.core import event
 
 from stream_anon.cli import main as cli
+from stream_anon.cli.compiling import saying_when_compiling
 from tests.support.data import shared_data
 from tests.support.policies import people, write_document, write_json_lines, write_policy
 
@@ -263,3 +265,13 @@ def test_the_census_file_breaks_k_or_loses_records(tmp_path: Path, monkeypatch: 
     told = json.loads(report.read_text())
     assert (told["records_in"], told["released"], told["achieved_k"]) == (30_162, 30_162, 10)
     assert told["gcp"] < 0.21
+
+
+def test_compiling_is_said_and_only_when_it_happens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with saying_when_compiling():
+        pass
+    assert capsys.readouterr().err == ""
+    with saying_when_compiling():
+        event.broadcast(event.Event("numba:compile", event.EventStatus.START))
+        event.broadcast(event.Event("numba:compile", event.EventStatus.START))
+    assert capsys.readouterr().err.count("compiling kernels, once after an install") == 1
