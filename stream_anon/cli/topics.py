@@ -49,11 +49,14 @@ def topics(config: Path, *, create: bool, inputs: bool, commands: bool, partitio
 def show(setup: TopicSetup, console: Console) -> int:
     """Print the topics; return the exit code."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
-    for name in ("topic", "purpose", "state", "needs", "to decide"):
+    for name in ("topic", "purpose", "is", "should be"):
         table.add_column(name, overflow="fold")
     for plan in setup.plans:
-        table.add_row(*map(Text, (plan.name, plan.purpose, _state(plan), _needs(plan), plan.advice)))
+        table.add_row(*map(Text, (plan.name, plan.purpose, _state(plan), _needs(plan))))
     console.print(table)
+    console.print("For its operator to decide:")
+    for purpose, advice in dict.fromkeys((plan.purpose, plan.advice) for plan in setup.plans):
+        console.print(Text(f"  {purpose}: {advice}"))
     wrong = [f"{plan.name}: {text}" for plan in setup.plans for text in _wrong(plan)]
     if setup.few_brokers:
         wrong.append("fewer than 3 brokers: `check` wants 3 replicas, or kafka.development: true")
@@ -80,8 +83,10 @@ def _state(plan: TopicPlan) -> str:
 
 
 def _needs(plan: TopicPlan) -> str:
-    settings = [f"{key}={value}" for key, value in plan.settings.items()]
-    return ", ".join([_size(plan.partitions, plan.replicas), *settings])
+    """Return what a topic should be like; what brokers choose by themselves is left to `--print`."""
+    in_sync = plan.settings.get("min.insync.replicas")
+    more = [f"{in_sync} in sync"] if in_sync else []
+    return ", ".join([_size(plan.partitions, plan.replicas), *more, plan.settings["cleanup.policy"]])
 
 
 def _size(partitions: int, replicas: int) -> str:

@@ -21,6 +21,7 @@ _INTERNAL = ("__consumer_offsets", "__transaction_state")
 _TXN_OFFSET_COMMIT = 28
 _NOT_THERE = 3
 _REFUSED = 29
+_ABSENT = "does not exist"
 _MAY_NOT = "may not be described by this user"
 
 
@@ -169,7 +170,7 @@ async def look(connection: Connection, topics: Topics) -> tuple[int, dict[str, D
 
 
 async def create(connection: Connection, wanted: Sequence[NewTopic]) -> None:
-    """Create topics; one that was made meanwhile is left as it is.
+    """Create topics and wait until they can be seen; one that was made meanwhile is left as it is.
 
     Raises
     ------
@@ -182,12 +183,16 @@ async def create(connection: Connection, wanted: Sequence[NewTopic]) -> None:
     try:
         async with asyncio.timeout(_WITHIN):
             answers = [(await admin.create_topics([new])).topic_errors[0] for new in wanted]
+            made = [name for name, code, *_ in answers if code in (0, TopicAlreadyExistsError.errno)]
+            # A broker that answers may not have heard of it yet; nothing tells when it has.
+            while made and _ABSENT in (await _describe(admin, made)).values():  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
     except Exception as error:  # noqa: BLE001 - as above
         raise broker_error("creating topics", error) from None
     finally:
         await admin.close()
     for name, code, *_ in answers:
-        if code not in (0, TopicAlreadyExistsError.errno):
+        if name not in made:
             raise TopicError(f"{name}: cannot be created ({for_code(code).__name__})")
 
 

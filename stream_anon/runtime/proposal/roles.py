@@ -95,7 +95,7 @@ def is_age(name: str) -> bool:
 
 def is_personal(name: str) -> bool:
     """Return whether a name is that of a property by which people are described."""
-    return not _PERSONAL.isdisjoint(words(name))
+    return not (_PERSONAL | _POSTAL).isdisjoint(words(name))
 
 
 def is_measure(name: str) -> bool:
