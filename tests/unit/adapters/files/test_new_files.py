@@ -18,7 +18,6 @@ def test_a_file_appears_under_its_name_when_it_is_complete(tmp_path: Path) -> No
         new.file.write(b"after")
         new.file.flush()
         assert path.read_text() == "before"
-        assert not new.published_at_once
         new.publish()
     assert path.read_text() == "after"
     assert path.stat().st_mode & 0o777 == 0o600
@@ -59,7 +58,6 @@ def test_a_pipe_is_written_at_once(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
     reader.start()
     with NewFile(str(pipe)) as new:
-        assert new.published_at_once
         new.file.write(b"x")
         new.publish()
     reader.join(10)
