@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import subprocess
 import sys
@@ -89,19 +90,26 @@ def csv_text(count: int) -> str:
     return "\n".join(["person,age,home.city,visits,illness", *rows, ""])
 
 
-def test_csv_passes_through_standard_streams(tmp_path: Path) -> None:
-    with command("anonymize", "-c", write_policy(tmp_path), "-", "-", "--format", "csv") as running:
-        out, told = running.communicate(csv_text(60), timeout=240)
-    assert running.returncode == 0, told
-    rows = list(csv.reader(out.splitlines()))
+def piped(monkeypatch: pytest.MonkeyPatch, text: str, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    return run(monkeypatch, "anonymize", *arguments, "-", "-")
+
+
+def test_csv_passes_through_standard_streams(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert piped(monkeypatch, csv_text(60), "-c", write_policy(tmp_path), "--format", "csv") == 0
+    rows = list(csv.reader(capfd.readouterr().out.splitlines()))
     assert rows[0] == ["age", "home.city", "visits", "illness"]
     assert len(rows) == 61
 
 
-def test_csv_that_is_read_as_json_lines_says_how_to_read_it(tmp_path: Path) -> None:
-    with command("anonymize", "-c", write_policy(tmp_path), "-", "-") as running:
-        out, told = running.communicate(csv_text(60), timeout=240)
-    assert (running.returncode, out) == (1, "")
+def test_csv_that_is_read_as_json_lines_says_how_to_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert piped(monkeypatch, csv_text(60), "-c", write_policy(tmp_path)) == 1
+    out, told = capfd.readouterr()
+    assert out == ""
     assert "say --format csv" in " ".join(told.split())
 
 
