@@ -13,6 +13,7 @@ import typer
 
 from stream_anon.adapters.files.names import Format
 from stream_anon.cli.exit_codes import epilog
+from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError, InputError, SettingsError, StreamAnonError
 from stream_anon.version import __version__
 
@@ -25,6 +26,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+_Accepted = Annotated[
+    list[Condition] | None,
+    typer.Option(
+        "--accept-risk",
+        metavar="NAME",
+        help="Run though this condition forbids it; may be given again. Every certificate names it.",
+    ),
+]
 _Config = Annotated[Path, typer.Option("--config", "-c", help="Settings file (YAML).", metavar="FILE")]
 _StandardFormat = Annotated[
     Format, typer.Option("--format", help="What standard input and output (-) hold; files say it by their suffix.")
@@ -50,11 +59,15 @@ def _options(
 def run_service(
     config: _Config,
     workers: Annotated[int, typer.Option(help="Worker processes, as one service.", min=1, max=256)] = 1,
+    accept_risk: _Accepted = None,
 ) -> None:
-    """Serve between two topics until stopped; SIGTERM leaves within 10 s and loses nothing."""
+    """Serve between two topics until stopped; SIGTERM leaves within 10 s and loses nothing.
+
+    What `check` forbids it refuses, with exit code 1.
+    """
     from stream_anon.cli.run import run
 
-    raise typer.Exit(run(config, workers))
+    raise typer.Exit(run(config, workers, accept_risk or ()))
 
 
 @app.command("anonymize")
@@ -149,11 +162,15 @@ def forget_released(
 
 
 @app.command("check")
-def check_settings(config: _Config) -> None:
+def check_settings(
+    config: _Config,
+    accept_risk: _Accepted = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
     """Validate settings, topics and permissions, decode a sample, and say what a run would do."""
     from stream_anon.cli.check import check
 
-    raise typer.Exit(check(config))
+    raise typer.Exit(check(config, tuple(accept_risk or ()), as_json=as_json))
 
 
 @app.command("topics")

@@ -178,6 +178,7 @@ class Closings:
             wall=self._clock.wall(),
             durations=closed.durations,
             outcome=closed.outcome,
+            faults=_by_attribute(release.rejects),
         )
 
 
@@ -190,3 +191,11 @@ def _forget(preparing: asyncio.Task[Prepared]) -> None:
 def _by_reason(rejects: Rejects) -> dict[str, int]:
     counts = np.bincount(rejects.reasons, minlength=len(Reason)).tolist()
     return {reason.label: counts[reason] for reason in Reason if counts[reason]}
+
+
+def _by_attribute(rejects: Rejects) -> dict[tuple[str, int], int]:
+    pairs, counts = np.unique(np.stack([rejects.reasons, rejects.attributes]), axis=1, return_counts=True)
+    return {
+        (Reason(reason).label, attribute): count
+        for (reason, attribute), count in zip(pairs.T.tolist(), counts.tolist(), strict=True)
+    }

@@ -50,6 +50,12 @@ class WorkerStarted:
         Seconds, as the policy says.
     attributes
         Names of the quasi-identifiers, in the policy's order.
+    holds
+        Whether a window with too few people waits beyond max_delay.
+    declared
+        Names of all attributes, in the policy's order.
+    asked
+        What the policy asks of every class, in words.
     """
 
     software: str
@@ -63,6 +69,9 @@ class WorkerStarted:
     max_delay: float
     max_records: int
     attributes: tuple[str, ...] = ()
+    holds: bool = False
+    declared: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +109,25 @@ class BrokerBack:
     doing: Away
     seconds: float
     attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class CertificatesRead:
+    """The files that secure the connection were looked at.
+
+    Parameters
+    ----------
+    ends
+        When each certificate ends, in seconds since the epoch, by its key in `kafka.security`.
+    soon
+        Keys of those that end within two weeks, or have ended.
+    wall
+        When that was looked at.
+    """
+
+    ends: Mapping[str, float]
+    soon: tuple[str, ...]
+    wall: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +239,17 @@ class InputSkipped:
 
 @dataclass(frozen=True, slots=True)
 class RecordsConsumed:
-    """A poll brought records, rejected ones included."""
+    """A poll brought records, rejected ones included.
+
+    Parameters
+    ----------
+    decoding, adding
+        Seconds that it took to decode them, and to put them into the window.
+    """
 
     records: int
+    decoding: float = 0.0
+    adding: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +302,8 @@ class WindowPublished:
         (topic, partition, start, end).
     suppressed, rejected
         Records by reason.
+    faults
+        Rejected records by reason and the number of the attribute at fault, which is negative where none is.
     classes
         The published classes.
     achieved_k
@@ -298,6 +336,7 @@ class WindowPublished:
     wall: float
     durations: Durations
     outcome: Outcome
+    faults: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:
@@ -389,6 +428,7 @@ Event = (
     | ReadinessChanged
     | BrokerAway
     | BrokerBack
+    | CertificatesRead
     | LedgerCreated
     | OrderAdopted
     | PartitionsRevoked

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from stream_anon.conditions import Condition
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Sensitive, Unknown
 from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
@@ -23,6 +24,7 @@ class Severity(StrEnum):
     """How grave a finding is."""
 
     FORBIDS = "forbids"  # a run must not start
+    ACCEPTED = "accepted"  # it forbids a run, but somebody has accepted it by name
     WARNS = "warns"  # somebody should know
 
 
@@ -34,11 +36,14 @@ class Finding:
     ----------
     place
         A setting, a topic or an attribute.
+    condition
+        The name under which it can be accepted, where it forbids a run.
     """
 
     severity: Severity
     place: str
     text: str
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,11 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
             _warning("input", "holds no records to look at: nothing is known of rejects, windows and rare values")
         ]
     if not study.fit:
-        return [_prohibition("input", f"none of {study.records} sampled records fits the policy")]
+        return [
+            _prohibition(
+                Condition.NO_RECORD_FITS, "input", f"none of {study.records} sampled records fits the policy"
+            )
+        ]
     found = [_rare(policy, study, field) for field in study.rare if field.too_many]
     found += [
         _rare_in_windows(policy, field) for field in study.rare if field.too_many_in_windows and not field.too_many
@@ -168,6 +177,7 @@ def _rare(policy: Policy, study: Study, field: RareValues) -> Finding:
     if study.individuals < policy.k:
         return _warning(place, f"cannot be judged: the sample holds {study.individuals} individuals, fewer than k")
     return _prohibition(
+        Condition.RARE_VALUES,
         place,
         f"{share}; at most {MOST_LINKABLE:.0%} may pass as they are. Make it a quasi-identifier, leave it out, or "
         "write accept_linkable: true",
@@ -219,5 +229,5 @@ def _warning(place: str, text: str) -> Finding:
     return Finding(Severity.WARNS, place, text)
 
 
-def _prohibition(place: str, text: str) -> Finding:
-    return Finding(Severity.FORBIDS, place, text)
+def _prohibition(condition: Condition, place: str, text: str) -> Finding:
+    return Finding(Severity.FORBIDS, place, text, condition)

@@ -35,6 +35,7 @@ ADVICE: Mapping[Event, Advice] = {
     Event.NOT_READY: Advice("warning", "Read `reason`; if it lasts, runbook not-ready."),
     Event.STOPPING: Advice("info", "Nothing, if somebody asked for it; else look for `failed` beside it."),
     Event.STOPPED: Advice("info", "Nothing."),
+    Event.LEFT_LATE: Advice("error", "Nothing is lost. If it comes again, look for a broker that does not answer."),
     Event.FAILED: Advice(
         "error",
         "Read `error`. Wrong settings and refused permissions need a person (`stream-anon check`); all else is a "
@@ -58,6 +59,9 @@ ADVICE: Mapping[Event, Advice] = {
         "Wait a minute; then see `doing` and `error`, and try `stream-anon check` from the same place.",
     ),
     Event.BROKER_BACK: Advice("info", "Nothing."),
+    Event.CERTIFICATE_ENDS: Advice(
+        "warning", "Renew the file that `key` names; it is read again without a restart."
+    ),
     Event.REVOKED: Advice("info", "Nothing; many of them in a row mean workers that come and go."),
     Event.ASSIGNED: Advice("info", "Nothing; `taken-over` follows within seconds."),
     Event.ORDER_ADOPTED: Advice("info", "Nothing; `gain` is the share of information loss that it saves."),

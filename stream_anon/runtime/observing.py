@@ -17,6 +17,7 @@ from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.runtime.events import (
     BrokerAway,
     BrokerBack,
+    CertificatesRead,
     Event,
     InputSkipped,
     KernelsCompiled,
@@ -67,6 +68,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
         match event:
             case WorkerStarted():
                 _count_start(metrics, event)
+            case CertificatesRead():
+                metrics.certificates(event.ends)
             case ReadinessChanged():
                 metrics.readiness(event.ready)
             case BrokerAway():
@@ -85,12 +88,14 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 metrics.input_lost(event.end - event.start)
             case RecordsConsumed():
                 metrics.consumed(event.records)
+                metrics.worked({"decode": event.decoding, "window": event.adding})
             case WindowProgress():
                 _show_progress(metrics, event)
             case WindowPublished():
                 _count_window(metrics, event)
             case WindowAudited():
                 metrics.window_audited(event.result, event.seconds)
+                metrics.worked({"audit": event.seconds or 0.0})
             case WindowAbandoned():
                 metrics.window_abandoned(event.reason)
             case OrderAdopted():
@@ -111,7 +116,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
 
 def _count_start(metrics: Metrics, event: WorkerStarted) -> None:
     metrics.started(event.software, event.policy, event.engine, event.delivery)
-    metrics.limits(event.k, event.max_delay, event.max_records)
+    metrics.limits(event.k, event.max_delay, event.max_records, holds=event.holds)
     metrics.attributes(event.attributes)
 
 
@@ -143,6 +148,14 @@ def _count_window(metrics: Metrics, event: WindowPublished) -> None:
             "commit": took.commit,
         }
     )
+    metrics.worked(
+        {
+            "partition": took.release - took.gate,
+            "gate": took.gate,
+            "encode": took.encode,
+            "publish": took.publish,
+        }
+    )
     metrics.window_published(event.closed_at - event.opened_at, event.wall)
 
 
@@ -157,6 +170,8 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                 log.info(Line.COMPILING)
             case KernelsCompiled():
                 log.info(Line.COMPILED, seconds=_short(event.seconds))
+            case CertificatesRead():
+                _write_certificates(log, event)
             case ReadinessChanged():
                 _write_readiness(log, event)
             case BrokerAway():
@@ -229,6 +244,12 @@ def _write_readiness(log: Log, event: ReadinessChanged) -> None:
         log.info(Line.READY)
     else:
         log.warning(Line.NOT_READY, reason=event.reason)
+
+
+def _write_certificates(log: Log, event: CertificatesRead) -> None:
+    for key in event.soon:
+        days = (event.ends[key] - event.wall) / 86_400
+        log.warning(Line.CERTIFICATE_ENDS, key=f"kafka.security.{key}", days=round(days, 1))
 
 
 def _write_start(log: Log, event: WorkerStarted) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.json_codec.dead_letters import encode_dead_letters
 from stream_anon.adapters.kafka.seam import Ledger, Parcel, Place
+from stream_anon.conditions import Condition
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.privacy.certificate import CertificateFrame, Delivery, certificate_digest, certificate_parts
@@ -55,8 +56,8 @@ class Writer:
 
     Parameters
     ----------
-    delivery
-        As certificates name it.
+    delivery, accepted
+        As certificates name them: how windows are published, and which conditions somebody has accepted.
 
     Notes
     -----
@@ -64,11 +65,19 @@ class Writer:
     classes may learn the order of arrival.
     """
 
-    def __init__(self, policy: Policy, codec: JsonCodec, ledger: Ledger, delivery: Delivery) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        codec: JsonCodec,
+        ledger: Ledger,
+        delivery: Delivery,
+        accepted: Collection[Condition] = (),
+    ) -> None:
         self._policy = policy
         self._codec = codec
         self._ledger = ledger
         self._delivery: Delivery = delivery
+        self._accepted = tuple(sorted(set(accepted)))
 
     def write(
         self,
@@ -103,6 +112,7 @@ class Writer:
             delivery=self._delivery,
             software=SOFTWARE,
             previous=previous,
+            accepted=self._accepted,
         )
         certificate = certificate_parts(release, self._policy, frame)
         parcels = self._records(release, targets, batch, time)

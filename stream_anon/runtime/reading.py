@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Polled
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
+from stream_anon.microdata.batch import CodedBatch
 from stream_anon.runtime.arrivals import BrokerTimes
 from stream_anon.runtime.backlog import Backlog
 from stream_anon.runtime.events import Away, InputSkipped, PartitionStopped, RecordsConsumed
@@ -102,13 +103,19 @@ class Reader:
         chunks = [chunk for chunk in polled.chunks if chunk.source in self._next]
         if any(chunk.first != self._next[chunk.source] for chunk in chunks):
             return None
-        full = [window for chunk in chunks for window in self._feed(chunk, now)]
+        full, decoding, adding = [], 0.0, 0.0
+        for chunk in chunks:
+            begun = self._clock.monotonic()
+            batch = self._parts.codec.decode(chunk.values, chunk.source, chunk.offsets)
+            decoded = self._clock.monotonic()
+            full += self._feed(chunk, batch, now)
+            decoding += decoded - begun
+            adding += self._clock.monotonic() - decoded
         if chunks:
-            self._tell(RecordsConsumed(sum(len(chunk.offsets) for chunk in chunks)))
+            self._tell(RecordsConsumed(sum(len(chunk.offsets) for chunk in chunks), decoding, adding))
         return full
 
-    def _feed(self, chunk: Chunk, now: float) -> list[Full]:
-        batch = self._parts.codec.decode(chunk.values, chunk.source, chunk.offsets)
+    def _feed(self, chunk: Chunk, batch: CodedBatch, now: float) -> list[Full]:
         self._times.add(chunk)
         sealed = self._engine.add(batch, now)
         self._next[chunk.source] = chunk.end

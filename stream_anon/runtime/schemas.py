@@ -46,6 +46,7 @@ _DESCRIPTIONS = {
         "max_record_bytes": "Larger records are rejected unread.",
         "session_timeout": "After how long a silent worker's partitions go to others.",
         "transaction_timeout": "After how long the broker aborts a transaction.",
+        "accept_risks": "Conditions that forbid a run and that somebody accepts; certificates name them.",
         "security": "How the connection is secured.",
     },
     "InputSettings": {"pattern": "Regular expression that fits whole names of topics."},

@@ -33,6 +33,7 @@ from pydantic_settings import SettingsError as VariableError
 
 from stream_anon.adapters.files.texts import read_text
 from stream_anon.adapters.kafka.inputs import InputTopics
+from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS, MOST_REVISION, MOST_ROUNDS
 from stream_anon.runtime.yaml_text import read_yaml
@@ -106,20 +107,6 @@ class Security(Section):
             raise ValueError("give key_password or key_password_file, not both")
         return self
 
-    def secret(self) -> str | None:
-        """Return the password, read from its file if it has one."""
-        return _secret(self.password, self.password_file)
-
-    def key_secret(self) -> str | None:
-        """Return the password of the key, read from its file if it has one."""
-        return _secret(self.key_password, self.key_password_file)
-
-
-def _secret(given: SecretStr | None, file: Path | None) -> str | None:
-    if file is not None:
-        return read_text(file).strip()
-    return given.get_secret_value() if given else None
-
 
 class InputSettings(Section):
     """All topics whose names fit, those that appear later too."""
@@ -153,6 +140,7 @@ class KafkaSettings(Section):
     max_record_bytes: int = Field(default=1_048_576, ge=64, le=104_857_600)
     session_timeout: Duration = Field(default=10.0, ge=1, le=300)
     transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)
+    accept_risks: list[Condition] = []
     fault: str = Field(default="", pattern=FAULT_PATTERN, description="For tests: where to break on purpose.")
     security: Security = Security()
 

@@ -31,9 +31,12 @@ from stream_anon.runtime.events import (
     WorkerStopped,
     WorkerStopping,
 )
+from stream_anon.runtime.flow_history import FlowHistory
 from stream_anon.runtime.last_release import last_release
 
 LAST_WINDOWS = 10
+WINDOWS_TO_JUDGE = 5  # before a hint about all of them
+HALF_EMPTY = 0.5
 MOST_PLACES = 1000
 MOST_NAMED = 8  # places in a warning
 STARTING, COMPILING = "starting", "compiling kernels, once after an install"
@@ -64,6 +67,8 @@ class StatusBoard:
         self._totals: Counter[str] = Counter()
         self._suppressed: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
+        self._faults: Counter[str] = Counter()
+        self._flow = FlowHistory()
 
     def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915 - a table: one case a kind of event
         """Take note of what happened."""
@@ -81,6 +86,7 @@ class StatusBoard:
             case BrokerBack():
                 self._away.pop(event.doing, None)
             case PartitionsRevoked():
+                self._totals["moved away"] += event.dropped
                 self._owned.difference_update(event.places)
                 for place in event.places:
                     self._stopped.pop(place, None)
@@ -88,6 +94,7 @@ class StatusBoard:
                 self._owned.update((topic, partition) for topic, partition, _ in event.starts)
                 for topic, partition, _ in event.starts:
                     self._stopped.pop((topic, partition), None)
+                self._totals["read again"] += event.read_again
                 self._totals["skipped partitions"] += len(event.skipped)
                 self._totals["unprotected"] += len(event.unprotected)
             case PartitionStopped():
@@ -97,6 +104,7 @@ class StatusBoard:
                 self._totals["lost"] += max(0, event.end - event.start)
             case RecordsConsumed():
                 self._totals["consumed"] += event.records
+                self._flow.add(self._monotonic(), event.records, 0)
             case WindowProgress():
                 self._open = event
             case WindowPublished():
@@ -112,7 +120,12 @@ class StatusBoard:
                 pass
 
     def _take_window(self, event: WindowPublished) -> None:
-        self._windows.appendleft(_window(event))
+        self._windows.appendleft(_window(event, None if self._started is None else self._started.max_records))
+        self._flow.add(self._monotonic(), 0, event.released)
+        names = () if self._started is None else self._started.declared
+        for (reason, attribute), count in event.faults.items():
+            named = 0 <= attribute < len(names)
+            self._faults[f"{reason} ({names[attribute]})" if named else reason] += count
         self._last, self._last_release = event, None
         self._totals["windows"] += 1
         self._totals["released"] += event.released
@@ -140,6 +153,7 @@ class StatusBoard:
             "ready": ready,
             "reason": reason,
             "warnings": self._warnings(),
+            "hints": self._hints(),
             "service": self._service(),
             "partitions": {
                 "owned": len(self._owned),
@@ -152,9 +166,13 @@ class StatusBoard:
                 "released": self._totals["released"],
                 "suppressed": dict(self._suppressed),
                 "rejected": dict(self._rejected),
+                "rejected_by_attribute": dict(self._faults),
+                "read_again": self._totals["read again"],
+                "moved_away": self._totals["moved away"],
                 "lost_before_reading": self._totals["lost"],
                 "not_read_yet": None if self._open is None else self._open.lag,
             },
+            "flow": self._flow.view(self._monotonic()),
             "windows": self._totals["windows"],
             "audits": dict(self._audits),
             "last_windows": [dict(window) for window in self._windows],
@@ -175,6 +193,7 @@ class StatusBoard:
             "policy": event.policy,
             "engine": event.engine,
             "k": event.k,
+            "asked": list(event.asked),
             "max_delay_seconds": event.max_delay,
             "max_records": event.max_records,
             "quasi_identifiers": list(event.attributes),
@@ -227,6 +246,15 @@ class StatusBoard:
             found.append("the open window is older than max_delay: publication waits")
         return found
 
+    def _hints(self) -> list[str]:
+        fills = [window["fill"] for window in self._windows if isinstance(window["fill"], float)]
+        fill = sum(fills) / len(fills) if fills else 1.0
+        if len(fills) < WINDOWS_TO_JUDGE or fill >= HALF_EMPTY:
+            return []
+        return [
+            f"windows close at {fill:.0%} of max_records: fewer workers or a longer max_delay lose less information"
+        ]
+
     def _overdue(self) -> bool:
         event, started = self._open, self._started
         if event is None or event.opened is None or started is None:
@@ -249,14 +277,16 @@ def _stopped(event: PartitionStopped) -> Mapping[str, object]:
     return {"place": f"{topic}-{partition}", "reason": event.reason, "explanation": event.explanation}
 
 
-def _window(event: WindowPublished) -> dict[str, object]:
+def _window(event: WindowPublished, max_records: int | None) -> dict[str, object]:
     """Return the summary of a certificate; how its audit ended is added later."""
+    suppressed = sum(event.suppressed.values())
     return {
         "batch": event.batch,
         "published": dt.datetime.fromtimestamp(event.wall, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "in": event.records_in,
         "released": event.released,
-        "suppressed": sum(event.suppressed.values()),
+        "suppressed": suppressed,
+        "fill": None if max_records is None else round((event.released + suppressed) / max_records, 4),
         "rejected": sum(event.rejected.values()),
         "classes": len(event.class_sizes),
         "achieved_k": event.achieved_k,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,18 +24,22 @@ from stream_anon.adapters.kafka.source import KafkaSource
 from stream_anon.adapters.kafka.topics import Topics, create_ledger
 from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
 from stream_anon.adapters.logs import Event as Line
-from stream_anon.adapters.logs import Log, open_log, quiet_libraries
+from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.clustering.forest.book import Adoption
+from stream_anon.conditions import Condition
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.runtime.asked import in_words
 from stream_anon.runtime.checkpoint import Checkpoint
+from stream_anon.runtime.conditions import raise_if_forbidden
 from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted, WorkerStopped, WorkerStopping
 from stream_anon.runtime.faults import At, fault_at
+from stream_anon.runtime.leaving import stop_at_signals
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
 from stream_anon.runtime.parts import Choices, Parts
 from stream_anon.runtime.patience import Reachability, unless_stopped
@@ -46,24 +49,41 @@ from stream_anon.runtime.rechecking import Rechecks
 from stream_anon.runtime.settings import HttpSettings, KafkaSettings, Settings, load_settings
 from stream_anon.runtime.status import StatusBoard
 from stream_anon.runtime.studies import Studies
-from stream_anon.runtime.threads import Abandonable
+from stream_anon.runtime.validity import watch_certificates
 from stream_anon.runtime.warming import warm_up, warm_up_aside
 from stream_anon.runtime.worker import Worker
 from stream_anon.version import SOFTWARE
 
 
-def serve(config: Path) -> None:
+def serve(config: Path, accepted: Sequence[Condition] = ()) -> None:
     """Run a worker with the settings of a file until SIGTERM or SIGINT.
+
+    Parameters
+    ----------
+    accepted
+        Conditions that are accepted beside those of the settings.
 
     Raises
     ------
     SettingsError
         If the settings are wrong.
+    Refused
+        If a condition forbids a run that nobody has accepted.
     """
-    settings = load_settings(config)
+    settings = settings_of_run(config, accepted)
     connection_of(kafka_of(settings)).options("start")  # files that cannot be read end it before it begins
     policy = build_policy(settings, config)
+    silence_the_end()
     asyncio.run(_serve(settings, policy))
+
+
+def settings_of_run(config: Path, accepted: Sequence[Condition]) -> Settings:
+    """Return the settings of a file, with conditions that were accepted on the command line beside its own."""
+    settings = load_settings(config)
+    if not accepted:
+        return settings
+    both = sorted({*kafka_of(settings).accept_risks, *accepted})
+    return load_settings(config, {"kafka": {"accept_risks": both}})
 
 
 async def _serve(settings: Settings, policy: Policy) -> None:
@@ -73,20 +93,10 @@ async def _serve(settings: Settings, policy: Policy) -> None:
     watch_process(registry)
     board = StatusBoard(clock.monotonic)
     tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
-    stop = stop_at_signals()
+    stop = stop_at_signals(log)
     with quiet_libraries(log, clock.monotonic):
         async with listening(settings.http, board, lambda: exposition(registry), log):
             await work(settings, policy, clock, tell, stop)
-
-
-def stop_at_signals() -> asyncio.Event:
-    """Return an event that SIGTERM and SIGINT set, and make the loop's threads end with the process."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.set_default_executor(Abandonable())
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    return stop
 
 
 @asynccontextmanager
@@ -135,7 +145,12 @@ async def work(
         tell(WorkerStopped(0.0))
         return
     warm()
-    await build_worker(settings, policy, clock, tell, stop, source).run()
+    watching = asyncio.create_task(watch_certificates(connection_of(kafka_of(settings)).security, clock, tell))
+    try:
+        await build_worker(settings, policy, clock, tell, stop, source).run()
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
 
 
 def kafka_of(settings: Settings) -> KafkaSettings:
@@ -158,13 +173,15 @@ def connection_of(kafka: KafkaSettings) -> Connection:
         protocol=given.protocol,
         mechanism=given.sasl_mechanism,
         username=given.username,
-        password=given.secret(),
+        password=given.password.get_secret_value() if given.password else None,
+        password_file=given.password_file,
         token_file=given.token_file,
         token_command=tuple(given.token_command or ()),
         ca_file=given.ca_file,
         certificate_file=given.certificate_file,
         key_file=given.key_file,
-        key_password=given.key_secret(),
+        key_password=given.key_password.get_secret_value() if given.key_password else None,
+        key_password_file=given.key_password_file,
     )
     return Connection(
         kafka.bootstrap_servers, kafka.group, security, kafka.session_timeout, kafka.transaction_timeout
@@ -191,6 +208,9 @@ def started(settings: Settings, policy: Policy) -> WorkerStarted:
         max_delay=policy.window.max_delay,
         max_records=policy.window.max_records,
         attributes=tuple(attribute.name for attribute in policy.quasi_identifiers),
+        holds=policy.window.shortfall is Shortfall.HOLD,
+        declared=tuple(attribute.name for attribute in policy.attributes),
+        asked=in_words(policy),
     )
 
 
@@ -213,7 +233,9 @@ def build_worker(
     ledger: Ledger = KafkaLedger(connection, kafka.ledger, policy.revision) if exactly_once else NoLedger()
 
     async def prepare() -> str | None:
-        made = exactly_once and await create_ledger(connection, topics_of(kafka))
+        topics = topics_of(kafka)
+        await raise_if_forbidden(connection, topics, kafka, policy)
+        made = exactly_once and await create_ledger(connection, topics)
         return kafka.ledger if made else None
 
     return assemble(
@@ -256,7 +278,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
 
     checkpoint = Checkpoint(
         closer=Closer(policy, clock.monotonic),
-        writer=Writer(policy, codec, ledger, kafka.delivery),
+        writer=Writer(policy, codec, ledger, kafka.delivery, kafka.accept_risks),
         sink=sink,
         ledger=ledger,
         clock=clock,

@@ -70,6 +70,7 @@ class KafkaLedger:
             isolation_level="read_committed",
             fetch_max_wait_ms=_FETCH_WAIT_MS,
         )
+        self._connection.keep_up(self._consumer._client)  # noqa: SLF001 - pinned by a test
         self._tail = Tail(self._connection)
         try:
             async with asyncio.timeout(_OPEN_WITHIN):

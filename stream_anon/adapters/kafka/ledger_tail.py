@@ -48,6 +48,7 @@ class Tail:
             fetch_max_wait_ms=_POLL_MS,
             fetch_min_bytes=_FETCH_BYTES,
         )
+        self._connection.keep_up(self._consumer._client)  # noqa: SLF001 - pinned by a test
         await self._consumer.start()
 
     async def ends(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:

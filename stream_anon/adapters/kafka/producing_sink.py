@@ -56,6 +56,7 @@ class ProducingSink:
         if self._producer is not None:
             return
         producer = AIOKafkaProducer(**producer_options(self._connection, self._batch_bytes), **self._options)
+        self._connection.keep_up(producer.client)
         try:
             async with asyncio.timeout(_OPEN_WITHIN):
                 await producer.start()

@@ -95,6 +95,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             fetch_max_wait_ms=_FETCH_WAIT_MS,
             metadata_max_age_ms=int(_LOOK_EVERY * 1000),
         )
+        self._connection.keep_up(consumer._client)  # noqa: SLF001 - pinned by a test
         self._consumer = consumer
         try:
             async with asyncio.timeout(self._patience):

@@ -14,6 +14,7 @@ from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.inputs import InputTopics
+from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError, TopicError
 
 _WITHIN = 30.0
@@ -35,11 +36,12 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something seen of a topic, or of the brokers where `topic` is empty."""
+    """Something seen of a topic, or of the brokers where `topic` is empty; `condition` where it forbids a run."""
 
     topic: str
     severity: Severity
     text: str
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +214,18 @@ def _version(admin: AIOKafkaAdminClient) -> list[Finding]:
     for connection in connections:
         newest = connection._versions.get(_TXN_OFFSET_COMMIT, (0, -1))[1]  # noqa: SLF001
         if newest < 0:
-            return [Finding("", Severity.ERROR, "the brokers know no transactions: set delivery: at-least-once")]
+            return [_brokers("the brokers know no transactions: set delivery: at-least-once")]
         if newest < 5:
-            text = "the brokers are older than Apache Kafka 4.0: a committed transaction may not be settled yet"
-            return [Finding("", Severity.ERROR, text)]
+            return [
+                _brokers(
+                    "the brokers are older than Apache Kafka 4.0: a committed transaction may not be settled yet"
+                )
+            ]
     return [Finding("", Severity.OK, "reachable")]
+
+
+def _brokers(text: str) -> Finding:
+    return Finding("", Severity.ERROR, text, Condition.BROKERS)
 
 
 async def _describe(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, Described | str]:
@@ -261,7 +270,7 @@ def _judge(
             return [Finding(name, Severity.OK, "does not exist yet: a run creates it")]
         if name in _INTERNAL and topic == _MAY_NOT:
             return [Finding(name, Severity.WARNING, f"{topic}: whether it outlives a broker is not known")]
-        return [Finding(name, Severity.ERROR, topic)]
+        return [Finding(name, Severity.ERROR, topic, Condition.MISSING_TOPIC)]
     findings = [Finding(name, Severity.OK, f"{topic.partitions} partitions, {topic.replicas} replicas")]
     findings += _judge_safety(topic, Severity.WARNING if development else Severity.ERROR)
     if not topic.settings:
@@ -269,10 +278,12 @@ def _judge(
         findings.append(Finding(name, Severity.WARNING, text))
     policy = topic.settings.get("cleanup.policy", "")
     if name == topics.ledger and policy and "compact" not in policy:
-        findings.append(Finding(name, Severity.ERROR, "cleanup.policy must be compact: entries must not expire"))
+        text = "cleanup.policy must be compact: entries must not expire"
+        findings.append(Finding(name, Severity.ERROR, text, Condition.LEDGER_CLEANUP))
     if name not in (topics.ledger, *_INTERNAL) and "compact" in policy:
         text = "cleanup.policy must not be compact: records have no key"
-        findings.append(Finding(name, Severity.WARNING if topics.input.holds(name) else Severity.ERROR, text))
+        severity = Severity.WARNING if topics.input.holds(name) else Severity.ERROR
+        findings.append(Finding(name, severity, text, Condition.OUTPUT_CLEANUP))
     if name == topics.output:
         largest = int(topic.settings.get("max.message.bytes", "0") or 0)
         if 0 < largest < max_record_bytes:
@@ -283,12 +294,12 @@ def _judge(
 
 def _judge_safety(topic: Described, severity: Severity) -> list[Finding]:
     """Three replicas, two in sync, no unclean election: an acknowledged window must survive a broker."""
-    findings = []
+    texts = []
     if topic.replicas < 3:
-        findings.append(Finding(topic.name, severity, f"has {topic.replicas} replicas, 3 are needed"))
+        texts.append(f"has {topic.replicas} replicas, 3 are needed")
     in_sync = topic.settings.get("min.insync.replicas")
     if in_sync is not None and int(in_sync) < 2:
-        findings.append(Finding(topic.name, severity, f"min.insync.replicas is {in_sync}, 2 are needed"))
+        texts.append(f"min.insync.replicas is {in_sync}, 2 are needed")
     if topic.settings.get("unclean.leader.election.enable") == "true":
-        findings.append(Finding(topic.name, severity, "unclean.leader.election.enable must be false"))
-    return findings
+        texts.append("unclean.leader.election.enable must be false")
+    return [Finding(topic.name, severity, text, Condition.DURABILITY) for text in texts]

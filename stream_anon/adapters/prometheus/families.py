@@ -17,6 +17,7 @@ OUTCOMES = ("committed", "repeated", "found-committed", "fenced", "lost")
 ABANDONMENTS = ("stopping", "fenced", "lost", "failed")
 STOPS = ("rewound", "lost-input", "unreadable")
 ACTIVITIES = ("starting", "consuming", "taking-over", "publishing")
+BUSY = ("decode", "window", "partition", "gate", "encode", "publish", "audit")
 CHANGES = ("assigned", "revoked")
 VERDICTS = ("passed", "failed", "skipped")
 

@@ -20,6 +20,7 @@ from stream_anon.adapters.prometheus.columns import ColumnHistogram
 from stream_anon.adapters.prometheus.families import (
     ABANDONMENTS,
     ACTIVITIES,
+    BUSY,
     CHANGES,
     CLASS_SIZES,
     OUTCOMES,
@@ -65,6 +66,11 @@ class Metrics:
     def _histogram(self, name: str, documentation: str, bounds: tuple[float, ...]) -> ColumnHistogram:
         return ColumnHistogram(f"{PREFIX}_{name}", documentation, bounds, self._registry)
 
+    def certificates(self, ends: Mapping[str, float]) -> None:
+        """Note when certificates of the connection end, in seconds since the epoch."""
+        for name, end in ends.items():
+            self._certificate_ends.labels(name).set(end)
+
     def _declare_records(self) -> None:
         self._consumed = self._counter("records_consumed", "Records read from the input topic.")
         self._released = self._counter("records_released", "Records published k-anonymous.")
@@ -78,6 +84,11 @@ class Metrics:
     def _declare_windows(self) -> None:
         self._open_records = self._gauge("window_records", "Records admitted to the open window.")
         self._open_age = self._gauge("window_oldest_age_seconds", "How long the open window's oldest record waits.")
+        self._certificate_ends = self._gauge(
+            "certificate_end_timestamp_seconds",
+            "When a certificate of the connection ends, by its key in kafka.security.",
+            ("certificate",),
+        )
         self._closing = self._gauge("window_closing", "1 while a window is being closed and published.")
         self._paused = self._gauge("consumer_paused", "1 while reading waits for the window being closed.")
         self._windows = self._counter("windows_published", "Windows published and committed.")
@@ -87,6 +98,11 @@ class Metrics:
         )
         self._window_size = self._histogram(
             "window_size_records", "Records of each published window, rejected ones included.", WINDOW_SIZES
+        )
+        self._fill = self._histogram(
+            "window_fill_ratio",
+            "Admitted records of each published window, suppressed ones included, as a share of max_records.",
+            RATIOS,
         )
         self._class_size = self._histogram(
             "class_size_records", "Records of each published equivalence class.", CLASS_SIZES
@@ -130,6 +146,9 @@ class Metrics:
                 ("audit", "Auditing a published window again, beside the work."),
             )
         }
+        self._busy = self._family(
+            "busy_seconds", "Time spent working, by stage; the rest of each second is to spare.", "stage", BUSY
+        )
         self._last = self._gauge("last_release_timestamp_seconds", "When the last window was published.")
 
     def _declare_kafka(self) -> None:
@@ -169,9 +188,12 @@ class Metrics:
         self._k_asked = self._gauge("policy_k", "Least number of individuals that the policy asks of a class.")
         self._max_delay = self._gauge("policy_max_delay_seconds", "Age at which the policy closes a window.")
         self._max_records = self._gauge("policy_max_records", "Records at which the policy closes a window.")
+        self._holds = self._gauge(
+            "policy_holds", "1 where the policy lets a window with too few people wait beyond max_delay."
+        )
         self._order = self._gauge("order_version", "Orders the engine has adopted since the start, the first is 1.")
         self._budget = self._gauge("policy_delay_budget_seconds", "Longest wait that counts as in time.")
-        self._limits = (0, 0.0)
+        self._limits = (0, 0.0, math.inf)
         self._attributes: tuple[str, ...] = ()
 
     def started(self, version: str, policy: str, engine: str, delivery: str) -> None:
@@ -179,9 +201,10 @@ class Metrics:
         self._build.labels(version).set(1)
         self._policy.labels(policy, engine, delivery).set(1)
 
-    def limits(self, k: int, max_delay: float, max_records: int) -> None:
+    def limits(self, k: int, max_delay: float, max_records: int, *, holds: bool = False) -> None:
         """Name what the policy asks, so that an alert can compare with it."""
-        self._limits = (k, max_delay)
+        self._limits = (k, max_delay, max_records)
+        self._holds.set(holds)
         self._k_asked.set(k)
         self._max_delay.set(max_delay)
         self._max_records.set(max_records)
@@ -272,6 +295,7 @@ class Metrics:
     ) -> None:
         """Count what became of a window's records."""
         self._window_size.observe(records_in)
+        self._fill.observe((released + sum(suppressed.values())) / self._limits[2])
         self._released.inc(released)
         for reason, count in suppressed.items():
             self._suppressed.add(reason, count)
@@ -308,6 +332,11 @@ class Metrics:
         self._late.inc(float(np.asarray(records, np.float64)[late].sum()))
         self._delay.observe(waits, records)
         self._end_to_end.observe(end_to_end)
+
+    def worked(self, seconds: Mapping[str, float]) -> None:
+        """Count the time that stages of the work took."""
+        for stage, value in seconds.items():
+            self._busy.add(stage, max(0.0, value))
 
     def durations(self, seconds: Mapping[str, float]) -> None:
         """Count how long the stages close, gate, encode, publish and commit took."""
