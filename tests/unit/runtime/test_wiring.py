@@ -25,6 +25,7 @@ from stream_anon.runtime.events import (
 )
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.settings import Settings, load_settings
+from stream_anon.runtime.threads import Abandonable
 from tests.support.policies import write_policy
 
 BROKERS = {"bootstrap_servers": "127.0.0.1:9", "group": "g", "input": "people", "output": "out"}
@@ -66,7 +67,7 @@ def test_files_that_cannot_be_read_at_the_start_are_waited_for(
 
 
 async def test_stop_waits_until_kernels_are_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asyncio.get_running_loop().set_default_executor(wiring.Abandonable())
+    asyncio.get_running_loop().set_default_executor(Abandonable())
     compiled, stop, warm = threading.Event(), asyncio.Event(), []
     monkeypatch.setattr(wiring, "warm_up", lambda policy: compiled.wait(30))
     told: list[Event] = []
