@@ -16,6 +16,7 @@ from rich.text import Text
 
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
 from stream_anon.microdata.policy import EVERY_RECORD, Diversity, Policy
 from stream_anon.runtime.checking import Report, examine_deployment
@@ -48,7 +49,7 @@ def check(config: Path, accepted: tuple[Condition, ...] = (), *, as_json: bool =
         If no broker answers (exit code 3).
     """
     clock = Clock()
-    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic), saying_when_compiling():
         report = asyncio.run(examine_deployment(config, accepted))
     if as_json:
         sys.stdout.write(json.dumps(report.document(), indent=2) + "\n")

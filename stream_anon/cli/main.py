@@ -1,7 +1,6 @@
-"""The `stream-anon` command: every sub-command, its options, and what its exit code means.
+"""The `stream-anon` command: every sub-command and its options. `exit_codes.py` says what it leaves with.
 
-Exit codes: 0 done, 1 a check or an audit found something (or the service gave up), 2 settings, files or options
-are wrong, 3 the broker is away or refuses.
+Every command takes the policy as `--config FILE`; what some of them took before still works beside it.
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+from stream_anon.adapters.files.names import Format
+from stream_anon.cli.exit_codes import epilog
 from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError, InputError, SettingsError, StreamAnonError
 from stream_anon.version import __version__
@@ -20,7 +21,7 @@ app = typer.Typer(
     name="stream-anon",
     help="k-anonymity where the data flows: Kafka in, k-anonymous Kafka out.",
     no_args_is_help=True,
-    add_completion=False,
+    epilog=epilog(),
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -34,6 +35,9 @@ _Accepted = Annotated[
     ),
 ]
 _Config = Annotated[Path, typer.Option("--config", "-c", help="Settings file (YAML).", metavar="FILE")]
+_StandardFormat = Annotated[
+    Format, typer.Option("--format", help="What standard input and output (-) hold; files say it by their suffix.")
+]
 
 
 def _show_version(wanted: bool) -> None:
@@ -68,13 +72,19 @@ def run_service(
 
 @app.command("anonymize")
 def anonymize_file(
-    policy: Annotated[Path, typer.Argument(help="Settings file; only its privacy side is needed.")],
-    source: Annotated[
-        str, typer.Argument(metavar="INPUT", help="CSV or JSON Lines file; - for lines from standard input.")
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT OUTPUT", help="CSV or JSON Lines files; - for standard input and output."),
     ],
-    target: Annotated[
-        str, typer.Argument(metavar="OUTPUT", help="CSV or JSON Lines file; - for lines to standard output.")
-    ],
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            "-c",
+            metavar="FILE",
+            help="Settings file, of which only the privacy side is needed; may also stand before INPUT.",
+        ),
+    ] = None,
     k: Annotated[int | None, typer.Option(help="Override privacy.k.")] = None,
     max_records: Annotated[int | None, typer.Option(help="Override window.max_records.")] = None,
     engine: Annotated[str | None, typer.Option(help="Override engine.name.")] = None,
@@ -82,11 +92,23 @@ def anonymize_file(
     certificates: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write one certificate a line, in output order.")
     ] = None,
+    rejects: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the line, reason and attribute of each reject as JSON Lines."),
+    ] = None,
+    max_rejected: Annotated[
+        str, typer.Option(metavar="SHARE", help="Fail above this share (5%) or number (100) of rejects.")
+    ] = "5%",
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write what happened as JSON.")] = None,
+    standard: _StandardFormat = Format.JSONL,
 ) -> None:
     """Put a file through the engine, window after window."""
-    from stream_anon.cli.anonymize import anonymize
+    from stream_anon.cli.anonymize import anonymize, file_job
 
+    if config is None and len(files) == 3:
+        config, files = Path(files[0]), files[1:]
+    if config is None or len(files) != 2:
+        raise SettingsError("anonymize", "give --config FILE, an input and an output")
     overrides: dict[str, dict[str, object]] = {
         "privacy": {"k": k} if k is not None else {},
         "window": {"max_records": max_records} if max_records is not None else {},
@@ -95,27 +117,33 @@ def anonymize_file(
             **({"seed": seed} if seed is not None else {}),
         },
     }
-    raise typer.Exit(anonymize(policy, source, target, overrides, certificates, report))
+    job = file_job(config, overrides, files, certificates, rejects, max_rejected, standard)
+    raise typer.Exit(anonymize(job, report))
 
 
 @app.command("audit")
 def audit_release(
     config: Annotated[
         Path | None,
-        typer.Option("--config", "-c", metavar="FILE", help="Audit the output topic of these settings."),
+        typer.Option(
+            "--config",
+            "-c",
+            "--policy",
+            metavar="FILE",
+            help="Settings file; its output topic is audited, or files.",
+        ),
     ] = None,
-    policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Policy of the audited files.")] = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Released records to audit.")] = None,
     certificates: Annotated[Path | None, typer.Option(metavar="FILE", help="Their certificates.")] = None,
 ) -> None:
     """Check released records against their certificates, without any code of the engine."""
     from stream_anon.cli import audit
 
-    if config is not None and policy is output is certificates is None:
+    if config is not None and output is certificates is None:
         raise typer.Exit(audit.audit_topic(config))
-    if config is None and policy is not None and output is not None and certificates is not None:
-        raise typer.Exit(audit.audit_files(policy, output, certificates))
-    raise SettingsError("audit", "give either --config, or --policy with --output and --certificates")
+    if config is not None and output is not None and certificates is not None:
+        raise typer.Exit(audit.audit_files(config, output, certificates))
+    raise SettingsError("audit", "give --config; for files --output and --certificates as well")
 
 
 @app.command("forget")
@@ -148,6 +176,26 @@ def check_settings(
     raise typer.Exit(check(config, tuple(accept_risk or ()), as_json=as_json))
 
 
+@app.command("topics")
+def show_topics(
+    config: _Config,
+    create: Annotated[bool, typer.Option("--create", help="Create what is missing, but not the input.")] = False,
+    inputs: Annotated[bool, typer.Option("--input", help="With --create: the input too.")] = False,
+    commands: Annotated[
+        bool, typer.Option("--print", help="Print the commands that create what is missing instead.")
+    ] = False,
+    partitions: Annotated[
+        int | None, typer.Option(help="Partitions of input and output; else as many as the input has.", min=1)
+    ] = None,
+) -> None:
+    """Show which topics the service needs and which exist; create the others."""
+    from stream_anon.cli.topics import topics
+
+    if commands and create:
+        raise SettingsError("topics", "give --create or --print, not both")
+    raise typer.Exit(topics(config, create=create, inputs=inputs, commands=commands, partitions=partitions))
+
+
 @app.command("propose")
 def propose_policy(
     sample: Annotated[Path, typer.Option("--input", metavar="FILE", help="CSV or JSON Lines sample.")],
@@ -164,22 +212,33 @@ def propose_policy(
 
 @app.command("learn")
 def learn_from_sample(
-    sample: Annotated[str, typer.Argument(help="CSV or JSON Lines file; - for lines from standard input.")],
-    settings: Annotated[Path, typer.Option("--settings", metavar="FILE", help="Settings file.")],
+    sample: Annotated[str, typer.Argument(help="CSV or JSON Lines file; - for standard input.")],
+    config: Annotated[
+        Path, typer.Option("--config", "-c", "--settings", metavar="FILE", help="Settings file (YAML).")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the order.")],
+    standard: _StandardFormat = Format.JSONL,
 ) -> None:
     """Learn the forest's order from a sample, for engine.order; it holds no value of anybody."""
     from stream_anon.cli.learn import learn
 
-    raise typer.Exit(learn(sample, settings, output))
+    raise typer.Exit(learn(sample, config, output, standard))
 
 
 @app.command("schema")
-def released_schema(policy: Annotated[Path, typer.Argument(help="Settings file.")]) -> None:
+def released_schema(
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")
+    ] = None,
+    policy: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The same.", hidden=True)] = None,
+) -> None:
     """Print the JSON Schema of the records that a policy releases."""
     from stream_anon.cli.schema import schema
 
-    raise typer.Exit(schema(policy))
+    chosen = config or policy
+    if chosen is None or (config and policy):
+        raise SettingsError("schema", "give --config FILE")
+    raise typer.Exit(schema(chosen))
 
 
 @app.command("logs-explain")
@@ -195,14 +254,16 @@ def run_demo(
     csv: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Stream this CSV instead of clinic visits.")
     ] = None,
-    policy: Annotated[Path | None, typer.Option(metavar="FILE", help="The policy for it.")] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", "--policy", metavar="FILE", help="The policy for it.")
+    ] = None,
     events: Annotated[int, typer.Option(help="How many events at the most.", min=1, max=10_000_000)] = 60_000,
     k: Annotated[int | None, typer.Option(help="Override privacy.k.", min=2)] = None,
 ) -> None:
     """Stream events through the service with an embedded broker, and audit what came out."""
     from stream_anon.cli.demo import demo
 
-    raise typer.Exit(demo(csv, policy, events, k))
+    raise typer.Exit(demo(csv, config, events, k))
 
 
 def main() -> None:

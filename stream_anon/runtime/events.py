@@ -396,6 +396,18 @@ class TransactionEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelsCompiling:
+    """No cache holds the kernels of this policy: they are compiled before the worker joins the group."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsCompiled:
+    """They are compiled, and kept where a cache can be written."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerStopping:
     """SIGTERM or SIGINT arrived, or a fault that a restart must cure."""
 
@@ -411,6 +423,8 @@ class WorkerStopped:
 
 Event = (
     WorkerStarted
+    | KernelsCompiling
+    | KernelsCompiled
     | ReadinessChanged
     | BrokerAway
     | BrokerBack

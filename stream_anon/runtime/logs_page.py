@@ -25,6 +25,12 @@ class Advice:
 ADVICE: Mapping[Event, Advice] = {
     Event.STARTED: Advice("info", "Nothing; compare `policy` and `software` when two workers differ."),
     Event.SERVING: Advice("info", "Nothing; `public` is for probes and Prometheus, `admin` for people."),
+    Event.COMPILING: Advice(
+        "info",
+        "Wait for `compiled`: it takes a minute or two. If it comes at every start, no cache can be written: see "
+        "`NUMBA_CACHE_DIR` in docs/install.md.",
+    ),
+    Event.COMPILED: Advice("info", "Nothing; `seconds` tells how long it took."),
     Event.READY: Advice("info", "Nothing."),
     Event.NOT_READY: Advice("warning", "Read `reason`; if it lasts, runbook not-ready."),
     Event.STOPPING: Advice("info", "Nothing, if somebody asked for it; else look for `failed` beside it."),

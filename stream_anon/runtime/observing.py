@@ -20,6 +20,8 @@ from stream_anon.runtime.events import (
     CertificatesRead,
     Event,
     InputSkipped,
+    KernelsCompiled,
+    KernelsCompiling,
     LedgerCreated,
     Listener,
     OrderAdopted,
@@ -104,7 +106,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 metrics.transaction_ended(event.outcome.value)
             case WorkerStopping() | WorkerStopped():
                 metrics.readiness(False)
-            case LedgerCreated() | StandingBy():
+            case KernelsCompiling() | KernelsCompiled() | LedgerCreated() | StandingBy():
                 pass  # a first run makes one too; partitions_owned says the other
             case _:
                 assert_never(event)
@@ -164,6 +166,10 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
         match event:
             case WorkerStarted():
                 _write_start(log, event)
+            case KernelsCompiling():
+                log.info(Line.COMPILING)
+            case KernelsCompiled():
+                log.info(Line.COMPILED, seconds=_short(event.seconds))
             case CertificatesRead():
                 _write_certificates(log, event)
             case ReadinessChanged():

@@ -16,6 +16,8 @@ from stream_anon.runtime.events import (
     BrokerBack,
     Event,
     InputSkipped,
+    KernelsCompiled,
+    KernelsCompiling,
     PartitionsRevoked,
     PartitionStopped,
     Place,
@@ -37,6 +39,7 @@ WINDOWS_TO_JUDGE = 5  # before a hint about all of them
 HALF_EMPTY = 0.5
 MOST_PLACES = 1000
 MOST_NAMED = 8  # places in a warning
+STARTING, COMPILING = "starting", "compiling kernels, once after an install"
 AT_LEAST_ONCE = "delivery is at-least-once: a record can be published twice, in two classes"
 
 
@@ -52,7 +55,7 @@ class StatusBoard:
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._started: WorkerStarted | None = None
-        self._ready, self._reason = False, "starting"
+        self._ready, self._reason = False, STARTING
         self._away: dict[Away, BrokerAway] = {}
         self._owned: set[Place] = set()
         self._stopped: dict[Place, PartitionStopped] = {}
@@ -72,6 +75,10 @@ class StatusBoard:
         match event:
             case WorkerStarted():
                 self._started = event
+            case KernelsCompiling():
+                self._ready, self._reason = False, COMPILING
+            case KernelsCompiled():
+                self._ready, self._reason = False, STARTING
             case ReadinessChanged():
                 self._ready, self._reason = event.ready, event.reason
             case BrokerAway():

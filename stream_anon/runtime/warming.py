@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
 import numpy as np
 
+from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.json_codec.passing import PassedTexts
 from stream_anon.adapters.kafka import draining, packed_batch
+from stream_anon.compiled import when_compiling
 from stream_anon.engine import warming
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.hierarchy import ROOT_LABEL
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes, Release
+from stream_anon.runtime.events import KernelsCompiled, KernelsCompiling, Listener
 
 
 def warm_up(policy: Policy) -> None:
@@ -24,6 +31,27 @@ def warm_up(policy: Policy) -> None:
     codec.encode_in_bulk(made_up_release(policy))
     draining.warm_up()
     packed_batch.warm_up()
+
+
+async def warm_up_aside(warm: Callable[[], None], clock: Clock, tell: Listener) -> None:
+    """Run `warm` in a thread, and tell the loop's listener if it has to compile."""
+    loop = asyncio.get_running_loop()
+    begun = clock.monotonic()
+    compiling = False
+
+    def note() -> None:
+        nonlocal compiling
+        compiling = True
+        with suppress(RuntimeError):  # a stop did not wait for the thread, and the loop is closed
+            loop.call_soon_threadsafe(tell, KernelsCompiling())
+
+    def work() -> None:
+        with when_compiling(note):
+            warm()
+
+    await asyncio.to_thread(work)
+    if compiling:
+        tell(KernelsCompiled(clock.monotonic() - begun))
 
 
 def made_up_release(policy: Policy) -> Release:

@@ -52,7 +52,7 @@ from stream_anon.runtime.settings import HttpSettings, KafkaSettings, Settings, 
 from stream_anon.runtime.status import StatusBoard
 from stream_anon.runtime.studies import Studies
 from stream_anon.runtime.validity import watch_certificates
-from stream_anon.runtime.warming import warm_up
+from stream_anon.runtime.warming import warm_up, warm_up_aside
 from stream_anon.runtime.worker import Worker
 from stream_anon.version import SOFTWARE
 
@@ -141,7 +141,7 @@ async def work(
     tell(started(settings, policy))
     # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later. A stop does not wait
     # for it either, and to build a worker would compile too.
-    warmed_up, _ = await unless_stopped(stop, asyncio.to_thread(warm_up, policy))
+    warmed_up, _ = await unless_stopped(stop, warm_up_aside(lambda: warm_up(policy), clock, tell))
     if not warmed_up:
         tell(WorkerStopping("asked to"))
         tell(WorkerStopped(0.0))

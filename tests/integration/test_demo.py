@@ -200,7 +200,7 @@ def test_a_broker_that_ends_is_waited_for(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_file_without_a_policy_is_taken(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--policy"):
+    with pytest.raises(InputError, match="--config"):
         demo(tmp_path / "x.csv", None, 10, None)
 
 

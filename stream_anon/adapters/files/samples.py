@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -53,6 +54,8 @@ class Sample:
         Whether every value is text because the format knows no types (CSV).
     more
         Whether the file holds records beyond those that were read.
+    index
+        Whether a first column without a name, which counts rows as pandas writes it, was left out.
     """
 
     records: int
@@ -60,6 +63,7 @@ class Sample:
     malformed: int
     texts: bool
     more: bool
+    index: bool = False
 
 
 def read_sample(path: Path, most: int = MOST_RECORDS) -> Sample:
@@ -106,8 +110,21 @@ def _read_csv(file: IO[str], path: Path, most: int) -> Sample:
             if cell != "":
                 column.add(records, cell)
         records += 1
+    index = _is_index(names, columns)
+    if index:
+        names, columns = names[1:], columns[1:]
     _check_names(names, columns, path)
-    return Sample(records, dict(zip(names, columns, strict=True)), malformed, texts=True, more=more)
+    return Sample(records, dict(zip(names, columns, strict=True)), malformed, texts=True, more=more, index=index)
+
+
+def _is_index(names: list[str], columns: list[Column]) -> bool:
+    """Return whether the first column has no name and counts rows; a record has no such column."""
+    if len(names) < 2 or names[0] or not columns[0].values:
+        return False
+    numbers = [str(value) for value in columns[0].values]
+    if not all(re.fullmatch("[0-9]{1,15}", number) for number in numbers):
+        return False
+    return all(int(after) == int(before) + 1 for before, after in pairwise(numbers))
 
 
 def _rows(reader: Iterator[list[str]]) -> Iterator[list[str] | None]:

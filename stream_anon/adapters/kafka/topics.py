@@ -23,6 +23,7 @@ _TXN_OFFSET_COMMIT = 28
 _NOT_THERE = 3
 _REFUSED = 29
 _COMPACT = "compact"  # and nothing beside it: with `compact,delete` entries expire
+_ABSENT = "does not exist"
 _MAY_NOT = "may not be described by this user"
 
 
@@ -156,6 +157,54 @@ def _must_be_compact(policy: str) -> str:
         f"cleanup.policy is {policy} and must be compact, without delete: entries that expire protect nothing, and "
         "records are released twice. Set it with kafka-configs"
     )
+
+
+async def look(connection: Connection, topics: Topics) -> tuple[int, dict[str, Described | str]]:
+    """Return the number of brokers, and the inputs and own topics of a service or why one cannot be described.
+
+    Raises
+    ------
+    BrokerError
+        If no broker answers.
+    """
+    admin = await _connected(connection)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            brokers = len((await admin.describe_cluster())["brokers"])
+            inputs = topics.input.among(await admin.list_topics() if topics.input.pattern is not None else ())
+            own = (topics.output, topics.certificates, topics.dead_letters, topics.ledger)
+            return brokers, await _describe(admin, [*inputs, *own])
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error("describing the topics", error) from None
+    finally:
+        await admin.close()
+
+
+async def create(connection: Connection, wanted: Sequence[NewTopic]) -> None:
+    """Create topics and wait until they can be seen; one that was made meanwhile is left as it is.
+
+    Raises
+    ------
+    TopicError
+        If one cannot be created; those before it have been.
+    BrokerError
+        If no broker answers.
+    """
+    admin = await _connected(connection)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            answers = [(await admin.create_topics([new])).topic_errors[0] for new in wanted]
+            made = [name for name, code, *_ in answers if code in (0, TopicAlreadyExistsError.errno)]
+            # A broker that answers may not have heard of it yet; nothing tells when it has.
+            while made and _ABSENT in (await _describe(admin, made)).values():  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error("creating topics", error) from None
+    finally:
+        await admin.close()
+    for name, code, *_ in answers:
+        if name not in made:
+            raise TopicError(f"{name}: cannot be created ({for_code(code).__name__})")
 
 
 async def _connected(connection: Connection) -> AIOKafkaAdminClient:

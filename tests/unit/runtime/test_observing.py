@@ -52,6 +52,9 @@ PUBLISHED = e.WindowPublished(
 )
 EVERY_KIND: tuple[e.Event, ...] = (
     STARTED,
+    e.CertificatesRead({"ca_file": 1_700_000_000.0}, ("ca_file",), 1_700_000_000.0),
+    e.KernelsCompiling(),
+    e.KernelsCompiled(85.0),
     e.ReadinessChanged(True),
     e.BrokerAway(e.Away.PUBLISHING, "NodeNotReadyError"),
     e.BrokerBack(e.Away.PUBLISHING, 2.5, 4),
@@ -230,6 +233,10 @@ def test_a_thousand_partitions_make_a_line_of_a_thousand_names(observed: Observe
 
 
 def test_readiness_is_told_before_the_worker_is_ready(observed: Observed) -> None:
+    assert observed.board.readiness() == (False, "starting")
+    observed.tell(e.KernelsCompiling())
+    assert observed.board.readiness() == (False, "compiling kernels, once after an install")
+    observed.tell(e.KernelsCompiled(85.0))
     assert observed.board.readiness() == (False, "starting")
     observed.tell(e.ReadinessChanged(True))
     assert observed.board.readiness() == (True, "")
