@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from stream_anon.adapters.files.formats import size_of
 from stream_anon.errors import InputError
 from stream_anon.runtime.file_job import FileJob, Report
+from stream_anon.runtime.findings import MANY_MISSING
 from stream_anon.runtime.policy_file import load_policy
 
 
@@ -71,6 +72,9 @@ def _summary(report: Report) -> str:
         f"{f' ({reasons})' if reasons else ''}; "
         f"smallest class {report.achieved_k or '-'} people, information loss {lost}"
     )
+    absent = [f"{name} {share:.1%}" for name, share in report.missing_shares.items() if share > MANY_MISSING]
+    if absent:
+        text += f"; without a value: {', '.join(absent)}"
     if report.gate_violations:
         text += f"; the gate suppressed {report.gate_violations} classes: please report this"
     return text

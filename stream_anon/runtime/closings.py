@@ -178,6 +178,7 @@ class Closings:
             wall=self._clock.wall(),
             durations=closed.durations,
             outcome=closed.outcome,
+            missing=release.missing,
         )
 
 

@@ -50,6 +50,10 @@ class WorkerStarted:
         Seconds, as the policy says.
     attributes
         Names of the quasi-identifiers, in the policy's order.
+    published
+        Names of all attributes that are published.
+    accept_missing
+        Those of them of which the policy says that they may be absent.
     """
 
     software: str
@@ -63,6 +67,8 @@ class WorkerStarted:
     max_delay: float
     max_records: int
     attributes: tuple[str, ...] = ()
+    published: tuple[str, ...] = ()
+    accept_missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +283,8 @@ class WindowPublished:
         end-to-end delay.
     outcome
         How the transaction ended; `Outcome.FOUND_COMMITTED` included.
+    missing
+        Released and suppressed records without a value, by attribute.
     """
 
     batch: str
@@ -298,6 +306,7 @@ class WindowPublished:
     wall: float
     durations: Durations
     outcome: Outcome
+    missing: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:

@@ -30,6 +30,7 @@ class Report:
     released: int = 0
     suppressed: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
     windows: int = 0
     classes: int = 0
     achieved_k: int | None = None
@@ -45,6 +46,7 @@ class Report:
         self.released += release.released
         self.suppressed.update({reason.value: count for reason, count in release.suppressed.items()})
         self.rejected.update(Reason(reason).label for reason in release.rejects.reasons.tolist())
+        self.missing.update(release.missing)
         self.windows += 1
         self.classes += len(release.classes)
         if release.achieved_k is not None:
@@ -60,6 +62,11 @@ class Report:
         """Return the mean NCP over all records that were not rejected; None if there was none."""
         return self._loss / self._counted if self._counted else None
 
+    @property
+    def missing_shares(self) -> dict[str, float]:
+        """Return the share of released and suppressed records without a value, by attribute, largest first."""
+        return {name: count / self._counted for name, count in self.missing.most_common()}
+
     def as_json(self) -> dict[str, Any]:
         """Return the report as a JSON object; `seconds` is the engine's time only, after compilation."""
         return {
@@ -67,6 +74,7 @@ class Report:
             "released": self.released,
             "suppressed": dict(self.suppressed),
             "rejected": dict(self.rejected),
+            "missing": dict(self.missing),
             "windows": self.windows,
             "classes": self.classes,
             "achieved_k": self.achieved_k,

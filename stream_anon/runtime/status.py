@@ -61,6 +61,7 @@ class StatusBoard:
         self._totals: Counter[str] = Counter()
         self._suppressed: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
+        self._missing: Counter[str] = Counter()
 
     def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912 - a table: one case a kind of event
         """Take note of what happened."""
@@ -112,6 +113,7 @@ class StatusBoard:
         self._totals["gate violations"] += event.gate_violations
         self._suppressed.update(event.suppressed)
         self._rejected.update(event.rejected)
+        self._missing.update(event.missing)
 
     def _take_audit(self, event: WindowAudited) -> None:
         self._audits[event.result] += 1
@@ -145,6 +147,7 @@ class StatusBoard:
                 "released": self._totals["released"],
                 "suppressed": dict(self._suppressed),
                 "rejected": dict(self._rejected),
+                "missing": dict(self._missing),
                 "lost_before_reading": self._totals["lost"],
                 "not_read_yet": None if self._open is None else self._open.lag,
             },

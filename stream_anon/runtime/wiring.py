@@ -191,6 +191,8 @@ def started(settings: Settings, policy: Policy) -> WorkerStarted:
         max_delay=policy.window.max_delay,
         max_records=policy.window.max_records,
         attributes=tuple(attribute.name for attribute in policy.quasi_identifiers),
+        published=tuple(attribute.name for attribute in policy.published),
+        accept_missing=tuple(attribute.name for attribute in policy.published if attribute.accept_missing),
     )
 
 

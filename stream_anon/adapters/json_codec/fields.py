@@ -18,7 +18,7 @@ from stream_anon.microdata.keys import span_key
 
 _MISSING, _UNKNOWN = t.MISSING, t.UNKNOWN
 _LOW, _HIGH, _STEP, _DECIMALS, _WHOLE, _CELLS = t.LOW, t.HIGH, t.STEP, t.DECIMALS, t.WHOLE, t.CELLS
-_LENGTH, _KEEP, _BASE = t.LENGTH, t.KEEP, t.BASE
+_LENGTH, _KEEP, _BASE, _LEAST, _PAD = t.LENGTH, t.KEEP, t.BASE, t.LEAST, t.PAD
 _PASS_STRING, _PASS_INTEGER, _PASS_NUMBER, _PASS_BOOLEAN = (
     t.PASS_STRING,
     t.PASS_INTEGER,
@@ -26,6 +26,33 @@ _PASS_STRING, _PASS_INTEGER, _PASS_NUMBER, _PASS_BOOLEAN = (
     t.PASS_BOOLEAN,
 )
 _NULL = int.from_bytes(b"null", "little")
+
+
+@bare_kernel
+def clear_nulls(
+    words: NDArray[np.int64],
+    forms: NDArray[np.int8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    table: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    labels: NDArray[np.int64],
+) -> None:
+    """Treat texts that mean a missing value as null.
+
+    Parameters
+    ----------
+    forms, starts, stops
+        int8 and int64[fields, n]; forms are written.
+    table, slots, labels
+        int64[2] and see `ScanTables`.
+    """
+    for field in range(len(forms)):
+        for i in range(forms.shape[1]):
+            if forms[field, i] == STRING:
+                start = starts[field, i]
+                if look_up(words, start, stops[field, i] - start, table[0], table[1], slots, labels) >= 0:
+                    forms[field, i] = NULL
 
 
 @bare_kernel
@@ -129,7 +156,7 @@ def prefix_codes(
     codes: NDArray[np.int32],
     plain: NDArray[np.bool_],
 ) -> None:
-    """Write codes of texts of one length; a whole number gets back the zeros in front that it lost.
+    """Write codes of texts; a whole number gets back the zeros in front that it lost, if the policy says so.
 
     Parameters
     ----------
@@ -141,11 +168,16 @@ def prefix_codes(
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
         elif form == STRING or (form == INTEGER and text[starts[i]] != 45):
-            lead = field[_LENGTH] - (stops[i] - starts[i])
-            known = lead == 0 or (lead > 0 and form == INTEGER)
+            width = stops[i] - starts[i]
+            lead = max(0, field[_LENGTH] - width) if form == INTEGER and field[_PAD] > 0 else 0
+            known = field[_LEAST] <= lead + width <= field[_LENGTH]
             code = 0
             for place in range(field[_LENGTH] if known else 0):
-                letter = letters[48 if place < lead else text[starts[i] + place - lead]]
+                letter = 0  # the end of a shorter text
+                if place < lead:
+                    letter = letters[48]
+                elif place < lead + width:
+                    letter = letters[text[starts[i] + place - lead]]
                 known &= letter >= 0
                 if place < field[_KEEP]:
                     code = code * field[_BASE] + letter

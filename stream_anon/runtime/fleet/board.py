@@ -144,7 +144,7 @@ def _counts(pages: Sequence[Status]) -> dict[str, Any]:
     return {
         "records": {
             **{key: sum(each[key] for each in records) for key in ("consumed", "released", "lost_before_reading")},
-            **{key: _added(each[key] for each in records) for key in ("suppressed", "rejected")},
+            **{key: _added(each[key] for each in records) for key in ("suppressed", "rejected", "missing")},
         },
         "windows": sum(page["windows"] for page in pages),
         "audits": {"passed": 0, "failed": 0, "skipped": 0} | _added(page["audits"] for page in pages),

@@ -153,6 +153,7 @@ NOT_SHOWN = {
     "stream_anon_partitions_skipped_total",
     "stream_anon_partitions_stopped_total",
     "stream_anon_partitions_without_entry_total",
+    "stream_anon_policy_accepts_missing",
     "stream_anon_takeover_duration_seconds",
     "stream_anon_transactions_broken_total",
 }
