@@ -10,7 +10,8 @@ from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
-from stream_anon.runtime.sample_study import MOST_LINKABLE, Forecast, MissingValues, RareValues, Study
+from stream_anon.runtime.missing_values import MissingValues
+from stream_anon.runtime.sample_study import MOST_LINKABLE, Forecast, RareValues, Study
 
 MANY_REJECTS = 0.05
 MANY_OVER_LIMIT = 0.01

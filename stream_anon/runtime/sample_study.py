@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.json_codec.codec import MOST_RECORD_BYTES, JsonCodec
-from stream_anon.engine.closing import Closer, missing_by_name
+from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.window import SealedWindow, missing_counts
+from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.coding import Passed
 from stream_anon.microdata.payload import Payload, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release, Suppression
-from stream_anon.runtime.likeness import likeness
+from stream_anon.runtime.missing_values import MissingValues, missing_values
 
 MOST_LINKABLE = 0.05  # design: a field passes if at most this share of its values is rare
 _MOST_CHUNK = 2048  # rows that are handed to the engine at once
@@ -109,26 +109,6 @@ class RareValues:
 
 
 @dataclass(frozen=True, slots=True)
-class MissingValues:
-    """How many records of those that fit lack a value of a published attribute.
-
-    Parameters
-    ----------
-    accepted
-        The policy says that it may be absent from every record.
-    likeness
-        How a key that the sample does hold resembles the declared one, in words; empty if none does, and where it
-        was not looked for.
-    """
-
-    attribute: str
-    records: int
-    share: float
-    accepted: bool
-    likeness: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Forecast:
     """What the engine made of the sample.
 
@@ -207,7 +187,7 @@ def study(policy: Policy, sample: Sample, *, max_record_bytes: int = MOST_RECORD
         rejects=_reject_counts(policy, batch.rejects),
         rare=_rare_values(policy, batch, windows),
         forecast=_forecast(windows, whole) if len(batch) else None,
-        missing=_missing_values(policy, batch, sample.values),
+        missing=missing_values(policy, batch, sample.values),
     )
 
 
@@ -216,22 +196,6 @@ def _reject_counts(policy: Policy, rejects: Rejects) -> tuple[RejectCount, ...]:
     return tuple(
         RejectCount(Reason(reason).label, None if place == NO_ATTRIBUTE else policy.attributes[place].name, records)
         for (reason, place), records in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    )
-
-
-def _missing_values(policy: Policy, batch: CodedBatch, values: Sequence[bytes | None]) -> tuple[MissingValues, ...]:
-    """Return what is missing in the records that fit, for each published attribute that is missing at all."""
-    counts = missing_by_name(policy, missing_counts(policy, batch, slice(0, len(batch))))
-    return tuple(
-        MissingValues(
-            attribute.name,
-            counts[attribute.name],
-            counts[attribute.name] / len(batch),
-            attribute.accept_missing,
-            likeness(values, attribute.path) if counts[attribute.name] == len(batch) else "",
-        )
-        for attribute in policy.published
-        if attribute.name in counts
     )
 
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.json_codec import fields
 from stream_anon.adapters.json_codec.members import find_members
+from stream_anon.adapters.json_codec.nulls import clear_nulls
 from stream_anon.adapters.json_codec.passing import PassedTexts
 from stream_anon.adapters.json_codec.scan_tables import (
     CATEGORY,
@@ -74,9 +75,7 @@ class Scanner:
         )  # fmt: skip
         if tables.nulls >= 0:
             table = tables.tables[tables.nulls]
-            fields.clear_nulls(
-                found.words, found.forms, found.starts, found.stops, table, tables.slots, tables.labels
-            )
+            clear_nulls(found.words, found.forms, found.starts, found.stops, table, tables.slots, tables.labels)
         # 3. Columns; a value that is not for the scanner takes its record out.
         codes, sensitive, individuals = self._columns(found)
         places = np.flatnonzero(found.plain)
