@@ -21,6 +21,7 @@ class Condition(StrEnum):
     PERMISSIONS = "permissions"
     INPUT_UNREADABLE = "input-unreadable"
     NO_RECORD_FITS = "no-record-fits"
+    MISSING_FIELD = "missing-field"
     RARE_VALUES = "rare-values"
 
     @property
@@ -42,6 +43,8 @@ _MEANINGS = {
     Condition.PERMISSIONS: "The user lacks a permission that a run needs.",
     Condition.INPUT_UNREADABLE: "The user may not read the input.",
     Condition.NO_RECORD_FITS: "None of the sampled records of the input fits the policy.",
+    Condition.MISSING_FIELD: "No sampled record has a value of a declared field. `accept_missing: true` accepts "
+    "it for one attribute.",
     Condition.RARE_VALUES: "More than 5 % of a field's values, which pass as they are, are held by fewer than k "
     "individuals. `accept_linkable: true` accepts it for one attribute.",
 }

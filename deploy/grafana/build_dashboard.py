@@ -259,6 +259,17 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 width=12,
             ),
             Panel(
+                "Missing values by attribute",
+                "Share of the records without a value, of attributes that are published.",
+                "percentunit",
+                (
+                    (
+                        f"{per_second('records_missing_total', by='attribute')} / scalar({SETTLED})",
+                        "{{attribute}}",
+                    ),
+                ),
+            ),
+            Panel(
                 "Records per window",
                 "Larger windows lose less.",
                 "short",

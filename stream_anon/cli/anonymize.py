@@ -19,6 +19,7 @@ from stream_anon.errors import InputError
 from stream_anon.microdata.batch import Reason
 from stream_anon.runtime.file_job import FileJob, Report
 from stream_anon.runtime.file_rejects import MostRejected, in_words
+from stream_anon.runtime.findings import MANY_MISSING
 from stream_anon.runtime.policy_file import load_policy
 
 
@@ -116,6 +117,9 @@ def _summary(report: Report) -> str:
         f"{f' ({faults})' if faults else ''}; "
         f"smallest class {report.achieved_k or '-'} people, information loss {lost}"
     )
+    absent = [f"{name} {share:.1%}" for name, share in report.missing_shares.items() if share > MANY_MISSING]
+    if absent:
+        text += f"; without a value: {', '.join(absent)}"
     if report.gate_violations:
         text += f"; the gate suppressed {report.gate_violations} classes: please report this"
     return text

@@ -124,6 +124,11 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
     for each in study.rejects:
         where = f" in {each.attribute}" if each.attribute else ""
         console.print(Text(f"    {each.records:,} {each.reason}{where}"))
+    if study.missing:
+        _heading(console, "Published attributes without a value")
+        for absent in study.missing:
+            accepted = ", accepted by accept_missing" if absent.accepted else ""
+            console.print(Text(f"  {absent.attribute}: {absent.share:.2%} of the records{accepted}"))
     if study.forecast is not None:
         _heading(console, "What one worker would make of it")
         _show_forecast(console, study.forecast, policy)

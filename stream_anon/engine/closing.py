@@ -123,6 +123,7 @@ class Closer:
             gcp=gcp(generalized.ncp, counts.records, sum(suppressed.values())),
             gate_violations=violations,
             gate_seconds=gate_seconds,
+            missing=missing_by_name(self._policy, window.missing),
         )
 
     def _united(
@@ -174,6 +175,12 @@ class Closer:
             rank[kept] = np.arange(len(kept))
             class_of_row = rank[class_of_row]
             generalized = _chosen(generalized, kept)
+
+
+def missing_by_name(policy: Policy, counts: NDArray[np.int64]) -> dict[str, int]:
+    """Return the counts int64[q + p] that are not 0 by the name of their attribute."""
+    names = (attribute.name for attribute in (*policy.quasi_identifiers, *policy.passed))
+    return {name: count for name, count in zip(names, counts.tolist(), strict=True) if count}
 
 
 @bare_kernel

@@ -19,7 +19,7 @@ from stream_anon.clustering.protocol import Outlook, Partitioner
 from stream_anon.engine.people import Numbering
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.columns import NO_VALUE, Columns
-from stream_anon.microdata.payload import Payload, joined, taken
+from stream_anon.microdata.payload import Payload, joined, missing_values, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
 from stream_anon.windowing.limits import WindowTimer
@@ -27,7 +27,11 @@ from stream_anon.windowing.limits import WindowTimer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """The part of a batch that one window took: admitted rows of one source that arrived together."""
+    """The part of a batch that one window took: admitted rows of one source that arrived together.
+
+    `missing` is int64[q + p]: of its records, those over their limit included, how many lack a value of each
+    quasi-identifier and of each field that passes.
+    """
 
     source: int
     arrived: float
@@ -37,11 +41,12 @@ class Chunk:
     payload: Payload
     rejects: Rejects
     over_limit: int
+    missing: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SealedWindow:
-    """A window that takes no more rows and waits to be released."""
+    """A window that takes no more rows and waits to be released; `missing` is as in its chunks."""
 
     policy: Policy
     partitioner: Partitioner
@@ -49,6 +54,7 @@ class SealedWindow:
     payload: Payload
     rejects: Rejects
     over_limit: int
+    missing: NDArray[np.int64]
     ranges: tuple[InputRange, ...]
     arrivals: tuple[tuple[float, int], ...]
     individuals: int
@@ -60,6 +66,13 @@ class SealedWindow:
     def records(self) -> int:
         """Return the number of admitted rows."""
         return len(self.payload)
+
+
+def missing_counts(policy: Policy, batch: CodedBatch, rows: slice) -> NDArray[np.int64]:
+    """Return how many of the rows lack a value: int64[q + p], of each quasi-identifier, then of what passes."""
+    codes = np.array([[attribute.missing_code] for attribute in policy.quasi_identifiers], np.int32)
+    coded = np.count_nonzero(batch.codes[:, rows] == codes, axis=1)
+    return np.concatenate([coded, missing_values(batch.payload, rows, len(policy.passed))])
 
 
 class Window:
@@ -117,7 +130,8 @@ class Window:
             numbers = self._people.number(batch.individuals[first:stop])
             kept = np.flatnonzero(numbers >= 0)
             over = stop - first - len(kept)
-            if not len(kept) and self._count_over(source, over):
+            missing = missing_counts(self._policy, batch, slice(first, stop))
+            if not len(kept) and self._count_over(source, over, missing):
                 first = stop
                 continue
             chosen = slice(first, stop) if not over else kept + first
@@ -130,7 +144,17 @@ class Window:
             )
             self._latest[source] = len(self._chunks)
             self._chunks.append(
-                Chunk(source, now, columns, batch.individuals[chosen], sensitive, payload, Rejects.of([]), over)
+                Chunk(
+                    source,
+                    now,
+                    columns,
+                    batch.individuals[chosen],
+                    sensitive,
+                    payload,
+                    Rejects.of([]),
+                    over,
+                    missing,
+                )
             )
             self.admitted += len(payload)
             self._partitioner.add(columns, self._outlook(len(payload), now))
@@ -153,10 +177,14 @@ class Window:
         return Outlook(self.timer.expected(self.admitted, oldest, now), rate, self._at_once)
 
     @property
+    def _none_missing(self) -> NDArray[np.int64]:
+        return np.zeros(len(self._policy.quasi_identifiers) + len(self._policy.passed), np.int64)
+
+    @property
     def _no_rows(self) -> Columns:
         return Columns.empty(len(self._policy.quasi_identifiers), len(self._policy.diverse))
 
-    def _count_over(self, source: int, over: int) -> bool:
+    def _count_over(self, source: int, over: int, missing: NDArray[np.int64]) -> bool:
         """Count rows over their limit in a chunk of their source; return False if it has none yet.
 
         A flood of one individual must not fill the memory with empty chunks.
@@ -165,14 +193,13 @@ class Window:
         if place is None:
             return False
         chunk = self._chunks[place]
-        self._chunks[place] = replace(chunk, over_limit=chunk.over_limit + over)
+        self._chunks[place] = replace(chunk, over_limit=chunk.over_limit + over, missing=chunk.missing + missing)
         return True
 
     def reject(self, rejects: Rejects, source: int, now: float) -> None:
         """Take dead letters."""
-        self._chunks.append(
-            Chunk(source, now, self._no_rows, np.empty(0, np.int64), np.empty((0, 0), np.int64), [], rejects, 0)
-        )
+        nobody, nothing = np.empty(0, np.int64), np.empty((0, 0), np.int64)
+        self._chunks.append(Chunk(source, now, self._no_rows, nobody, nothing, [], rejects, 0, self._none_missing))
         self.rejected += len(rejects)
 
     def drop(self, sources: Collection[int]) -> int:
@@ -211,16 +238,7 @@ class Window:
             self._people.number(chunk.individuals),
             self._numbered(chunk.sensitive),
         )
-        return Chunk(
-            chunk.source,
-            chunk.arrived,
-            columns,
-            chunk.individuals,
-            chunk.sensitive,
-            chunk.payload,
-            chunk.rejects,
-            chunk.over_limit,
-        )
+        return replace(chunk, columns=columns)
 
     def _columns(self) -> Columns:
         return Columns.concatenate([self._no_rows, *(chunk.columns for chunk in self._chunks)])
@@ -234,6 +252,7 @@ class Window:
             payload=joined([chunk.payload for chunk in self._chunks]),
             rejects=Rejects.concatenate([chunk.rejects for chunk in self._chunks]),
             over_limit=sum(chunk.over_limit for chunk in self._chunks),
+            missing=sum((chunk.missing for chunk in self._chunks), self._none_missing),
             ranges=tuple(
                 InputRange(source, starts[source], end)
                 for source, end in sorted(positions.items())

@@ -179,6 +179,7 @@ class Closings:
             durations=closed.durations,
             outcome=closed.outcome,
             faults=_by_attribute(release.rejects),
+            missing=release.missing,
         )
 
 

@@ -56,6 +56,10 @@ class WorkerStarted:
         Names of all attributes, in the policy's order.
     asked
         What the policy asks of every class, in words.
+    published
+        Names of all attributes that are published.
+    accept_missing
+        Those of them of which the policy says that they may be absent.
     """
 
     software: str
@@ -72,6 +76,8 @@ class WorkerStarted:
     holds: bool = False
     declared: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    published: tuple[str, ...] = ()
+    accept_missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +321,8 @@ class WindowPublished:
         end-to-end delay.
     outcome
         How the transaction ended; `Outcome.FOUND_COMMITTED` included.
+    missing
+        Released and suppressed records without a value, by attribute.
     """
 
     batch: str
@@ -337,6 +345,7 @@ class WindowPublished:
     durations: Durations
     outcome: Outcome
     faults: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    missing: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:

@@ -41,6 +41,7 @@ class Report:
     released: int = 0
     suppressed: Counter[str] = field(default_factory=Counter)
     faults: Counter[Fault] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
     written: bool = False
     windows: int = 0
     classes: int = 0
@@ -57,6 +58,7 @@ class Report:
         self.released += release.released
         self.suppressed.update({reason.value: count for reason, count in release.suppressed.items()})
         self.faults.update(faults_of(release.rejects, self.attributes))
+        self.missing.update(release.missing)
         self.windows += 1
         self.classes += len(release.classes)
         if release.achieved_k is not None:
@@ -80,6 +82,11 @@ class Report:
             found[reason] += count
         return found
 
+    @property
+    def missing_shares(self) -> dict[str, float]:
+        """Return the share of released and suppressed records without a value, by attribute, largest first."""
+        return {name: count / self._counted for name, count in self.missing.most_common()}
+
     def as_json(self) -> dict[str, Any]:
         """Return the report as a JSON object; `seconds` is the engine's time only, after compilation."""
         return {
@@ -92,6 +99,7 @@ class Report:
                 for (reason, attribute), count in self.faults.most_common()
             ],
             "written": self.written,
+            "missing": dict(self.missing),
             "windows": self.windows,
             "classes": self.classes,
             "achieved_k": self.achieved_k,

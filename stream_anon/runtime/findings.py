@@ -11,12 +11,14 @@ from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
+from stream_anon.runtime.missing_values import MissingValues
 from stream_anon.runtime.sample_study import MOST_LINKABLE, Forecast, RareValues, Study
 
 MANY_REJECTS = 0.05
 MANY_OVER_LIMIT = 0.01
 MANY_SUPPRESSED = 0.1
 MANY_INDIVIDUALS = 0.99  # of the records: they may be events
+MANY_MISSING = 0.5
 FEWEST_RECORDS = 1000  # of which that can be said
 
 
@@ -97,7 +99,7 @@ def _domain(attribute: QuasiIdentifier) -> str:
     if isinstance(domain, NumericDomain):
         return f"numbers from {domain.minimum} to {domain.maximum} by {domain.step}, {levels}"
     if isinstance(domain, PrefixDomain):
-        return f"prefixes of {domain.length} characters"
+        return f"prefixes of {'up to ' if domain.shorter else ''}{domain.length} characters"
     if isinstance(domain, DateDomain):
         return f"days from {domain.earliest} to {domain.latest}"
     return levels
@@ -157,7 +159,8 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
                 Condition.NO_RECORD_FITS, "input", f"none of {study.records} sampled records fits the policy"
             )
         ]
-    found = [_rare(policy, study, field) for field in study.rare if field.too_many]
+    found = [_missing(study, field) for field in study.missing if field.share > MANY_MISSING and not field.accepted]
+    found += [_rare(policy, study, field) for field in study.rare if field.too_many]
     found += [
         _rare_in_windows(policy, field) for field in study.rare if field.too_many_in_windows and not field.too_many
     ]
@@ -169,6 +172,20 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
     if study.forecast is not None:
         found += _forecast_findings(policy, study.forecast)
     return sorted(found, key=lambda finding: finding.severity is not Severity.FORBIDS)
+
+
+def _missing(study: Study, field: MissingValues) -> Finding:
+    place = f"attributes.{field.attribute}"
+    if field.records < study.fit:
+        return _warning(
+            place, f"{field.share:.1%} of the sampled records have no value: is it declared as it comes?"
+        )
+    return _prohibition(
+        Condition.MISSING_FIELD,
+        place,
+        f"none of {study.fit} sampled records has a value; null would be published for all. "
+        f"{field.likeness}Correct its name or its path, or write accept_missing: true",
+    )
 
 
 def _rare(policy: Policy, study: Study, field: RareValues) -> Finding:

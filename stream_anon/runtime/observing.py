@@ -118,6 +118,7 @@ def _count_start(metrics: Metrics, event: WorkerStarted) -> None:
     metrics.started(event.software, event.policy, event.engine, event.delivery)
     metrics.limits(event.k, event.max_delay, event.max_records, holds=event.holds)
     metrics.attributes(event.attributes)
+    metrics.published_attributes(event.published, event.accept_missing)
 
 
 def _count_takeover(metrics: Metrics, event: TakeoverDone) -> None:
@@ -133,6 +134,7 @@ def _show_progress(metrics: Metrics, event: WindowProgress) -> None:
 
 def _count_window(metrics: Metrics, event: WindowPublished) -> None:
     metrics.records_settled(event.records_in, event.released, event.suppressed, event.rejected)
+    metrics.missing(event.missing)
     metrics.classes_published(event.class_sizes, event.achieved_k, event.gcp, event.gate_violations)
     lost = event.classes.ncp @ event.classes.records + sum(event.suppressed.values())
     metrics.attribute_losses(lost.tolist())

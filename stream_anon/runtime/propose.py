@@ -42,6 +42,11 @@ class Field:
     remarks: tuple[str, ...] = ()
     diverse: bool = False
 
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Return the keys from the record's top to the value."""
+        return tuple(cast("list[str]", self.settings.get("path") or self.name.split(".")))
+
 
 def propose(path: Path, k: int = 10) -> str:
     """Return the text of a settings file for the records in a CSV or JSON Lines file.
@@ -67,7 +72,7 @@ def propose(path: Path, k: int = 10) -> str:
         if not sample.texts and people.number(column.rows) < FEWEST:
             unnamed += 1  # the name itself may be a value, where keys are made from data
         else:
-            fields.append(_field(name, kinds[name], column, people, sample.texts))
+            fields.append(_addressed(_field(name, kinds[name], column, people, sample.texts), column))
     fields = _without_nesting(fields)
     if not any(field.settings.get("role") == "quasi-identifier" for field in fields):
         raise InputError(
@@ -143,6 +148,13 @@ def _field(name: str, kind: Kind, column: Column, people: People, texts: bool) -
     return Field(name, {"role": "quasi-identifier", **found.settings}, _remarks(name, found))
 
 
+def _addressed(field: Field, column: Column) -> Field:
+    """Return a field with its path, where one of its keys has a dot in it."""
+    if not field.settings or not column.keys or column.keys == tuple(field.name.split(".")):
+        return field
+    return replace(field, settings={**field.settings, "path": list(column.keys)})
+
+
 def _remarks(name: str, found: Guess) -> tuple[str, ...]:
     remarks = found.remarks
     if is_measure(name):
@@ -176,12 +188,13 @@ def _sensitive(name: str, column: Column, people: People, texts: bool) -> Field:
 
 def _without_nesting(fields: list[Field]) -> list[Field]:
     """Leave out a field that is a value here and a parent of values there."""
-    declared = {field.name for field in fields if field.settings}
+    paths = [field.path for field in fields if field.settings]
+    parents = {path[:depth] for path in paths for depth in range(1, len(path))}
     kept = []
     for field in fields:
-        if field.settings and not all(field.name.split(".")):
+        if field.settings and not all(field.path):
             field = Field(field.name, {}, ("its name cannot be written as a path",))  # noqa: PLW2901
-        elif field.settings and any(other.startswith(field.name + ".") for other in declared):
+        elif field.settings and field.path in parents:
             field = Field(field.name, {}, ("sometimes a value, sometimes a parent of values",))  # noqa: PLW2901
         kept.append(field)
     return kept

@@ -27,6 +27,7 @@ _DESCRIPTIONS = {
         "privacy": "What must hold of every published class.",
         "window": "When a window closes.",
         "engine": "Which partitioner forms the classes.",
+        "input": "How records are read, from topics and from files.",
         "attributes": "Every declared field by dotted name, in the order in which published ones are written.",
         "http": "Where health, metrics and status are served.",
         "logs": "How log lines look.",
@@ -119,7 +120,13 @@ _DESCRIPTIONS = {
         "weight": "How much the engine minds loss here; the reported loss leaves it out.",
         "missing": "A missing value is a leaf of its own, or the record is rejected.",
         "unknown": "A value outside is a dead letter, or becomes the root.",
+        "path": "The keys from the record's top to the value, where the name split at its dots is not that: "
+        '["after.age"] is one key with a dot in it.',
+        "accept_missing": "Of a published field: somebody knows that it may be absent from every record.",
         "accept_linkable": "Of a field that passes: somebody has weighed that its rare values can identify.",
+    },
+    "RecordSettings": {
+        "null_values": "Texts that mean a missing value, in every declared field, such as NA or an empty text.",
     },
     "NumericSettings": {
         "min": "Least value.",
@@ -132,6 +139,8 @@ _DESCRIPTIONS = {
     "PrefixSettings": {
         "length": "Characters of a value.",
         "alphabet": "digits, letters, alphanumeric, or the characters themselves.",
+        "pad": "zeros: whole numbers get back the zeros in front that they lost; without it 2138 does not fit 5.",
+        "shorter": "Values of fewer characters fit too, as postal codes of Britain do; SW1A* tells no length.",
     },
     "DateSettings": {
         "format": "How the input writes a day, as in strptime.",

@@ -35,7 +35,7 @@ from stream_anon.adapters.files.texts import read_text
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS, MOST_REVISION, MOST_ROUNDS
+from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS, MOST_NULLS, MOST_REVISION, MOST_ROUNDS
 from stream_anon.runtime.yaml_text import read_yaml
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
@@ -270,6 +270,8 @@ class PrefixSettings(Section):
 
     length: int = Field(ge=1, le=64)
     alphabet: str = Field(default="digits", min_length=2)
+    pad: Literal["zeros"] | None = None
+    shorter: bool = False
 
 
 class DateSettings(Section):
@@ -301,7 +303,15 @@ class AttributeSettings(Section):
     weight: float = Field(default=1.0, gt=0, le=1000)
     missing: Literal["leaf", "reject"] = "leaf"
     unknown: Literal["reject", "root"] = "reject"
+    path: list[Annotated[str, Field(min_length=1)]] | None = Field(default=None, min_length=1)
+    accept_missing: bool = False
     accept_linkable: bool = False
+
+
+class RecordSettings(Section):
+    """How records are read, from topics and from files."""
+
+    null_values: list[str] = Field(default=[], max_length=MOST_NULLS)
 
 
 class HttpSettings(Section):
@@ -331,6 +341,7 @@ class Settings(BaseSettings):
     privacy: PrivacySettings
     window: WindowSettings = WindowSettings()
     engine: EngineSettings = EngineSettings()
+    input: RecordSettings = RecordSettings()
     attributes: dict[str, AttributeSettings] = Field(min_length=1)
     http: HttpSettings = HttpSettings()
     logs: LogSettings = LogSettings()

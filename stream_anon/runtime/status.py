@@ -69,6 +69,7 @@ class StatusBoard:
         self._rejected: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
         self._flow = FlowHistory()
+        self._missing: Counter[str] = Counter()
 
     def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915 - a table: one case a kind of event
         """Take note of what happened."""
@@ -132,6 +133,7 @@ class StatusBoard:
         self._totals["gate violations"] += event.gate_violations
         self._suppressed.update(event.suppressed)
         self._rejected.update(event.rejected)
+        self._missing.update(event.missing)
 
     def _take_audit(self, event: WindowAudited) -> None:
         self._audits[event.result] += 1
@@ -169,6 +171,7 @@ class StatusBoard:
                 "rejected_by_attribute": dict(self._faults),
                 "read_again": self._totals["read again"],
                 "moved_away": self._totals["moved away"],
+                "missing": dict(self._missing),
                 "lost_before_reading": self._totals["lost"],
                 "not_read_yet": None if self._open is None else self._open.lag,
             },

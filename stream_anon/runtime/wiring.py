@@ -213,6 +213,8 @@ def started(settings: Settings, policy: Policy) -> WorkerStarted:
         holds=policy.window.shortfall is Shortfall.HOLD,
         declared=tuple(attribute.name for attribute in policy.attributes),
         asked=in_words(policy),
+        published=tuple(attribute.name for attribute in policy.published),
+        accept_missing=tuple(attribute.name for attribute in policy.published if attribute.accept_missing),
     )
 
 

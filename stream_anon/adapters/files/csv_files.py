@@ -35,7 +35,7 @@ class CsvReader:
     file
         Opened for bytes. UTF-8, with or without a byte order mark.
     policy
-        Its attributes are found by name in the header; other columns are ignored.
+        Its attributes are found in the header by their keys, joined by dots; other columns are ignored.
     source
         The number that stands for the file.
     name
@@ -62,7 +62,7 @@ class CsvReader:
         header = text.readline()
         if not header.strip():
             raise InputError(f"{name}: is empty or does not begin with a header")
-        declared = {attribute.name for attribute in policy.attributes}
+        declared = {attribute.column for attribute in policy.attributes}
         headers = {mark: _cells(header, mark) for mark in _DELIMITERS}
         self.delimiter = max(_DELIMITERS, key=lambda mark: len(declared.intersection(headers[mark])))
         self._names = headers[self.delimiter]
@@ -74,12 +74,12 @@ class CsvReader:
         """Return the column of each attribute, None for one that is not read."""
         places: list[int | None] = []
         for attribute in self._policy.attributes:
-            count = self._names.count(attribute.name)
+            count = self._names.count(attribute.column)
             needed = not isinstance(attribute, Identifier) or attribute.name == self._policy.individual
             if needed and count != 1:
                 what = "has no column" if not count else "has twice the column"
-                raise InputError(f"{name}: {what} {attribute.name!r}, which the policy declares")
-            places.append(self._names.index(attribute.name) if needed else None)
+                raise InputError(f"{name}: {what} {attribute.column!r}, which the policy declares")
+            places.append(self._names.index(attribute.column) if needed else None)
         return places
 
     @property
@@ -171,7 +171,7 @@ class CsvWriter:
         self._owned = owned
         self._text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         self._writer = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
-        self._writer.writerow([attribute.name for attribute in policy.published])
+        self._writer.writerow([attribute.column for attribute in policy.published])
 
     def write(self, release: Release) -> None:
         """Write all released records of a window and flush them."""

@@ -47,6 +47,7 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_policy_max_records": max,
     "stream_anon_policy_delay_budget_seconds": max,
     "stream_anon_policy_holds": max,
+    "stream_anon_policy_accepts_missing": max,
     "stream_anon_workers": max,
     "stream_anon_workers_running": max,
     "process_virtual_memory_bytes": _ADDED,

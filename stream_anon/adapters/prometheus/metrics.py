@@ -80,6 +80,12 @@ class Metrics:
         self._rejected = self._family(
             "dead_letters", "Records that do not fit the policy, by reason.", "reason", REJECTIONS
         )
+        self._missing = Counter(
+            f"{PREFIX}_records_missing",
+            "Released and suppressed records without a value, by published attribute.",
+            ["attribute"],
+            registry=self._registry,
+        )
 
     def _declare_windows(self) -> None:
         self._open_records = self._gauge("window_records", "Records admitted to the open window.")
@@ -193,7 +199,11 @@ class Metrics:
         )
         self._order = self._gauge("order_version", "Orders the engine has adopted since the start, the first is 1.")
         self._budget = self._gauge("policy_delay_budget_seconds", "Longest wait that counts as in time.")
+        self._accepts_missing = self._gauge(
+            "policy_accepts_missing", "1 for attributes that may be absent from every record.", ("attribute",)
+        )
         self._limits = (0, 0.0, math.inf)
+        self._published: frozenset[str] = frozenset()
         self._attributes: tuple[str, ...] = ()
 
     def started(self, version: str, policy: str, engine: str, delivery: str) -> None:
@@ -215,6 +225,18 @@ class Metrics:
         self._attributes = tuple(names)
         for name in names:
             self._attribute_loss.labels(name)
+
+    def published_attributes(self, names: Sequence[str], accepted: Sequence[str]) -> None:
+        """Name what the policy publishes, and of which attributes it says that they may be absent."""
+        self._published = frozenset(names)
+        for name in names:
+            self._missing.labels(name)
+            self._accepts_missing.labels(name).set(name in accepted)
+
+    def missing(self, counts: Mapping[str, int]) -> None:
+        """Count a window's records without a value, by published attribute; no other name becomes a label."""
+        for name in self._published.intersection(counts):
+            self._missing.labels(name).inc(counts[name])
 
     def order_adopted(self, version: int) -> None:
         """Tell that the engine uses another order."""

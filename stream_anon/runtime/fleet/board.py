@@ -18,7 +18,7 @@ SILENT = 5.0  # seconds without a report after which a worker does not count as 
 
 Status = Mapping[str, Any]
 _COUNTED = ("consumed", "released", "lost_before_reading", "read_again", "moved_away")
-_COUNTED_BY_REASON = ("suppressed", "rejected", "rejected_by_attribute")
+_COUNTED_BY_REASON = ("suppressed", "rejected", "rejected_by_attribute", "missing")
 
 
 class FleetBoard:

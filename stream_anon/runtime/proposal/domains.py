@@ -124,7 +124,10 @@ def _prefix(name: str, column: Column, people: People, texts: bool) -> Guess | N
     same = sum(len(text) == length for text in digits)
     if not isinstance(length, int) or not 3 <= length <= 10 or same < 0.9 * len(digits):
         return None
-    return Guess({"prefix": {"length": length}, "unknown": "root"}, _misfits(column, len(digits)))
+    padded = not texts and any(isinstance(value, int) and len(str(value)) < length for value in column.values)
+    settings: dict[str, Setting] = {"prefix": {"length": length} | ({"pad": "zeros"} if padded else {})}
+    remarks = ("numbers lose zeros in front: a shorter one gets them back",) * padded
+    return Guess({**settings, "unknown": "root"}, (*_misfits(column, len(digits)), *remarks))
 
 
 def _months(name: str, column: Column, people: People, texts: bool) -> Guess | None:  # noqa: ARG001 - one signature

@@ -283,3 +283,79 @@ def test_compiling_is_said_and_only_when_it_happens(tmp_path: Path, capsys: pyte
         event.broadcast(event.Event("numba:compile", event.EventStatus.START))
         event.broadcast(event.Event("numba:compile", event.EventStatus.START))
     assert capsys.readouterr().err.count("compiling kernels, once after an install") == 1
+
+
+def test_missing_values_are_told_by_report_summary_and_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = write_policy(tmp_path)
+    records = [record | {"visits": None, "age": None if i % 4 == 0 else 30} for i, record in enumerate(people(40))]
+    source, proof, report = write_json_lines(tmp_path / "in.jsonl", records), tmp_path / "c", tmp_path / "r.json"
+    code = run(
+        monkeypatch,
+        "anonymize",
+        policy,
+        source,
+        tmp_path / "out.jsonl",
+        "--certificates",
+        proof,
+        "--report",
+        report,
+    )
+    assert code == 0
+    assert json.loads(report.read_text())["missing"] == {"visits": 40, "age": 10}
+    assert json.loads(proof.read_text())["missing"] == {"visits": 40, "age": 10}
+    assert "without a value: visits 100.0%" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_texts_that_mean_a_missing_value_are_published_as_missing(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = write_policy(
+        tmp_path,
+        input={"null_values": ["NA", "-"]},
+        attributes={"visits": {"role": "insensitive", "type": "integer"}},
+    )
+    source, target = tmp_path / f"in{suffix}", tmp_path / f"out{suffix}"
+    proof, report = tmp_path / "c.jsonl", tmp_path / "r.json"
+    rows = [{"person": f"p{i}", "age": "NA" if i % 2 else 30, "visits": "NA", "illness": "-"} for i in range(39)]
+    rows.append({"person": "NA", "age": 30, "visits": 1, "illness": "flu"})
+    if suffix == ".csv":
+        with source.open("w", newline="") as file:
+            writer = csv.DictWriter(file, ["person", "age", "home.city", "visits", "illness"])
+            writer.writeheader()
+            writer.writerows({**row, "home.city": "Oslo"} for row in rows)
+    else:
+        write_json_lines(source, [{**row, "home": {"city": "Oslo"}} for row in rows])
+    options = ("--certificates", proof, "--report", report)
+    assert run(monkeypatch, "anonymize", policy, source, target, *options) == 0
+    told = json.loads(report.read_text())
+    assert (told["released"], told["rejected"]) == (39, {"no-individual": 1})
+    assert told["missing"] == {"visits": 39, "illness": 39, "age": 19}
+    assert run(monkeypatch, "audit", "--policy", policy, "--output", target, "--certificates", proof) == 0
+
+
+def test_flat_keys_with_dots_keep_their_form_in_json_and_in_csv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flat = {"role": "insensitive", "type": "integer", "path": ["after.visits"], "accept_linkable": True}
+    policy = write_policy(tmp_path, attributes={"visits": flat})
+    records = [record | {"after.visits": i} for i, record in enumerate(people(40))]
+    source, target, table = (
+        write_json_lines(tmp_path / "in.jsonl", records),
+        tmp_path / "o.jsonl",
+        tmp_path / "o.csv",
+    )
+    proofs = {target: tmp_path / "c1.jsonl", table: tmp_path / "c2.jsonl"}
+    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proofs[target]) == 0
+    assert {json.loads(line)["after.visits"] for line in target.read_text().splitlines()} == set(range(40))
+    with (tmp_path / "in.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["person", "age", "home.city", "after.visits", "illness"])
+        writer.writerows([f"p{i}", 30, "Oslo", i, "flu"] for i in range(40))
+    source = tmp_path / "in.csv"
+    assert run(monkeypatch, "anonymize", policy, source, table, "--certificates", proofs[table]) == 0
+    assert table.read_text().splitlines()[0] == "age,home.city,after.visits,illness"
+    for released, proof in proofs.items():
+        assert run(monkeypatch, "audit", "--policy", policy, "--output", released, "--certificates", proof) == 0

@@ -185,6 +185,7 @@ NOT_SHOWN = {
     "stream_anon_partitions_stopped_total",
     "stream_anon_partitions_without_entry_total",
     "stream_anon_policy_holds",  # the alert on stalls asks for it
+    "stream_anon_policy_accepts_missing",
     "stream_anon_takeover_duration_seconds",
     "stream_anon_transactions_broken_total",
     "stream_anon_worker_restarts_total",

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -284,3 +286,42 @@ def test_more_than_half_of_a_window_is_one_person() -> None:
     assert release.released == 4
     assert release.suppressed == {Suppression.UNPLACED: 6}
     assert (release.classes.individuals >= 2).all()
+
+
+def _with_gaps(policy: Policy, count: int) -> CodedBatch:
+    """Return a batch of so many people, of whom every other one has no age and every third one no result."""
+    absent = policy.quasi_identifiers[0].missing_code
+    batch = batch_of(policy, 0, range(count), codes=[(absent if i % 2 else 3, 0) for i in range(count)])
+    return replace(batch, payload=[(None if i % 3 == 0 else "fine",) for i in range(count)])
+
+
+def test_a_release_counts_the_records_without_a_value_by_attribute() -> None:
+    released = _release(small_policy(k=2), _with_gaps(small_policy(k=2), 12))
+    assert released.missing == {"age": 6, "result": 4}
+
+
+def test_records_that_are_suppressed_count_among_those_without_a_value() -> None:
+    policy = small_policy(k=13)
+    suppressed = _release(policy, _with_gaps(policy, 12))
+    assert (suppressed.released, suppressed.missing) == (0, {"age": 6, "result": 4})
+
+
+def test_records_over_their_individuals_limit_count_among_those_without_a_value() -> None:
+    policy = small_policy(k=2, max_records_per_individual=2)
+    everybody = replace(_with_gaps(policy, 12), individuals=np.arange(12, dtype=np.int64) // 6)
+    release = _release(policy, everybody)
+    assert release.suppressed[Suppression.OVER_LIMIT] == 8
+    assert release.missing == {"age": 6, "result": 4}
+
+
+def test_records_of_a_revoked_partition_no_longer_count_as_missing() -> None:
+    policy = small_policy(k=2)
+    engine = _engine(policy)
+    engine.open(1, 0)
+    other = replace(_with_gaps(policy, 6), sources=np.ones(6, np.int32))
+    engine.add(_with_gaps(policy, 6), 1.0)
+    engine.add(other, 1.0)
+    engine.revoke([1])
+    window = engine.seal(2.0)
+    assert window is not None
+    assert Closer(policy).release(window, np.random.default_rng(0)).missing == {"age": 3, "result": 2}

@@ -28,6 +28,7 @@ STARTED = e.WorkerStarted(
     30.0,
     100,
     ("city",),
+    ("city", "note"),
 )
 PUBLISHED = e.WindowPublished(
     batch="00ff",
@@ -49,6 +50,7 @@ PUBLISHED = e.WindowPublished(
     wall=1_700_000_030.0,
     durations=e.Durations(0.02, 0.01, 0.04, 0.03),
     outcome=e.Outcome.COMMITTED,
+    missing={"note": 45},
 )
 EVERY_KIND: tuple[e.Event, ...] = (
     STARTED,
@@ -181,6 +183,15 @@ def test_a_policy_that_holds_windows_says_so(observed: Observed) -> None:
     assert observed.value("policy_holds") == 0
     observed.tell(replace(STARTED, holds=True))
     assert observed.value("policy_holds") == 1
+
+
+def test_missing_values_are_shown_by_attribute(observed: Observed) -> None:
+    observed.tell(STARTED)
+    observed.tell(PUBLISHED)
+
+    assert observed.value("records_missing_total", attribute="note") == 45
+    assert observed.value("records_missing_total", attribute="city") == 0
+    assert observed.page["records"]["missing"] == {"note": 45}
 
 
 def test_a_window_of_dead_letters_only_fails(observed: Observed) -> None:

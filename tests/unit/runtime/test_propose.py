@@ -282,7 +282,7 @@ def test_nested_json_loses_its_paths_or_names_an_undeclarable_key(tmp_path: Path
         {
             "patient": {"id": f"p{i}", "age": i % 50, "address": {"city": ["Oslo", "Bergen"][i % 2]}},
             "tags": ["jane"],
-            "a.b": "jane",
+            "": "jane",
             f"jane-{i}": i,
             "scores": {f"doe-{i}": 1},
             "notes": "Jane was seen again on Tuesday because of the cough that will not go away",
@@ -534,3 +534,21 @@ def test_the_command_writes_elsewhere_or_leaves_with_another_code(tmp_path: Path
     assert output.read_text() == shown.stdout
     assert load_policy(output).k == 12
     assert "DECIDE" in written.stdout
+
+
+def test_keys_with_dots_are_proposed_with_their_path(tmp_path: Path) -> None:
+    records = [{"op": "c", **{f"after.{key}": value for key, value in record.items()}} for record in people()]
+    records = [{"source": {"x.city": "Oslo"}, **record} for record in records]
+    policy = policy_of(write_json(tmp_path / "s.jsonl", records))
+    assert policy.attribute("after.age").path == ("after.age",)
+    assert policy.attribute("source.x.city").path == ("source", "x.city")
+    assert policy.individual == "after.person_id"
+
+
+def test_whole_numbers_of_a_postal_code_get_their_zeros_back(tmp_path: Path) -> None:
+    records = [record | {"zip": 41000 + i % 4 if i % 20 else 1067} for i, record in enumerate(people())]
+    zip_code = policy_of(write_json(tmp_path / "s.jsonl", records)).attribute("zip")
+    assert isinstance(zip_code, QuasiIdentifier)
+    assert zip_code.domain == PrefixDomain(5, "0123456789", 5, pad=True)
+    whole = policy_of(write_json(tmp_path / "t.jsonl", [r | {"zip": 41000 + i % 4} for i, r in enumerate(records)]))
+    assert not whole.attribute("zip").domain.pad  # type: ignore[attr-defined]
