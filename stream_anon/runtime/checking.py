@@ -30,6 +30,7 @@ from stream_anon.runtime.findings import (
     sample_findings,
 )
 from stream_anon.runtime.policy_file import build_policy
+from stream_anon.runtime.rollout import published_before, rollout_findings
 from stream_anon.runtime.sample_study import Sample, Study, study
 from stream_anon.runtime.settings import KafkaSettings, load_settings
 from stream_anon.runtime.wiring import connection_of, kafka_of, topics_of
@@ -108,6 +109,8 @@ async def examine_deployment(config: Path) -> Report:
     except TopicError as error:
         findings.append(Finding(Severity.FORBIDS, str(kafka.inputs), str(error)))
     findings += policy_findings(policy)
+    if any(each.topic == kafka.certificates and each.severity is TopicSeverity.OK for each in looked_at):
+        findings += await _rollout(connection, kafka.certificates, policy, settings.privacy.accept_weaker)
     if found is not None:
         findings += sample_findings(policy, found)
     findings.sort(key=lambda finding: finding.severity is not Severity.FORBIDS)
@@ -168,6 +171,15 @@ async def _newest(connection: Connection, inputs: Sequence[str], policy: Policy)
         )
         for topic in sampled
     ]
+
+
+async def _rollout(connection: Connection, topic: str, policy: Policy, accepted: str) -> list[Finding]:
+    """Compare with the policy under which the output was published last."""
+    try:
+        before = await published_before(connection, topic)
+    except TopicError as error:
+        return [Finding(Severity.FORBIDS, topic, str(error))]
+    return rollout_findings(policy, before, accepted)
 
 
 def _study(policy: Policy, readings: Sequence[TopicReading], max_record_bytes: int) -> Study:

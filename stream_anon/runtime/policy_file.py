@@ -77,6 +77,8 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     relevant["engine"].pop("order", None)
     # A revision orders policies and says nothing of what they promise; certificates name it beside the digest.
     relevant["privacy"].pop("revision", None)
+    # It names this very hash.
+    relevant["privacy"].pop("accept_weaker", None)
     # The order of attributes is that of what is published, so it counts.
     relevant["attributes"] = list(relevant["attributes"].items())
     digest.update(json.dumps(relevant, sort_keys=True).encode())

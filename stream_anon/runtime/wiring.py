@@ -43,6 +43,7 @@ from stream_anon.runtime.patience import Reachability, unless_stopped
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.publication import Writer
 from stream_anon.runtime.rechecking import Rechecks
+from stream_anon.runtime.rollout import published_before, refuse_weaker
 from stream_anon.runtime.settings import HttpSettings, KafkaSettings, Settings, load_settings
 from stream_anon.runtime.status import StatusBoard
 from stream_anon.runtime.studies import Studies
@@ -213,6 +214,9 @@ def build_worker(
     ledger: Ledger = KafkaLedger(connection, kafka.ledger, policy.revision) if exactly_once else NoLedger()
 
     async def prepare() -> str | None:
+        refuse_weaker(
+            policy, settings.privacy.accept_weaker, await published_before(connection, kafka.certificates)
+        )
         made = exactly_once and await create_ledger(connection, topics_of(kafka))
         return kafka.ledger if made else None
 
