@@ -302,9 +302,12 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             ),
             Panel(
                 "Partitions not read",
-                "Stopped partitions that wait for an operator.",
+                "Stopped partitions that wait for an operator, and those that are left to a newer policy.",
                 "short",
-                ((f"sum({series('partitions_not_read')})", "stopped"),),
+                (
+                    (f"sum({series('partitions_not_read')})", "stopped"),
+                    (f"sum({series('partitions_superseded')})", "left to a newer policy"),
+                ),
                 kind="number",
                 red=1,
             ),
@@ -370,7 +373,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "short",
                 (
                     (
-                        f"count by (policy, engine, delivery) ({series('policy_info')})",
+                        f"count by (policy, engine, delivery, revision) ({series('policy_info')})",
                         "{{engine}} {{delivery}} {{policy}}",
                     ),
                 ),

@@ -58,6 +58,10 @@ class Event(StrEnum):
     REVOKED = "revoked", "The group took partitions away; their rows left the open window."
     ASSIGNED = "assigned", "The group gave partitions; their records are not taken before the takeover is done."
     STANDING_BY = "standing-by", "No partition is left for this worker: it takes over when another one fails."
+    SUPERSEDED = (
+        "superseded",
+        "The output has been published under a higher revision of the policy: the worker reads nothing more.",
+    )
     TAKEN_OVER = "taken-over", "Partitions are open: their records are taken from these offsets on."
     OFFSET_SKIPPED = "offset-skipped", "The committed offset lies above the ledger: somebody chose to skip records."
     LEDGER_CREATED = "ledger-created", "The ledger was missing and has been made, as on a first run."

@@ -50,6 +50,8 @@ class WorkerStarted:
         Seconds, as the policy says.
     attributes
         Names of the quasi-identifiers, in the policy's order.
+    revision
+        `privacy.revision`.
     """
 
     software: str
@@ -63,6 +65,7 @@ class WorkerStarted:
     max_delay: float
     max_records: int
     attributes: tuple[str, ...] = ()
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +195,25 @@ class StandingBy:
 
 
 @dataclass(frozen=True, slots=True)
+class Superseded:
+    """The output has been published under a higher revision of the policy. Sent once until that is another one.
+
+    The worker stays a member of the group and reads nothing; workers of the newer policy go on.
+
+    Parameters
+    ----------
+    by, own
+        The two revisions.
+    partitions
+        How many partitions the worker owns and does not read.
+    """
+
+    by: int
+    own: int
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionStopped:
     """A partition is owned but not read: its offsets contradict the ledger, or its input is lost or damaged."""
 
@@ -232,6 +254,8 @@ class WindowProgress:
         Records of the owned partitions that are not yet read, of stopped ones too; None where it is not known.
     stopped
         Owned partitions that are not read: they need an operator.
+    left
+        Owned partitions that are left to workers of a newer policy.
     """
 
     records: int
@@ -241,6 +265,7 @@ class WindowProgress:
     paused: bool
     lag: int | None
     stopped: int = 0
+    left: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,6 +406,7 @@ Event = (
     | TakeoverStarted
     | TakeoverDone
     | StandingBy
+    | Superseded
     | PartitionStopped
     | InputSkipped
     | RecordsConsumed

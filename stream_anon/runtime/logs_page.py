@@ -56,6 +56,9 @@ ADVICE: Mapping[Event, Advice] = {
     Event.ASSIGNED: Advice("info", "Nothing; `taken-over` follows within seconds."),
     Event.ORDER_ADOPTED: Advice("info", "Nothing; `gain` is the share of information loss that it saves."),
     Event.STANDING_BY: Advice("info", "Nothing, if it is meant; more workers than partitions do no more work."),
+    Event.SUPERSEDED: Advice(
+        "warning", "Nothing while a change of the policy is under way; if it lasts, runbook policy-split."
+    ),
     Event.TAKEN_OVER: Advice("info", "Nothing; `starts` tells where each partition goes on."),
     Event.OFFSET_SKIPPED: Advice(
         "warning", "Find out who set the group's offsets ahead: the records between are never published."

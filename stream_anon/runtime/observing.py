@@ -28,6 +28,7 @@ from stream_anon.runtime.events import (
     ReadinessChanged,
     RecordsConsumed,
     StandingBy,
+    Superseded,
     TakeoverDone,
     TakeoverStarted,
     TransactionBroken,
@@ -99,8 +100,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 metrics.transaction_ended(event.outcome.value)
             case WorkerStopping() | WorkerStopped():
                 metrics.readiness(False)
-            case LedgerCreated() | StandingBy():
-                pass  # a first run makes one too; partitions_owned says the other
+            case LedgerCreated() | StandingBy() | Superseded():
+                pass  # a first run makes one too; gauges of partitions say the others
             case _:
                 assert_never(event)
 
@@ -108,7 +109,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
 
 
 def _count_start(metrics: Metrics, event: WorkerStarted) -> None:
-    metrics.started(event.software, event.policy, event.engine, event.delivery)
+    metrics.started(event.software, event.policy, event.engine, event.delivery, event.revision)
     metrics.limits(event.k, event.max_delay, event.max_records)
     metrics.attributes(event.attributes)
 
@@ -121,7 +122,7 @@ def _count_takeover(metrics: Metrics, event: TakeoverDone) -> None:
 def _show_progress(metrics: Metrics, event: WindowProgress) -> None:
     age = 0.0 if event.opened is None else event.at - event.opened
     metrics.window_progress(event.records, age, event.closing, event.paused)
-    metrics.unread(event.lag, event.stopped)
+    metrics.unread(event.lag, event.stopped, event.left)
 
 
 def _count_window(metrics: Metrics, event: WindowPublished) -> None:
@@ -174,6 +175,8 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                 _write_takeover(log, event)
             case StandingBy():
                 log.info(Line.STANDING_BY)
+            case Superseded():
+                log.warning(Line.SUPERSEDED, by=event.by, own=event.own, partitions=event.partitions)
             case PartitionStopped():
                 _write_stopped(log, event)
             case InputSkipped():
@@ -230,6 +233,7 @@ def _write_start(log: Log, event: WorkerStarted) -> None:
         Line.STARTED,
         software=event.software,
         policy=event.policy,
+        revision=event.revision,
         group=event.group,
         input=event.topic,
         output=event.output,

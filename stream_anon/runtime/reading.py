@@ -41,7 +41,7 @@ class Reader:
         self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
         self._tell, self._reachability = parts.tell, parts.reachability
         self._next: dict[int, int] = {}  # what each open source must bring next
-        self._stopped = Backlog(parts.source)
+        self._stopped, self._left = Backlog(parts.source), Backlog(parts.source)
         self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
         self._most = min(parts.policy.window.max_records, MOST_POLLED)
         self._probe: asyncio.Task[str] | None = None
@@ -59,7 +59,12 @@ class Reader:
         self._next = dict(opened)
         self._times.keep(kept)
         self._stopped.reset(stopped)
+        self._left.reset({})
         self._probed = -np.inf  # how many records wait is asked at once
+
+    def leave(self, sources: Mapping[int, int | None]) -> None:
+        """Leave sources of ours to workers of a newer policy; what waits there counts as lag, where it is known."""
+        self._left.reset({source: begin for source, begin in sources.items() if begin is not None})
 
     def let_go(self) -> None:
         """Read nothing any more."""
@@ -73,7 +78,7 @@ class Reader:
 
     def lag(self) -> int | None:
         """Return how many records of our partitions are not yet read; None where not known."""
-        parts = self._source.lag(self._next.keys()), self._stopped.size
+        parts = self._source.lag(self._next.keys()), self._stopped.size, self._left.size
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
@@ -177,6 +182,7 @@ class Reader:
         with contextlib.suppress(BrokerError, TimeoutError):  # how much waits says nothing of the broker
             async with asyncio.timeout(PROBE_WITHIN):
                 await self._stopped.look()
+                await self._left.look()
         return "" if there else "no broker answers"
 
     async def close(self) -> None:

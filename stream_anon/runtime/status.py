@@ -21,6 +21,7 @@ from stream_anon.runtime.events import (
     Place,
     ReadinessChanged,
     RecordsConsumed,
+    Superseded,
     TakeoverDone,
     WindowAudited,
     WindowProgress,
@@ -54,6 +55,7 @@ class StatusBoard:
         self._owned: set[Place] = set()
         self._stopped: dict[Place, PartitionStopped] = {}
         self._open: WindowProgress | None = None
+        self._superseded: Superseded | None = None
         self._windows: deque[dict[str, object]] = deque(maxlen=LAST_WINDOWS)
         self._last: WindowPublished | None = None
         self._last_release: Mapping[str, object] | None = None
@@ -86,6 +88,8 @@ class StatusBoard:
             case PartitionStopped():
                 self._owned.add(event.place)
                 self._stopped[event.place] = event
+            case Superseded():
+                self._superseded = event
             case InputSkipped():
                 self._totals["lost"] += max(0, event.end - event.start)
             case RecordsConsumed():
@@ -120,11 +124,21 @@ class StatusBoard:
                 window["audit"], window["violations"] = event.result, list(event.violations)
 
     def readiness(self) -> tuple[bool, str]:
-        """Return whether the worker owns partitions or stands by for them, and if not, why."""
+        """Return whether the worker owns partitions or stands by for them; why not, or what else is to be known."""
         if self._ready:
-            return True, ""
+            return True, self._stands_aside()
         causes = "; ".join(f"{away.doing.value}: {away.error}" for away in self._away.values())
         return False, causes or self._reason or "not ready"
+
+    def _stands_aside(self) -> str:
+        """Return in words that the worker leaves its partitions to a newer policy; empty where it does not."""
+        event, left = self._superseded, 0 if self._open is None else self._open.left
+        if event is None or not left:
+            return ""
+        return (
+            f"stands by: the output has been published under revision {event.by} of the policy, this worker has "
+            f"revision {event.own} and leaves {left} partitions to workers of the newer one"
+        )
 
     def status(self) -> Mapping[str, object]:
         """Return the page as JSON values."""
@@ -166,6 +180,7 @@ class StatusBoard:
         return {
             "software": event.software,
             "policy": event.policy,
+            "revision": event.revision,
             "engine": event.engine,
             "k": event.k,
             "max_delay_seconds": event.max_delay,
@@ -199,6 +214,8 @@ class StatusBoard:
         ]
         if self._stopped:
             found.append(_in_words(self._stopped))
+        if self._stands_aside():
+            found.append(self._stands_aside())
         if self._totals["gate violations"]:
             found.append(
                 f"the gate had to suppress {self._totals['gate violations']} classes: a bug, please report"

@@ -13,7 +13,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeVar
 
-from stream_anon.adapters.kafka.seam import Ledger, LedgerEntry, Membership, Place, Sink, Source
+from stream_anon.adapters.kafka.seam import (
+    Ledger,
+    LedgerEntry,
+    Membership,
+    Place,
+    Sink,
+    Source,
+    newest_revision,
+)
 from stream_anon.errors import BrokerError, OwnershipLost
 from stream_anon.runtime.events import TakeoverDone
 from stream_anon.runtime.faults import At
@@ -129,6 +137,11 @@ class TakenOver:
         Partitions with a committed offset of which the ledger knows nothing.
     stopped
         Why a source is not read, and the offset below which all was released.
+    superseded_by
+        The revision of the policy under which the output has been published, where ours is a lower one: then no
+        source is open. None otherwise.
+    left
+        Sources that are left to workers of that revision; the offset from which on they are not read, where known.
     """
 
     membership: Membership
@@ -143,6 +156,8 @@ class TakenOver:
     from_ledger: tuple[Place, ...]
     unprotected: tuple[Place, ...] = ()
     stopped: Mapping[int, tuple[str, int]] = field(default_factory=dict)
+    superseded_by: int | None = None
+    left: Mapping[int, int | None] = field(default_factory=dict)
 
     def done(self, place: Callable[[int], Place], owned: int, attempts: int, seconds: float) -> TakeoverDone:
         """Return the event that tells of it."""
@@ -162,7 +177,7 @@ class TakenOver:
 
 
 async def take_over(
-    source: Source, sink: Sink, ledger: Ledger, rows: Rows, beginnings: Beginnings, at: At
+    source: Source, sink: Sink, ledger: Ledger, rows: Rows, beginnings: Beginnings, at: At, revision: int = 0
 ) -> TakenOver:
     """Open the partitions that the group gave, each from the one offset that loses and repeats nothing.
 
@@ -170,6 +185,8 @@ async def take_over(
     ----------
     beginnings
         Where partitions begin of which nothing was ever released.
+    revision
+        `privacy.revision`: once the output has been published under a higher one, no partition is opened.
 
     Raises
     ------
@@ -196,6 +213,11 @@ async def take_over(
     await at("takeover.4")
     entries = await _within(LEDGER, _entries(ledger))
     judged = {number: judge(place, stable[place], entries.get(place)) for place, number in places.items()}
+    newest = newest_revision(entries.values())
+    left: dict[int, int | None] = {}
+    if newest > revision:  # another policy has taken over: its workers go on, and ours stands by
+        left = {n: entries[p].next if p in entries else stable[p] for p, n in places.items()}
+        judged = {}
     untouched = frozenset(number for number, verdict in judged.items() if verdict is None)
     first = await _within(LEDGER, _first_offsets(source, sink, untouched, beginnings, membership))
     # 5. Decide: rows stay where the stable offset is still the one where the open window began.
@@ -234,6 +256,8 @@ async def take_over(
         from_ledger=tuple(source.place(n) for n, begin in starts.items() if begin.from_ledger),
         unprotected=_unprotected(stable, entries, beginnings) if sink.delivery == "exactly-once" else (),
         stopped={n: (text, entries[source.place(n)].next) for n, text in stopped.items()},
+        superseded_by=newest if newest > revision else None,
+        left=left,
     )
 
 

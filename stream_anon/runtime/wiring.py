@@ -192,6 +192,7 @@ def started(settings: Settings, policy: Policy) -> WorkerStarted:
         max_delay=policy.window.max_delay,
         max_records=policy.window.max_records,
         attributes=tuple(attribute.name for attribute in policy.quasi_identifiers),
+        revision=policy.revision,
     )
 
 

@@ -26,6 +26,7 @@ from stream_anon.runtime.events import (
     PartitionsRevoked,
     PartitionStopped,
     StandingBy,
+    Superseded,
     TakeoverStarted,
     WindowAbandoned,
     WindowProgress,
@@ -64,6 +65,8 @@ class Worker:
         self._beginnings = Beginnings(parts.choices.start)
         self._owned: frozenset[int] = frozenset()
         self._stands_by = False
+        self._superseded_by: int | None = None
+        self._left = 0  # partitions that are left to workers of a newer policy
         self._taken = -1  # the source's marks that the last takeover answered
         self._turned_away: Membership | None = None
         self._attempts = 0
@@ -207,7 +210,8 @@ class Worker:
         window = self._engine.open_window
         now = self._clock.monotonic()
         lag, stopped = self._reader.lag(), self._reader.stopped
-        self._tell(WindowProgress(window.records, window.opened_at, now, self._closings.busy, paused, lag, stopped))
+        busy, left = self._closings.busy, self._left
+        self._tell(WindowProgress(window.records, window.opened_at, now, busy, paused, lag, stopped, left))
 
     # -- taking over -----------------------------------------------------------------------------------------
 
@@ -253,7 +257,15 @@ class Worker:
     async def _takeover(self) -> TakenOver:
         parts = self._parts
         await parts.sink.open()
-        return await take_over(parts.source, parts.sink, parts.ledger, parts.engine, self._beginnings, parts.at)
+        return await take_over(
+            parts.source,
+            parts.sink,
+            parts.ledger,
+            parts.engine,
+            self._beginnings,
+            parts.at,
+            parts.policy.revision,
+        )
 
     def _still_turned_away(self, now: float) -> bool:
         """Return whether the membership that was turned away is still the one the client holds.
@@ -269,6 +281,7 @@ class Worker:
         lost = self._owned - self._source.assigned
         waiting = {number: offset for number, (_, offset) in taken.stopped.items()}
         self._reader.go_on(taken.opened, taken.kept, waiting)
+        self._stand_aside(taken)
         self._membership, self._taken, self._turned_away = taken.membership, taken.marks, None
         self._owned = self._source.assigned
         if lost:
@@ -285,6 +298,14 @@ class Worker:
         self._patience.relax()
         self._reachability.back(Away.TAKING_OVER)
         self._reachability.joined()
+
+    def _stand_aside(self, taken: TakenOver) -> None:
+        """Leave the partitions to workers of a newer policy; say so once, and look again at each takeover."""
+        self._reader.leave(taken.left)
+        self._left = len(taken.left)
+        if taken.superseded_by not in (None, self._superseded_by):
+            self._tell(Superseded(taken.superseded_by, self._parts.policy.revision, self._left))
+        self._superseded_by = taken.superseded_by
 
     # -- leaving ---------------------------------------------------------------------------------------------
 

@@ -28,6 +28,12 @@ class Transaction:
     parcels: list[Parcel] = field(default_factory=list)
     offsets: dict[Place, int] = field(default_factory=dict)
 
+    @property
+    def revision(self) -> int:
+        """Return the revision that its entries in the ledger name; 0 without any."""
+        values = (value for parcel in self.parcels if parcel.topic == "ledger" for value in parcel.values if value)
+        return max((int(json.loads(value)[2]) for value in values), default=0)
+
     def is_about(self, places: Collection[Place]) -> bool:
         """Whether the ledger hears of one of these places."""
         keys = (key for parcel in self.parcels if parcel.topic == "ledger" for key in parcel.keys or ())
@@ -44,6 +50,7 @@ class MemoryBroker:
         self.offsets: dict[Place, int] = {}
         self.ledger: dict[Place, int] = {}
         self.released_by: dict[Place, str] = {}
+        self.revisions: dict[Place, int] = {}
         self.has_ledger = False
         self.missing: set[str] = set()
         self.generation = 0
@@ -56,7 +63,17 @@ class MemoryBroker:
     def other_group(self) -> MemoryBroker:
         """Return the same broker as another group sees it: one log and one ledger, other members and offsets."""
         other = MemoryBroker(len(self.input))
-        for shared in ("input", "first", "committed", "ledger", "released_by", "missing", "open", "owner"):
+        for shared in (
+            "input",
+            "first",
+            "committed",
+            "ledger",
+            "released_by",
+            "revisions",
+            "missing",
+            "open",
+            "owner",
+        ):
             setattr(other, shared, getattr(self, shared))
         other.has_ledger = True
         return other
@@ -110,8 +127,10 @@ class MemoryBroker:
                     if value is None:
                         self.ledger.pop((topic, partition), None)
                         self.released_by.pop((topic, partition), None)
+                        self.revisions.pop((topic, partition), None)
                     else:
-                        self.ledger[topic, partition], self.released_by[topic, partition] = json.loads(value)
+                        place = topic, partition
+                        self.ledger[place], self.released_by[place], self.revisions[place] = json.loads(value)
 
     def expire(self) -> None:
         """Abort every transaction, as their timeouts would."""
@@ -378,11 +397,12 @@ class MemorySink:
 
 
 class MemoryLedger:
-    """The ledger as the producer `name` sees it."""
+    """The ledger as the producer `name` sees it, with a policy of some revision."""
 
-    def __init__(self, broker: MemoryBroker, name: str = "") -> None:
+    def __init__(self, broker: MemoryBroker, name: str = "", revision: int = 0) -> None:
         self.broker = broker
         self.name = name
+        self.revision = revision
 
     async def open(self) -> None:
         self.broker.ask()
@@ -391,24 +411,30 @@ class MemoryLedger:
         names = list(self.broker.open)
         before = [self.broker.open[n] for n in names[: names.index(self.name) if self.name in names else 0]]
         for _ in range(20):
-            if not any(t in self.broker.open.values() and t.is_about(starts) for t in before):
+            decide = (t for t in before if t.is_about(starts) or t.revision != self.revision)
+            if not any(t in self.broker.open.values() for t in decide):
                 break
             await asyncio.sleep(0.001)
         else:
             raise BrokerError("not decided")
+        if any(revision > self.revision for revision in self.broker.revisions.values()):
+            raise Overtaken("a higher revision")
         if any(self.broker.ledger.get(place, start) > start for place, start in starts.items()):
             raise Overtaken("another group")
 
     async def caught_up(self) -> Mapping[Place, LedgerEntry]:
         self.broker.ask()
-        return {p: LedgerEntry(n, self.broker.released_by.get(p)) for p, n in self.broker.ledger.items()}
+        batches, revisions = self.broker.released_by, self.broker.revisions
+        return {
+            p: LedgerEntry(n, batches.get(p), revision=revisions.get(p, 0)) for p, n in self.broker.ledger.items()
+        }
 
     def holds(self, batch: str) -> bool:
         return batch in self.broker.released_by.values()
 
     def entries(self, offsets: Mapping[Place, int], batch: str, time: int) -> Parcel | None:
         keys = [json.dumps(place).encode() for place in offsets]
-        values = [json.dumps([offset, batch]).encode() for offset in offsets.values()]
+        values = [json.dumps([offset, batch, self.revision]).encode() for offset in offsets.values()]
         return Parcel("ledger", 0, values, time, keys=keys)
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:

@@ -71,7 +71,7 @@ class Stage:
         given = {**self.settings, **overrides}
         document = {
             "kafka": {**kafka, **given.get("kafka", {})},
-            "privacy": {"k": K, "individual": "person"},
+            "privacy": {"k": K, "individual": "person", **given.get("privacy", {})},
             "window": {**window, **given.get("window", {})},
             "attributes": {
                 "person": {"role": "identifier"},

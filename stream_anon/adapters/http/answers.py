@@ -24,7 +24,7 @@ class Service(Protocol):
     """What the pages ask of the service."""
 
     def readiness(self) -> tuple[bool, str]:
-        """Return whether the worker owns partitions or stands by for them, and if not, why, in a few words."""
+        """Return whether the worker owns partitions or stands by for them; why not, or a remark, in a few words."""
         ...
 
     def status(self) -> Mapping[str, object]:
@@ -45,7 +45,8 @@ def public_pages(service: Service, metrics: Callable[[], bytes], metrics_type: s
 
     def ready() -> web.Response:
         fine, reason = service.readiness()
-        return answer(b"ready\n") if fine else answer(f"not ready: {reason}\n".encode(), status=503)
+        text = ("ready" if fine else "not ready") + (f": {reason}" if reason else "") + "\n"
+        return answer(text.encode(), status=200 if fine else 503)
 
     return {
         # Whoever gets this answer knows that the loop turns; nothing else makes a worker dead.

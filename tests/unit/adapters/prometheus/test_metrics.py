@@ -274,7 +274,7 @@ PROMISED = {
         "policy_delay_budget_seconds",
         "ready",
         "build_info{version}",
-        "policy_info{delivery,engine,policy}",
+        "policy_info{delivery,engine,policy,revision}",
     ),
 }
 
