@@ -46,11 +46,19 @@ def _options(
 def run_service(
     config: _Config,
     workers: Annotated[int, typer.Option(help="Worker processes, as one service.", min=1, max=256)] = 1,
+    shadow: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Publish nothing: add certificates to this file, beside the service."),
+    ] = None,
+    shadow_group: Annotated[str, typer.Option(help="Its consumer group; else GROUP.shadow.")] = "",
 ) -> None:
     """Serve between two topics until stopped; SIGTERM leaves within 10 s and loses nothing."""
     from stream_anon.cli.run import run
+    from stream_anon.runtime.shadow import Shadow
 
-    raise typer.Exit(run(config, workers))
+    if shadow is None and shadow_group:
+        raise SettingsError("--shadow-group", "is for --shadow FILE")
+    raise typer.Exit(run(config, workers, None if shadow is None else Shadow(shadow, shadow_group)))
 
 
 @app.command("anonymize")

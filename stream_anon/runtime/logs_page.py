@@ -47,6 +47,7 @@ ADVICE: Mapping[Event, Advice] = {
         "error", "Nothing; over and over: the machine is starved of processor, or it is a bug."
     ),
     Event.AT_LEAST_ONCE: Advice("warning", "Runbook at-least-once: it must be somebody's decision."),
+    Event.SHADOW: Advice("warning", "Nothing, if it is meant; in a service that must publish, leave out --shadow."),
     Event.BROKER_AWAY: Advice(
         "warning",
         "Wait a minute; then see `doing` and `error`, and try `stream-anon check` from the same place.",

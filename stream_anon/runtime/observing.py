@@ -245,6 +245,8 @@ def _write_start(log: Log, event: WorkerStarted) -> None:
     )
     if event.delivery == "at-least-once":
         log.warning(Line.AT_LEAST_ONCE)
+    elif event.delivery == "shadow":
+        log.warning(Line.SHADOW)
 
 
 def _write_takeover(log: Log, event: TakeoverDone) -> None:

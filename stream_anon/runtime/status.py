@@ -35,7 +35,10 @@ from stream_anon.runtime.last_release import last_release
 LAST_WINDOWS = 10
 MOST_PLACES = 1000
 MOST_NAMED = 8  # places in a warning
-AT_LEAST_ONCE = "delivery is at-least-once: a record can be published twice, in two classes"
+REMARKS = {  # by how windows are delivered
+    "at-least-once": "delivery is at-least-once: a record can be published twice, in two classes",
+    "shadow": "SHADOW: nothing is published, no topic is written; what counts as released here was seen by nobody",
+}
 
 
 class StatusBoard:
@@ -206,8 +209,8 @@ class StatusBoard:
 
     def _warnings(self) -> list[str]:
         found = []
-        if self._started is not None and self._started.delivery == "at-least-once":
-            found.append(AT_LEAST_ONCE)
+        if self._started is not None:
+            found += [text for delivery, text in REMARKS.items() if delivery == self._started.delivery]
         found += [
             f"the broker cannot be reached or refuses (while {away.doing.value}): {away.error}"
             for away in self._away.values()

@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from stream_anon.adapters.kafka.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.connection import Connection, Security
 from stream_anon.adapters.kafka.ledger import KafkaLedger, NoLedger
 from stream_anon.adapters.kafka.seam import Ledger, Sink, Source
+from stream_anon.adapters.kafka.shadow_sink import ShadowSink
 from stream_anon.adapters.kafka.source import KafkaSource
 from stream_anon.adapters.kafka.topics import Topics, create_ledger
 from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
@@ -34,6 +35,7 @@ from stream_anon.engine.engine import Engine
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
+from stream_anon.privacy.certificate import Delivery
 from stream_anon.runtime.checkpoint import Checkpoint
 from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted, WorkerStopped, WorkerStopping
 from stream_anon.runtime.faults import At, fault_at
@@ -45,6 +47,7 @@ from stream_anon.runtime.publication import Writer
 from stream_anon.runtime.rechecking import Rechecks
 from stream_anon.runtime.rollout import published_before, refuse_weaker
 from stream_anon.runtime.settings import HttpSettings, KafkaSettings, Settings, load_settings
+from stream_anon.runtime.shadow import Beside, Shadow
 from stream_anon.runtime.status import StatusBoard
 from stream_anon.runtime.studies import Studies
 from stream_anon.runtime.threads import Abandonable
@@ -53,8 +56,13 @@ from stream_anon.runtime.worker import Worker
 from stream_anon.version import SOFTWARE
 
 
-def serve(config: Path) -> None:
+def serve(config: Path, shadow: Shadow | None = None) -> None:
     """Run a worker with the settings of a file until SIGTERM or SIGINT.
+
+    Parameters
+    ----------
+    shadow
+        Publish nothing, and work beside the service.
 
     Raises
     ------
@@ -64,10 +72,11 @@ def serve(config: Path) -> None:
     settings = load_settings(config)
     connection_of(kafka_of(settings)).options("start")  # files that cannot be read end it before it begins
     policy = build_policy(settings, config)
-    asyncio.run(_serve(settings, policy))
+    with nullcontext() if shadow is None else shadow.beside(kafka_of(settings)) as beside:
+        asyncio.run(_serve(settings, policy, beside))
 
 
-async def _serve(settings: Settings, policy: Policy) -> None:
+async def _serve(settings: Settings, policy: Policy, beside: Beside | None) -> None:
     clock = Clock()
     log = open_log(clock.wall, settings.logs.format, settings.logs.level)
     registry = CollectorRegistry()
@@ -77,7 +86,7 @@ async def _serve(settings: Settings, policy: Policy) -> None:
     stop = stop_at_signals()
     with quiet_libraries(log, clock.monotonic):
         async with listening(settings.http, board, lambda: exposition(registry), log):
-            await work(settings, policy, clock, tell, stop)
+            await work(settings, policy, clock, tell, stop, beside=beside)
 
 
 def stop_at_signals() -> asyncio.Event:
@@ -114,7 +123,7 @@ async def listening(
         await servers.stop()
 
 
-async def work(
+async def work(  # noqa: PLR0913, PLR0917 - a part an argument
     settings: Settings,
     policy: Policy,
     clock: Clock,
@@ -122,12 +131,13 @@ async def work(
     stop: asyncio.Event,
     warm: Callable[[], None] = lambda: None,
     source: Source | None = None,
+    beside: Beside | None = None,
 ) -> None:
     """Be a worker until `stop` is set; `warm` is called once all kernels are compiled.
 
     The caller has checked that the options of a connection can be built.
     """
-    tell(started(settings, policy))
+    tell(started(settings, policy, beside))
     # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later. A stop does not wait
     # for it either, and to build a worker would compile too.
     warmed_up, _ = await unless_stopped(stop, asyncio.to_thread(warm_up, policy))
@@ -136,7 +146,11 @@ async def work(
         tell(WorkerStopped(0.0))
         return
     warm()
-    await build_worker(settings, policy, clock, tell, stop, source).run()
+    if beside is None:
+        worker = build_worker(settings, policy, clock, tell, stop, source)
+    else:
+        worker = build_shadow(settings, policy, clock, tell, stop, beside)
+    await worker.run()
 
 
 def kafka_of(settings: Settings) -> KafkaSettings:
@@ -177,16 +191,16 @@ def topics_of(kafka: KafkaSettings) -> Topics:
     return Topics(kafka.inputs, kafka.output, kafka.certificates, kafka.dead_letters, kafka.ledger)
 
 
-def started(settings: Settings, policy: Policy) -> WorkerStarted:
+def started(settings: Settings, policy: Policy, beside: Beside | None = None) -> WorkerStarted:
     """Return the event that says what runs."""
     kafka = kafka_of(settings)
     return WorkerStarted(
         software=SOFTWARE,
         policy=policy.digest,
-        group=kafka.group,
+        group=beside.group if beside else kafka.group,
         topic=str(kafka.inputs),
         output=kafka.output,
-        delivery=kafka.delivery,
+        delivery=ShadowSink.delivery if beside else kafka.delivery,
         engine=policy.engine.name,
         k=policy.k,
         max_delay=policy.window.max_delay,
@@ -235,6 +249,38 @@ def build_worker(
     )
 
 
+def build_shadow(
+    settings: Settings,
+    policy: Policy,
+    clock: Clock,
+    tell: Listener,
+    stop: asyncio.Event,
+    beside: Beside,
+) -> Worker:
+    """Return a worker that publishes nothing: no transaction, no ledger, the offsets of a group of its own."""
+    kafka = kafka_of(settings)
+    connection = replace(connection_of(kafka), checked=True, group=beside.group)
+
+    async def prepare() -> None:
+        """Make nothing, and compare with no policy before: nothing is promised."""
+
+    return assemble(
+        settings,
+        policy,
+        source=KafkaSource(connection, kafka.inputs),
+        sink=ShadowSink(
+            connection, kafka.certificates, (kafka.output, kafka.certificates, kafka.dead_letters), beside.keep
+        ),
+        ledger=NoLedger(),
+        clock=clock,
+        tell=tell,
+        stop=stop,
+        at=fault_at(kafka.fault),
+        prepare=prepare,
+        delivery="file",
+    )
+
+
 def assemble(  # noqa: PLR0913 - a part an argument
     settings: Settings,
     policy: Policy,
@@ -247,8 +293,9 @@ def assemble(  # noqa: PLR0913 - a part an argument
     stop: asyncio.Event,
     at: At,
     prepare: Callable[[], Awaitable[str | None]],
+    delivery: Delivery | None = None,
 ) -> Worker:
-    """Return a worker between a source and a sink of any kind.
+    """Return a worker between a source and a sink of any kind; `delivery` is what certificates name instead.
 
     Age limits, shuffles, batch ids and output partitions draw from the operating system's entropy.
     """
@@ -261,7 +308,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
 
     checkpoint = Checkpoint(
         closer=Closer(policy, clock.monotonic),
-        writer=Writer(policy, codec, ledger, kafka.delivery),
+        writer=Writer(policy, codec, ledger, delivery or kafka.delivery),
         sink=sink,
         ledger=ledger,
         clock=clock,

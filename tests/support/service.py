@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -107,6 +107,8 @@ class WorkerProcess:
         How many of them it runs as one service.
     module
         What is run instead of the command line.
+    options
+        More of the command `run`.
     """
 
     def __init__(
@@ -115,6 +117,7 @@ class WorkerProcess:
         environment: Mapping[str, str] | None = None,
         workers: int = 1,
         module: str = "stream_anon.cli.main",
+        options: Sequence[str] = (),
     ) -> None:
         compile_once(config)
         self._log = config.with_suffix(f".{time.monotonic_ns()}.log")
@@ -123,6 +126,7 @@ class WorkerProcess:
                 [
                     *(sys.executable, "-m", module, "run", "--config", str(config)),
                     *([] if workers == 1 else ["--workers", str(workers)]),
+                    *options,
                 ],
                 stdout=log,
                 stderr=log,

@@ -46,12 +46,12 @@ async def test_a_weaker_policy_publishes_nothing_until_exactly_it_is_accepted(st
 async def test_after_the_first_window_of_a_higher_revision_none_of_a_lower_one_is_published(stage: Stage) -> None:
     old = stage.config(privacy={"k": K, "revision": 1})
     new = stage.config(privacy={"k": 2 * K, "revision": 2})
-    sent = 24_000
+    enough = asyncio.Event()
     with WorkerProcess(old) as one, WorkerProcess(old) as two:
         for worker in (one, two):
             await worker.wait_for("ready")
-        producing = asyncio.create_task(produce(stage, make_records(sent, 1), rate=1500))
-        await one.wait_for("window-published", times=2)
+        producing = asyncio.create_task(_produce_until(stage, enough))
+        await one.wait_for("window-published")
         with WorkerProcess(new) as three, WorkerProcess(new) as four:
             await three.wait_for("window-published")
             for worker in (one, two):  # they keep partitions as long as they are members
@@ -63,7 +63,8 @@ async def test_after_the_first_window_of_a_higher_revision_none_of_a_lower_one_i
             for worker in (one, two):
                 worker.signal(signal.SIGTERM)
                 assert await worker.ended(20) == 0
-            await producing
+            enough.set()
+            sent = await producing
             published = await wait_until_accounted(stage, sent)
             assert not three.said("superseded")
             assert not four.said("superseded")
@@ -71,6 +72,16 @@ async def test_after_the_first_window_of_a_higher_revision_none_of_a_lower_one_i
     order = await _revisions_in_order_of_commits(stage)
     assert {(r, k) for r, k in order} == {(1, K), (2, 2 * K)}
     assert order == sorted(order), "a window of the old policy follows one of the new"
+
+
+async def _produce_until(stage: Stage, enough: asyncio.Event) -> int:
+    """Send some hundred records a second until it is enough; return how many there were."""
+    sent = 0
+    while not enough.is_set():
+        await produce(stage, make_records(200, sent, first=sent))
+        sent += 200
+        await asyncio.sleep(0.3)
+    return sent
 
 
 async def _revisions_in_order_of_commits(stage: Stage) -> list[tuple[int, int]]:

@@ -202,7 +202,7 @@ CASES = (
             'policy_info{job="half", instance="a", policy="p", revision="1", delivery="e"}': "1x40",
             'policy_info{job="half", instance="b", policy="p", revision="2", delivery="e"}': "1x40",
             'policy_info{job="shadowed", instance="a", policy="p", revision="1", delivery="e"}': "1x40",
-            'policy_info{job="shadowed", instance="b", policy="q", revision="2", delivery="none"}': "1x40",
+            'policy_info{job="shadowed", instance="b", policy="q", revision="2", delivery="shadow"}': "1x40",
             # All workers have the lower revision: nobody releases anything.
             'policy_info{job="undone", instance="a", policy="p", revision="1", delivery="e"}': "1x40",
             'partitions_superseded{job="undone", instance="a"}': "2x40",

@@ -431,4 +431,4 @@ async def test_tail_grows_with_every_attempt_that_is_aborted() -> None:
         rival = partition.add(1, 150)
         await asyncio.sleep(0.02)
         assert ledger._tail is not None
-        assert [offset for _, offset, _ in ledger._tail._entries] == [rival], "what is open is held, nothing else"
+        assert [entry[1] for entry in ledger._tail._entries] == [rival], "what is open is held, nothing else"
