@@ -302,11 +302,12 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             ),
             Panel(
                 "Partitions not read",
-                "Stopped partitions that wait for an operator, and those that are left to a newer policy.",
+                "Stopped partitions that wait for an operator, those left to a newer policy, and a pause.",
                 "short",
                 (
                     (f"sum({series('partitions_not_read')})", "stopped"),
                     (f"sum({series('partitions_superseded')})", "left to a newer policy"),
+                    (f"max({series('paused')})", "paused by an operator"),
                 ),
                 kind="number",
                 red=1,

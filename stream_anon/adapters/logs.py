@@ -54,6 +54,8 @@ class Event(StrEnum):
     WORKER_SILENT = "worker-silent", "A worker process told nothing for a minute and was killed."
     AT_LEAST_ONCE = "at-least-once", "Records can be published twice: the settings ask for delivery at least once."
     SHADOW = "shadow", "This worker publishes nothing: its certificates go to a file, beside the service."
+    PAUSED = "paused", "An operator paused the service: nothing more is read until it is resumed."
+    RESUMED = "resumed", "An operator resumed the service: it reads on."
     BROKER_AWAY = "broker-away", "The broker cannot be reached or refuses; it is tried again with growing pauses."
     BROKER_BACK = "broker-back", "The broker answers again."
     REVOKED = "revoked", "The group took partitions away; their rows left the open window."

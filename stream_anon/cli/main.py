@@ -61,6 +61,33 @@ def run_service(
     raise typer.Exit(run(config, workers, None if shadow is None else Shadow(shadow, shadow_group)))
 
 
+@app.command("pause")
+def pause_service(config: _Config) -> None:
+    """Let the service on this machine read nothing more; the open window is published at its deadline."""
+    from stream_anon.cli.orders import order
+
+    raise typer.Exit(order(config, "pause"))
+
+
+@app.command("resume")
+def resume_service(config: _Config) -> None:
+    """Let a paused service read on."""
+    from stream_anon.cli.orders import order
+
+    raise typer.Exit(order(config, "resume"))
+
+
+@app.command("drain")
+def drain_service(
+    config: _Config,
+    within: Annotated[float, typer.Option(help="Seconds to wait for its end.", min=1)] = 90.0,
+) -> None:
+    """Let the service on this machine publish its open window and end; returns when it has."""
+    from stream_anon.cli.orders import drain
+
+    raise typer.Exit(drain(config, within))
+
+
 @app.command("anonymize")
 def anonymize_file(
     policy: Annotated[Path, typer.Argument(help="Settings file; only its privacy side is needed.")],

@@ -223,6 +223,13 @@ class PartitionStopped:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingOrdered:
+    """An operator paused the reading, or let it go on; the open window keeps its deadline."""
+
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
 class InputSkipped:
     """Records were deleted before they were read, and the settings say to go on (`lost_input: skip`)."""
 
@@ -408,6 +415,7 @@ Event = (
     | StandingBy
     | Superseded
     | PartitionStopped
+    | ReadingOrdered
     | InputSkipped
     | RecordsConsumed
     | WindowProgress

@@ -48,6 +48,8 @@ ADVICE: Mapping[Event, Advice] = {
     ),
     Event.AT_LEAST_ONCE: Advice("warning", "Runbook at-least-once: it must be somebody's decision."),
     Event.SHADOW: Advice("warning", "Nothing, if it is meant; in a service that must publish, leave out --shadow."),
+    Event.PAUSED: Advice("warning", "Nothing, if it is meant; `stream-anon resume` ends it. Lag grows meanwhile."),
+    Event.RESUMED: Advice("warning", "Nothing."),
     Event.BROKER_AWAY: Advice(
         "warning",
         "Wait a minute; then see `doing` and `error`, and try `stream-anon check` from the same place.",

@@ -26,6 +26,7 @@ from stream_anon.runtime.events import (
     PartitionsRevoked,
     PartitionStopped,
     ReadinessChanged,
+    ReadingOrdered,
     RecordsConsumed,
     StandingBy,
     Superseded,
@@ -80,6 +81,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 _count_takeover(metrics, event)
             case PartitionStopped():
                 metrics.partition_stopped(event.reason)
+            case ReadingOrdered():
+                metrics.reading_ordered(event.paused)
             case InputSkipped():
                 metrics.input_lost(event.end - event.start)
             case RecordsConsumed():
@@ -179,6 +182,8 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                 log.warning(Line.SUPERSEDED, by=event.by, own=event.own, partitions=event.partitions)
             case PartitionStopped():
                 _write_stopped(log, event)
+            case ReadingOrdered():
+                log.warning(Line.PAUSED if event.paused else Line.RESUMED)
             case InputSkipped():
                 log.warning(
                     Line.INPUT_LOST,

@@ -72,6 +72,11 @@ class Reader:
         self._times.keep(())
 
     @property
+    def reading(self) -> frozenset[int]:
+        """Return the sources that are read."""
+        return frozenset(self._next)
+
+    @property
     def stopped(self) -> int:
         """Return how many of our partitions are not read and need an operator."""
         return len(self._stopped)

@@ -20,6 +20,7 @@ from stream_anon.runtime.events import (
     PartitionStopped,
     Place,
     ReadinessChanged,
+    ReadingOrdered,
     RecordsConsumed,
     Superseded,
     TakeoverDone,
@@ -35,6 +36,7 @@ from stream_anon.runtime.last_release import last_release
 LAST_WINDOWS = 10
 MOST_PLACES = 1000
 MOST_NAMED = 8  # places in a warning
+PAUSED = "PAUSED by an operator: nothing more is read until `stream-anon resume`"
 REMARKS = {  # by how windows are delivered
     "at-least-once": "delivery is at-least-once: a record can be published twice, in two classes",
     "shadow": "SHADOW: nothing is published, no topic is written; what counts as released here was seen by nobody",
@@ -59,6 +61,7 @@ class StatusBoard:
         self._stopped: dict[Place, PartitionStopped] = {}
         self._open: WindowProgress | None = None
         self._superseded: Superseded | None = None
+        self._paused = False
         self._windows: deque[dict[str, object]] = deque(maxlen=LAST_WINDOWS)
         self._last: WindowPublished | None = None
         self._last_release: Mapping[str, object] | None = None
@@ -67,7 +70,7 @@ class StatusBoard:
         self._suppressed: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
 
-    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912 - a table: one case a kind of event
+    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915 - a table: one case a kind of event
         """Take note of what happened."""
         match event:
             case WorkerStarted():
@@ -93,6 +96,8 @@ class StatusBoard:
                 self._stopped[event.place] = event
             case Superseded():
                 self._superseded = event
+            case ReadingOrdered():
+                self._paused = event.paused
             case InputSkipped():
                 self._totals["lost"] += max(0, event.end - event.start)
             case RecordsConsumed():
@@ -215,6 +220,8 @@ class StatusBoard:
             f"the broker cannot be reached or refuses (while {away.doing.value}): {away.error}"
             for away in self._away.values()
         ]
+        if self._paused:
+            found.append(PAUSED)
         if self._stopped:
             found.append(_in_words(self._stopped))
         if self._stands_aside():

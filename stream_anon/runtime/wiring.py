@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +40,7 @@ from stream_anon.runtime.checkpoint import Checkpoint
 from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted, WorkerStopped, WorkerStopping
 from stream_anon.runtime.faults import At, fault_at
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
+from stream_anon.runtime.orders import Orders
 from stream_anon.runtime.parts import Choices, Parts
 from stream_anon.runtime.patience import Reachability, unless_stopped
 from stream_anon.runtime.policy_file import build_policy
@@ -84,9 +85,10 @@ async def _serve(settings: Settings, policy: Policy, beside: Beside | None) -> N
     board = StatusBoard(clock.monotonic)
     tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
     stop = stop_at_signals()
+    orders = Orders(stop)
     with quiet_libraries(log, clock.monotonic):
-        async with listening(settings.http, board, lambda: exposition(registry), log):
-            await work(settings, policy, clock, tell, stop, beside=beside)
+        async with listening(settings.http, board, lambda: exposition(registry), log, orders.by_name):
+            await work(settings, policy, clock, tell, stop, beside=beside, orders=orders)
 
 
 def stop_at_signals() -> asyncio.Event:
@@ -101,7 +103,11 @@ def stop_at_signals() -> asyncio.Event:
 
 @asynccontextmanager
 async def listening(
-    http: HttpSettings, service: Service, metrics: Callable[[], bytes], log: Log
+    http: HttpSettings,
+    service: Service,
+    metrics: Callable[[], bytes],
+    log: Log,
+    orders: Mapping[str, Callable[[], str]],
 ) -> AsyncIterator[None]:
     """Serve health, metrics and status as long as the context lasts, and log what ends it.
 
@@ -111,7 +117,7 @@ async def listening(
         If an address cannot be used.
     """
     public, admin = (http.host, http.port), (http.admin_host, http.admin_port)
-    servers = HttpServers(service, metrics, CONTENT_TYPE, public, admin)
+    servers = HttpServers(service, metrics, CONTENT_TYPE, public, admin, orders)
     public, admin = await servers.start()
     log.info(Line.SERVING, public="{}:{}".format(*public), admin="{}:{}".format(*admin))
     try:
@@ -132,6 +138,7 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
     warm: Callable[[], None] = lambda: None,
     source: Source | None = None,
     beside: Beside | None = None,
+    orders: Orders | None = None,
 ) -> None:
     """Be a worker until `stop` is set; `warm` is called once all kernels are compiled.
 
@@ -150,6 +157,8 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
         worker = build_worker(settings, policy, clock, tell, stop, source)
     else:
         worker = build_shadow(settings, policy, clock, tell, stop, beside)
+    if orders is not None:
+        worker.obey(orders)
     await worker.run()
 
 

@@ -25,6 +25,7 @@ from stream_anon.runtime.events import (
     Outcome,
     PartitionsRevoked,
     PartitionStopped,
+    ReadingOrdered,
     StandingBy,
     Superseded,
     TakeoverStarted,
@@ -33,6 +34,7 @@ from stream_anon.runtime.events import (
     WorkerStopped,
     WorkerStopping,
 )
+from stream_anon.runtime.orders import Orders
 from stream_anon.runtime.parts import Parts
 from stream_anon.runtime.patience import Patience, describe
 from stream_anon.runtime.publication import Targets
@@ -44,6 +46,7 @@ POLL_SECONDS = 0.2
 POLLS_THAT_MAY_FAIL = 5
 # A stop may take ten seconds: these, the cancelling of a closing, and a little for the rest of the process.
 FINISH_WITHIN = 6.0
+DRAIN_WITHIN = 60.0  # a drain waits for a broker too
 LEAVE_WITHIN = 2.0
 DISCONNECT_WITHIN = 1.0  # politely, before connections are cut
 
@@ -53,6 +56,8 @@ class Worker:
 
     def __init__(self, parts: Parts, stop: asyncio.Event) -> None:
         self._parts = parts
+        self._orders = Orders(stop)
+        self._paused = False  # as was last told
         self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
         self._tell, self._reachability = parts.tell, parts.reachability
         self._stop = stop
@@ -72,6 +77,10 @@ class Worker:
         self._attempts = 0
         self._takeover_since: float | None = None
         self._failed_polls = 0
+
+    def obey(self, orders: Orders) -> None:
+        """Look at these orders from now on; without them nothing is ordered."""
+        self._orders = orders
 
     async def run(self) -> None:
         """Work until `stop` is set, then leave within ten seconds.
@@ -132,6 +141,7 @@ class Worker:
         if self._takeover_due():
             await self._take_over()
             return
+        self._heed_pause()
         if not self._closings.full:
             due = self._engine.tick(self._clock.monotonic())
             if due is not None:
@@ -144,6 +154,17 @@ class Worker:
         else:
             await self._poll()
         self._ahead.look()
+
+    def _heed_pause(self) -> None:
+        """Fetch nothing while a pause is ordered; polls go on, for they keep the membership."""
+        paused = self._orders.paused
+        if paused:
+            self._source.pause(self._source.assigned)  # a takeover lets them go on
+        elif self._paused:
+            self._source.resume(self._reader.reading)
+        if paused != self._paused:
+            self._paused = paused
+            self._tell(ReadingOrdered(paused))
 
     def _how_long(self) -> float:
         """Return how long to wait for anything: not beyond the open window's deadline."""
@@ -312,10 +333,11 @@ class Worker:
     async def finish(self) -> None:
         """Close what is worth it and abandon the rest: nothing is lost, the next owner reads it again.
 
-        A window past half of its longest age is closed and committed; a younger one is abandoned.
+        A window past half of its longest age is closed and committed; a younger one is abandoned, unless a drain
+        was ordered. A drain has more time.
         """
         try:
-            async with asyncio.timeout(FINISH_WITHIN):
+            async with asyncio.timeout(DRAIN_WITHIN if self._orders.draining else FINISH_WITHIN):
                 await self._close_rest()
         except TimeoutError:
             await self._closings.cancel("stopping")
@@ -326,7 +348,7 @@ class Worker:
     async def _close_rest(self) -> None:
         now = self._clock.monotonic()
         opened = self._engine.open_window.opened_at
-        mature = opened is not None and is_mature(opened, now, self._parts.policy.window)
+        mature = opened is not None and (self._orders.draining or is_mature(opened, now, self._parts.policy.window))
         held = self._engine.deadline is None  # would be suppressed, and is held so that it is not
         if mature and not held and not self._takeover_due():
             window = self._engine.seal(now)

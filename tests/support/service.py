@@ -80,7 +80,7 @@ class Stage:
                 # Tells each record apart, so that a test sees every one arrive once.
                 "serial": {"role": "insensitive", "type": "integer", "accept_linkable": True},
             },
-            "http": {"port": 0, "admin_port": 0},
+            "http": given.get("http", {"port": 0, "admin_port": 0}),
             "logs": {"format": "json", "level": "debug"},
         }
         path = self.folder / f"{self.name}.{len(list(self.folder.iterdir()))}.yaml"

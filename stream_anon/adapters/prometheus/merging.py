@@ -39,6 +39,7 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_consumer_lag_records": _ADDED,  # not known of one is not known at all: NaN
     "stream_anon_broker_reachable": min,
     "stream_anon_ready": min,
+    "stream_anon_paused": max,
     "stream_anon_build_info": max,
     "stream_anon_policy_info": max,
     "stream_anon_order_version": min,  # each worker learns for itself

@@ -168,6 +168,7 @@ class Metrics:
 
     def _declare_service(self) -> None:
         self._ready = self._gauge("ready", "1 while the worker owns partitions or stands by for them.")
+        self._ordered = self._gauge("paused", "1 while an operator has paused the reading.")
         self._build = self._gauge("build_info", "The running software.", ("version",))
         labels = ("policy", "engine", "delivery", "revision")
         self._policy = self._gauge("policy_info", "The policy in force.", labels)
@@ -205,6 +206,10 @@ class Metrics:
     def readiness(self, ready: bool) -> None:
         """Say whether the worker can work."""
         self._ready.set(ready)
+
+    def reading_ordered(self, paused: bool) -> None:
+        """Say whether an operator has paused the reading."""
+        self._ordered.set(paused)
 
     def broker_away(self, activity: str, *, again: bool = False) -> None:
         """Count an outage; `again` where one goes on for another cause."""

@@ -40,7 +40,8 @@ async def _accounted(file: Path, count: int) -> list[dict[str, Any]]:
 
 async def _contents(stage: Stage) -> dict[str, list[tuple[int, int, bytes | None]]]:
     topics = [stage.output, *(f"{stage.output}.{side}" for side in ("certificates", "dead-letters", "ledger"))]
-    return {t: [(r.partition, r.offset, r.value) for r in await stage.kafka.read_to_end(t)] for t in topics}
+    read = {topic: await stage.kafka.read_to_end(topic) for topic in topics}
+    return {topic: sorted((r.partition, r.offset, r.value) for r in records) for topic, records in read.items()}
 
 
 async def test_a_shadow_certifies_what_a_policy_would_release_and_writes_no_topic(stage: Stage) -> None:
