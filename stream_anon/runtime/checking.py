@@ -110,7 +110,7 @@ async def examine_deployment(config: Path) -> Report:
         findings.append(Finding(Severity.FORBIDS, str(kafka.inputs), str(error)))
     findings += policy_findings(policy)
     if any(each.topic == kafka.certificates and each.severity is TopicSeverity.OK for each in looked_at):
-        findings += await _rollout(connection, kafka.certificates, policy, settings.privacy.accept_weaker)
+        findings += await _rollout(connection, kafka, policy, settings.privacy.accept_weaker)
     if found is not None:
         findings += sample_findings(policy, found)
     findings.sort(key=lambda finding: finding.severity is not Severity.FORBIDS)
@@ -173,13 +173,13 @@ async def _newest(connection: Connection, inputs: Sequence[str], policy: Policy)
     ]
 
 
-async def _rollout(connection: Connection, topic: str, policy: Policy, accepted: str) -> list[Finding]:
+async def _rollout(connection: Connection, kafka: KafkaSettings, policy: Policy, accepted: str) -> list[Finding]:
     """Compare with the policy under which the output was published last."""
     try:
-        before = await published_before(connection, topic)
+        before = await published_before(connection, kafka.certificates)
     except TopicError as error:
-        return [Finding(Severity.FORBIDS, topic, str(error))]
-    return rollout_findings(policy, before, accepted)
+        return [Finding(Severity.FORBIDS, kafka.certificates, str(error))]
+    return rollout_findings(policy, before, accepted, ledger=kafka.delivery == "exactly-once")
 
 
 def _study(policy: Policy, readings: Sequence[TopicReading], max_record_bytes: int) -> Study:

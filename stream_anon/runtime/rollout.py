@@ -88,11 +88,8 @@ def before_of(values: Iterable[bytes]) -> Before | None:
 
 
 def weaker_than(policy: Policy, before: Before | None) -> tuple[Weakening, ...]:
-    """Return what a policy promises less of an output than was promised last.
-
-    A policy of a lower revision publishes nothing on it, so nothing is weaker.
-    """
-    if before is None or before.policy == policy.digest or before.revision > policy.revision:
+    """Return what a policy promises less of an output than was promised last."""
+    if before is None or before.policy == policy.digest:
         return ()
     return weakened(before.promises, promises_of(policy))
 
@@ -111,8 +108,16 @@ def in_words(policy: Policy, before: Before, weaker: Sequence[Weakening]) -> str
     )
 
 
-def refuse_weaker(policy: Policy, accepted: str, before: Before | None) -> None:
+def stands_by(policy: Policy, before: Before | None, *, ledger: bool) -> bool:
+    """Return whether workers of a policy would publish nothing: with a ledger, those of a lower revision do not."""
+    return ledger and before is not None and before.revision > policy.revision
+
+
+def refuse_weaker(policy: Policy, accepted: str, before: Before | None, *, ledger: bool) -> None:
     """Refuse a policy that promises less of an output than was promised last, unless it was accepted.
+
+    A worker that would stand by is not refused: a pod of the old policy that is started again during a roll-out
+    must not crash over and over.
 
     Raises
     ------
@@ -120,15 +125,16 @@ def refuse_weaker(policy: Policy, accepted: str, before: Before | None) -> None:
         With what is weaker, and the line that accepts it.
     """
     weaker = weaker_than(policy, before)
-    if before is not None and weaker and not is_accepted(policy, accepted):
+    waits = stands_by(policy, before, ledger=ledger)
+    if before is not None and weaker and not waits and not is_accepted(policy, accepted):
         raise SettingsError(KEY, in_words(policy, before, weaker))
 
 
-def rollout_findings(policy: Policy, before: Before | None, accepted: str) -> list[Finding]:
+def rollout_findings(policy: Policy, before: Before | None, accepted: str, *, ledger: bool) -> list[Finding]:
     """Return what `check` says of a policy that follows another one on the same output."""
     if before is None or before.policy == policy.digest:
         return []
-    if before.revision > policy.revision:
+    if stands_by(policy, before, ledger=ledger):
         text = (
             f"is {policy.revision}, and the output has been published under revision {before.revision}: workers of "
             "this policy would stand by. To go back to an older policy, give it a higher revision"

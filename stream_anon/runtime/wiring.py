@@ -238,9 +238,8 @@ def build_worker(
     ledger: Ledger = KafkaLedger(connection, kafka.ledger, policy.revision) if exactly_once else NoLedger()
 
     async def prepare() -> str | None:
-        refuse_weaker(
-            policy, settings.privacy.accept_weaker, await published_before(connection, kafka.certificates)
-        )
+        before = await published_before(connection, kafka.certificates)
+        refuse_weaker(policy, settings.privacy.accept_weaker, before, ledger=exactly_once)
         made = exactly_once and await create_ledger(connection, topics_of(kafka))
         return kafka.ledger if made else None
 

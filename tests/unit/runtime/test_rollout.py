@@ -78,7 +78,7 @@ def test_a_lower_k_is_refused_with_the_line_that_accepts_it(tmp_path: Path) -> N
     before, policy = _before(_policy(tmp_path, k=10)), _policy(tmp_path, k=5)
 
     with pytest.raises(SettingsError) as refused:
-        refuse_weaker(policy, "", before)
+        refuse_weaker(policy, "", before, ledger=True)
 
     assert "privacy.k was 10 and would fall to 5" in str(refused.value)
     assert f"`accept_weaker: {policy.digest}` under `privacy`" in str(refused.value)
@@ -90,14 +90,14 @@ def test_a_weaker_policy_that_was_accepted_is_not_refused(tmp_path: Path) -> Non
     accepting = _policy(tmp_path, k=5, accept_weaker=policy.digest)
 
     assert accepting.digest == policy.digest
-    refuse_weaker(accepting, policy.digest, before)
+    refuse_weaker(accepting, policy.digest, before, ledger=True)
 
 
 def test_an_acceptance_is_good_for_one_policy_only(tmp_path: Path) -> None:
     before, accepted = _before(_policy(tmp_path, k=10)), _policy(tmp_path, k=5)
 
     with pytest.raises(SettingsError, match=r"privacy\.k was 10 and would fall to 4"):
-        refuse_weaker(_policy(tmp_path, k=4), accepted.digest, before)
+        refuse_weaker(_policy(tmp_path, k=4), accepted.digest, before, ledger=True)
 
 
 def test_another_hash_is_no_setting(tmp_path: Path) -> None:
@@ -115,8 +115,17 @@ def test_a_quasi_identifier_that_leaves_as_it_is_is_weaker(tmp_path: Path) -> No
 def test_the_same_policy_and_a_lower_revision_are_not_compared(tmp_path: Path) -> None:
     before = _before(_policy(tmp_path, k=10, revision=2))
 
-    refuse_weaker(_policy(tmp_path, k=10, revision=2), "", before)
-    refuse_weaker(_policy(tmp_path, k=5, revision=1), "", before)  # it stands by: see runtime/takeover.py
+    refuse_weaker(_policy(tmp_path, k=10, revision=2), "", before, ledger=True)
+    refuse_weaker(
+        _policy(tmp_path, k=5, revision=1), "", before, ledger=True
+    )  # it stands by: see runtime/takeover.py
+
+
+def test_without_a_ledger_a_lower_revision_publishes_and_is_compared(tmp_path: Path) -> None:
+    before = _before(_policy(tmp_path, k=10, revision=2))
+
+    with pytest.raises(SettingsError, match=r"privacy\.k was 10 and would fall to 5"):
+        refuse_weaker(_policy(tmp_path, k=5, revision=1), "", before, ledger=False)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +143,7 @@ def test_check_tells_how_a_policy_follows_the_one_before(
 ) -> None:
     before = _before(_policy(tmp_path, k=10, revision=2))
 
-    found = rollout_findings(_policy(tmp_path, **after), before, "")
+    found = rollout_findings(_policy(tmp_path, **after), before, "", ledger=True)
 
     assert [(each.severity, each.place) for each in found] == expected
 
@@ -142,6 +151,6 @@ def test_check_tells_how_a_policy_follows_the_one_before(
 def test_check_still_names_what_was_accepted(tmp_path: Path) -> None:
     before, policy = _before(_policy(tmp_path, k=10)), _policy(tmp_path, k=5, revision=1)
 
-    (found,) = rollout_findings(policy, before, policy.digest)
+    (found,) = rollout_findings(policy, before, policy.digest, ledger=True)
 
     assert (found.severity, found.place) == (Severity.WARNS, "privacy.accept_weaker")
