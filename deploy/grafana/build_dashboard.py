@@ -425,9 +425,13 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             ),
             Panel(
                 "Partitions not read",
-                "Stopped partitions that wait for an operator.",
+                "Stopped partitions that wait for an operator, those left to a newer policy, and a pause.",
                 "short",
-                ((f"sum({series('partitions_not_read')})", "stopped"),),
+                (
+                    (f"sum({series('partitions_not_read')})", "stopped"),
+                    (f"sum({series('partitions_superseded')})", "left to a newer policy"),
+                    (f"max({series('paused')})", "paused by an operator"),
+                ),
                 kind="number",
                 red=1,
             ),
@@ -493,7 +497,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "short",
                 (
                     (
-                        f"count by (policy, engine, delivery) ({series('policy_info')})",
+                        f"count by (policy, engine, delivery, revision) ({series('policy_info')})",
                         "{{engine}} {{delivery}} {{policy}}",
                     ),
                 ),

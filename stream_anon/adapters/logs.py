@@ -62,6 +62,9 @@ class Event(StrEnum):
     WORKER_NOT_STARTED = "worker-not-started", "The system made no process for a worker; it is asked again."
     WORKER_SILENT = "worker-silent", "A worker process told nothing for a minute and was killed."
     AT_LEAST_ONCE = "at-least-once", "Records can be published twice: the settings ask for delivery at least once."
+    SHADOW = "shadow", "This worker publishes nothing: its certificates go to a file, beside the service."
+    PAUSED = "paused", "An operator paused the service: nothing more is read until it is resumed."
+    RESUMED = "resumed", "An operator resumed the service: it reads on."
     BROKER_AWAY = "broker-away", "The broker cannot be reached or refuses; it is tried again with growing pauses."
     BROKER_BACK = "broker-back", "The broker answers again."
     CERTIFICATE_ENDS = (
@@ -71,6 +74,10 @@ class Event(StrEnum):
     REVOKED = "revoked", "The group took partitions away; their rows left the open window."
     ASSIGNED = "assigned", "The group gave partitions; their records are not taken before the takeover is done."
     STANDING_BY = "standing-by", "No partition is left for this worker: it takes over when another one fails."
+    SUPERSEDED = (
+        "superseded",
+        "The output has been published under a higher revision of the policy: the worker reads nothing more.",
+    )
     TAKEN_OVER = "taken-over", "Partitions are open: their records are taken from these offsets on."
     OFFSET_SKIPPED = "offset-skipped", "The committed offset lies above the ledger: somebody chose to skip records."
     LEDGER_CREATED = "ledger-created", "The ledger was missing and has been made, as on a first run."

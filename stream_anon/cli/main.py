@@ -60,14 +60,50 @@ def run_service(
     config: _Config,
     workers: Annotated[int, typer.Option(help="Worker processes, as one service.", min=1, max=256)] = 1,
     accept_risk: _Accepted = None,
+    shadow: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Publish nothing: add certificates to this file, beside the service."),
+    ] = None,
+    shadow_group: Annotated[str, typer.Option(help="Its consumer group; else GROUP.shadow.")] = "",
 ) -> None:
     """Serve between two topics until stopped; SIGTERM leaves within 10 s and loses nothing.
 
     What `check` forbids it refuses, with exit code 1.
     """
     from stream_anon.cli.run import run
+    from stream_anon.runtime.shadow import Shadow
 
-    raise typer.Exit(run(config, workers, accept_risk or ()))
+    if shadow is None and shadow_group:
+        raise SettingsError("--shadow-group", "is for --shadow FILE")
+    beside = None if shadow is None else Shadow(shadow, shadow_group)
+    raise typer.Exit(run(config, workers, accept_risk or (), beside))
+
+
+@app.command("pause")
+def pause_service(config: _Config) -> None:
+    """Let the service on this machine read nothing more; the open window is published at its deadline."""
+    from stream_anon.cli.orders import order
+
+    raise typer.Exit(order(config, "pause"))
+
+
+@app.command("resume")
+def resume_service(config: _Config) -> None:
+    """Let a paused service read on."""
+    from stream_anon.cli.orders import order
+
+    raise typer.Exit(order(config, "resume"))
+
+
+@app.command("drain")
+def drain_service(
+    config: _Config,
+    within: Annotated[float, typer.Option(help="Seconds to wait for its end.", min=1)] = 90.0,
+) -> None:
+    """Let the service on this machine publish its open window and end; returns when it has."""
+    from stream_anon.cli.orders import drain
+
+    raise typer.Exit(drain(config, within))
 
 
 @app.command("anonymize")

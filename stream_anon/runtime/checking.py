@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.conditions import Condition
+from stream_anon.errors import TopicError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.conditions import look_at_deployment, look_at_sample, weighed
 from stream_anon.runtime.findings import (
@@ -21,6 +23,7 @@ from stream_anon.runtime.findings import (
 )
 from stream_anon.runtime.ledger_findings import ledger_findings
 from stream_anon.runtime.policy_file import build_policy
+from stream_anon.runtime.rollout import published_before, rollout_findings
 from stream_anon.runtime.sample_study import Study
 from stream_anon.runtime.settings import KafkaSettings, load_settings
 from stream_anon.runtime.wiring import connection_of, kafka_of, topics_of
@@ -89,6 +92,9 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
     deployment = await look_at_deployment(connection, topics, kafka)
     sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
     findings = [*deployment.findings, *policy_findings(policy), *sampled.findings]
+    absent = {each.place for each in deployment.findings if each.condition is Condition.MISSING_TOPIC}
+    if kafka.certificates not in absent:
+        findings += await _rollout(connection, kafka, policy, settings.privacy.accept_weaker)
     if kafka.delivery == "exactly-once":
         # A worker finds the same out in its takeover, and stops those partitions alone.
         findings += await ledger_findings(connection, topics, deployment.inputs)
@@ -101,3 +107,12 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
         sampled.study,
         sampled.complete,
     )
+
+
+async def _rollout(connection: Connection, kafka: KafkaSettings, policy: Policy, accepted: str) -> list[Finding]:
+    """Compare with the policy under which the output was published last."""
+    try:
+        before = await published_before(connection, kafka.certificates)
+    except TopicError as error:
+        return [Finding(Severity.FORBIDS, kafka.certificates, str(error), Condition.PERMISSIONS)]
+    return rollout_findings(policy, before, accepted, ledger=kafka.delivery == "exactly-once")

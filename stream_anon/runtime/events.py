@@ -60,6 +60,8 @@ class WorkerStarted:
         Names of all attributes that are published.
     accept_missing
         Those of them of which the policy says that they may be absent.
+    revision
+        `privacy.revision`.
     """
 
     software: str
@@ -78,6 +80,7 @@ class WorkerStarted:
     asked: tuple[str, ...] = ()
     published: tuple[str, ...] = ()
     accept_missing: tuple[str, ...] = ()
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +229,38 @@ class StandingBy:
 
 
 @dataclass(frozen=True, slots=True)
+class Superseded:
+    """The output has been published under a higher revision of the policy. Sent once until that is another one.
+
+    The worker stays a member of the group and reads nothing; workers of the newer policy go on.
+
+    Parameters
+    ----------
+    by, own
+        The two revisions.
+    partitions
+        How many partitions the worker owns and does not read.
+    """
+
+    by: int
+    own: int
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionStopped:
     """A partition is owned but not read: its offsets contradict the ledger, or its input is lost or damaged."""
 
     place: Place
     reason: str  # one of `prometheus.families.STOPS`
     explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOrdered:
+    """An operator paused the reading, or let it go on; the open window keeps its deadline."""
+
+    paused: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +303,8 @@ class WindowProgress:
         Records of the owned partitions that are not yet read, of stopped ones too; None where it is not known.
     stopped
         Owned partitions that are not read: they need an operator.
+    left
+        Owned partitions that are left to workers of a newer policy.
     """
 
     records: int
@@ -283,6 +314,7 @@ class WindowProgress:
     paused: bool
     lag: int | None
     stopped: int = 0
+    left: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,7 +476,9 @@ Event = (
     | TakeoverStarted
     | TakeoverDone
     | StandingBy
+    | Superseded
     | PartitionStopped
+    | ReadingOrdered
     | InputSkipped
     | RecordsConsumed
     | WindowProgress

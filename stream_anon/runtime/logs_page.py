@@ -54,6 +54,9 @@ ADVICE: Mapping[Event, Advice] = {
         "error", "Nothing; over and over: the machine is starved of processor, or it is a bug."
     ),
     Event.AT_LEAST_ONCE: Advice("warning", "Runbook at-least-once: it must be somebody's decision."),
+    Event.SHADOW: Advice("warning", "Nothing, if it is meant; in a service that must publish, leave out --shadow."),
+    Event.PAUSED: Advice("warning", "Nothing, if it is meant; `stream-anon resume` ends it. Lag grows meanwhile."),
+    Event.RESUMED: Advice("warning", "Nothing."),
     Event.BROKER_AWAY: Advice(
         "warning",
         "Wait a minute; then see `doing` and `error`, and try `stream-anon check` from the same place.",
@@ -66,6 +69,9 @@ ADVICE: Mapping[Event, Advice] = {
     Event.ASSIGNED: Advice("info", "Nothing; `taken-over` follows within seconds."),
     Event.ORDER_ADOPTED: Advice("info", "Nothing; `gain` is the share of information loss that it saves."),
     Event.STANDING_BY: Advice("info", "Nothing, if it is meant; more workers than partitions do no more work."),
+    Event.SUPERSEDED: Advice(
+        "warning", "Nothing while a change of the policy is under way; if it lasts, runbook policy-split."
+    ),
     Event.TAKEN_OVER: Advice("info", "Nothing; `starts` tells where each partition goes on."),
     Event.OFFSET_SKIPPED: Advice(
         "warning", "Find out who set the group's offsets ahead: the records between are never published."

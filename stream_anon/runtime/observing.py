@@ -29,8 +29,10 @@ from stream_anon.runtime.events import (
     PartitionsRevoked,
     PartitionStopped,
     ReadinessChanged,
+    ReadingOrdered,
     RecordsConsumed,
     StandingBy,
+    Superseded,
     TakeoverDone,
     TakeoverStarted,
     TransactionBroken,
@@ -84,6 +86,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 _count_takeover(metrics, event)
             case PartitionStopped():
                 metrics.partition_stopped(event.reason)
+            case ReadingOrdered():
+                metrics.reading_ordered(event.paused)
             case InputSkipped():
                 metrics.input_lost(event.end - event.start)
             case RecordsConsumed():
@@ -106,8 +110,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 metrics.transaction_ended(event.outcome.value)
             case WorkerStopping() | WorkerStopped():
                 metrics.readiness(False)
-            case KernelsCompiling() | KernelsCompiled() | LedgerCreated() | StandingBy():
-                pass  # a first run makes one too; partitions_owned says the other
+            case KernelsCompiling() | KernelsCompiled() | LedgerCreated() | StandingBy() | Superseded():
+                pass  # a first run makes a ledger too; gauges of partitions say the others
             case _:
                 assert_never(event)
 
@@ -115,7 +119,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
 
 
 def _count_start(metrics: Metrics, event: WorkerStarted) -> None:
-    metrics.started(event.software, event.policy, event.engine, event.delivery)
+    metrics.started(event.software, event.policy, event.engine, event.delivery, event.revision)
     metrics.limits(event.k, event.max_delay, event.max_records, holds=event.holds)
     metrics.attributes(event.attributes)
     metrics.published_attributes(event.published, event.accept_missing)
@@ -129,7 +133,7 @@ def _count_takeover(metrics: Metrics, event: TakeoverDone) -> None:
 def _show_progress(metrics: Metrics, event: WindowProgress) -> None:
     age = 0.0 if event.opened is None else event.at - event.opened
     metrics.window_progress(event.records, age, event.closing, event.paused)
-    metrics.unread(event.lag, event.stopped)
+    metrics.unread(event.lag, event.stopped, event.left)
 
 
 def _count_window(metrics: Metrics, event: WindowPublished) -> None:
@@ -197,8 +201,12 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                 _write_takeover(log, event)
             case StandingBy():
                 log.info(Line.STANDING_BY)
+            case Superseded():
+                log.warning(Line.SUPERSEDED, by=event.by, own=event.own, partitions=event.partitions)
             case PartitionStopped():
                 _write_stopped(log, event)
+            case ReadingOrdered():
+                log.warning(Line.PAUSED if event.paused else Line.RESUMED)
             case InputSkipped():
                 log.warning(
                     Line.INPUT_LOST,
@@ -259,6 +267,7 @@ def _write_start(log: Log, event: WorkerStarted) -> None:
         Line.STARTED,
         software=event.software,
         policy=event.policy,
+        revision=event.revision,
         group=event.group,
         input=event.topic,
         output=event.output,
@@ -270,6 +279,8 @@ def _write_start(log: Log, event: WorkerStarted) -> None:
     )
     if event.delivery == "at-least-once":
         log.warning(Line.AT_LEAST_ONCE)
+    elif event.delivery == "shadow":
+        log.warning(Line.SHADOW)
 
 
 def _write_takeover(log: Log, event: TakeoverDone) -> None:

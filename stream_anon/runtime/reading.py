@@ -42,7 +42,7 @@ class Reader:
         self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
         self._tell, self._reachability = parts.tell, parts.reachability
         self._next: dict[int, int] = {}  # what each open source must bring next
-        self._stopped = Backlog(parts.source)
+        self._stopped, self._left = Backlog(parts.source), Backlog(parts.source)
         self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
         self._most = min(parts.policy.window.max_records, MOST_POLLED)
         self._probe: asyncio.Task[str] | None = None
@@ -71,7 +71,12 @@ class Reader:
         self._times.keep(kept)
         self._stopped.reset(stopped)
         self._topic_ids, self._is_another_topic = topic_ids, False
+        self._left.reset({})
         self._probed = -np.inf  # how many records wait is asked at once
+
+    def leave(self, sources: Mapping[int, int | None]) -> None:
+        """Leave sources of ours to workers of a newer policy; what waits there counts as lag, where it is known."""
+        self._left.reset({source: begin for source, begin in sources.items() if begin is not None})
 
     def let_go(self) -> None:
         """Read nothing any more."""
@@ -84,13 +89,18 @@ class Reader:
         return self._is_another_topic
 
     @property
+    def reading(self) -> frozenset[int]:
+        """Return the sources that are read."""
+        return frozenset(self._next)
+
+    @property
     def stopped(self) -> int:
         """Return how many of our partitions are not read and need an operator."""
         return len(self._stopped)
 
     def lag(self) -> int | None:
         """Return how many records of our partitions are not yet read; None where not known."""
-        parts = self._source.lag(self._next.keys()), self._stopped.size
+        parts = self._source.lag(self._next.keys()), self._stopped.size, self._left.size
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
@@ -219,6 +229,7 @@ class Reader:
             async with asyncio.timeout(PROBE_WITHIN):
                 missing = await self._look_at_topics()
                 await self._stopped.look()
+                await self._left.look()
         return missing if there else "no broker answers"
 
     async def close(self) -> None:

@@ -70,6 +70,7 @@ _DESCRIPTIONS = {
         "individual": "Attribute that tells individuals apart, or every-record.",
         "max_share": "Largest part of a class's records that may belong to one individual.",
         "sensitive": "Criteria by name of the sensitive attribute.",
+        "accept_weaker": "Hash of this policy, where it may promise less than the one before it; a run says it.",
         "revision": "Raise it with every change of the policy; a lower one never takes over from a higher one.",
         "extra_levels": "Raise each published node at random by up to so many levels; needs publish: nodes.",
     },

@@ -220,6 +220,7 @@ class PrivacySettings(Section):
     sensitive: dict[str, DiversitySettings] = {}
     extra_levels: int = Field(default=0, ge=0, le=MOST_EXTRA_LEVELS)
     revision: int = Field(default=0, ge=0, le=MOST_REVISION)
+    accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")
 
 
 class WindowSettings(Section):

@@ -22,7 +22,9 @@ from stream_anon.runtime.events import (
     PartitionStopped,
     Place,
     ReadinessChanged,
+    ReadingOrdered,
     RecordsConsumed,
+    Superseded,
     TakeoverDone,
     WindowAudited,
     WindowProgress,
@@ -40,7 +42,11 @@ HALF_EMPTY = 0.5
 MOST_PLACES = 1000
 MOST_NAMED = 8  # places in a warning
 STARTING, COMPILING = "starting", "compiling kernels, once after an install"
-AT_LEAST_ONCE = "delivery is at-least-once: a record can be published twice, in two classes"
+PAUSED = "PAUSED by an operator: nothing more is read until `stream-anon resume`"
+REMARKS = {  # by how windows are delivered
+    "at-least-once": "delivery is at-least-once: a record can be published twice, in two classes",
+    "shadow": "SHADOW: nothing is published, no topic is written; what counts as released here was seen by nobody",
+}
 
 
 class StatusBoard:
@@ -60,6 +66,8 @@ class StatusBoard:
         self._owned: set[Place] = set()
         self._stopped: dict[Place, PartitionStopped] = {}
         self._open: WindowProgress | None = None
+        self._superseded: Superseded | None = None
+        self._paused = False
         self._windows: deque[dict[str, object]] = deque(maxlen=LAST_WINDOWS)
         self._last: WindowPublished | None = None
         self._last_release: Mapping[str, object] | None = None
@@ -101,6 +109,10 @@ class StatusBoard:
             case PartitionStopped():
                 self._owned.add(event.place)
                 self._stopped[event.place] = event
+            case Superseded():
+                self._superseded = event
+            case ReadingOrdered():
+                self._paused = event.paused
             case InputSkipped():
                 self._totals["lost"] += max(0, event.end - event.start)
             case RecordsConsumed():
@@ -142,11 +154,21 @@ class StatusBoard:
                 window["audit"], window["violations"] = event.result, list(event.violations)
 
     def readiness(self) -> tuple[bool, str]:
-        """Return whether the worker owns partitions or stands by for them, and if not, why."""
+        """Return whether the worker owns partitions or stands by for them; why not, or what else is to be known."""
         if self._ready:
-            return True, ""
+            return True, self._stands_aside()
         causes = "; ".join(f"{away.doing.value}: {away.error}" for away in self._away.values())
         return False, causes or self._reason or "not ready"
+
+    def _stands_aside(self) -> str:
+        """Return in words that the worker leaves its partitions to a newer policy; empty where it does not."""
+        event, left = self._superseded, 0 if self._open is None else self._open.left
+        if event is None or not left:
+            return ""
+        return (
+            f"stands by: the output has been published under revision {event.by} of the policy, this worker has "
+            f"revision {event.own} and leaves {left} partitions to workers of the newer one"
+        )
 
     def status(self) -> Mapping[str, object]:
         """Return the page as JSON values."""
@@ -194,6 +216,7 @@ class StatusBoard:
         return {
             "software": event.software,
             "policy": event.policy,
+            "revision": event.revision,
             "engine": event.engine,
             "k": event.k,
             "asked": list(event.asked),
@@ -220,14 +243,18 @@ class StatusBoard:
 
     def _warnings(self) -> list[str]:
         found = []
-        if self._started is not None and self._started.delivery == "at-least-once":
-            found.append(AT_LEAST_ONCE)
+        if self._started is not None:
+            found += [text for delivery, text in REMARKS.items() if delivery == self._started.delivery]
         found += [
             f"the broker cannot be reached or refuses (while {away.doing.value}): {away.error}"
             for away in self._away.values()
         ]
+        if self._paused:
+            found.append(PAUSED)
         if self._stopped:
             found.append(_in_words(self._stopped))
+        if self._stands_aside():
+            found.append(self._stands_aside())
         if self._totals["gate violations"]:
             found.append(
                 f"the gate had to suppress {self._totals['gate violations']} classes: a bug, please report"

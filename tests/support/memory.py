@@ -38,6 +38,12 @@ class Transaction:
     parcels: list[Parcel] = field(default_factory=list)
     offsets: dict[Place, int] = field(default_factory=dict)
 
+    @property
+    def revision(self) -> int:
+        """Return the revision that its entries in the ledger name; 0 without any."""
+        values = (value for parcel in self.parcels if parcel.topic == "ledger" for value in parcel.values if value)
+        return max((int(json.loads(value)[2]) for value in values), default=0)
+
     def is_about(self, places: Collection[Place]) -> bool:
         """Whether the ledger hears of one of these places."""
         keys = (key for parcel in self.parcels if parcel.topic == "ledger" for key in parcel.keys or ())
@@ -56,6 +62,7 @@ class MemoryBroker:
         self.released_by: dict[Place, str] = {}
         self.released_of: dict[Place, str | None] = {}  # the topic's id
         self.topic_id: str | None = "first"
+        self.revisions: dict[Place, int] = {}
         self.has_ledger = False
         self.ledger_is_gone = False
         self.ledger_lacks_entries = False
@@ -78,6 +85,7 @@ class MemoryBroker:
             "ledger",
             "released_by",
             "released_of",
+            "revisions",
             "missing",
             "open",
             "owner",
@@ -102,14 +110,14 @@ class MemoryBroker:
     def delete_ledger(self) -> None:
         """Delete the ledger with all its entries."""
         self.deleted_entries = self.entries()
-        for entries in (self.ledger, self.released_by, self.released_of):
+        for entries in (self.ledger, self.released_by, self.released_of, self.revisions):
             entries.clear()
         self.has_ledger, self.ledger_is_gone = False, True
         self.ledger_lacks_entries = bool(self.visible("out"))
 
     def entries(self) -> dict[Place, LedgerEntry]:
-        by, of = self.released_by, self.released_of
-        return {p: LedgerEntry(n, by.get(p), of.get(p)) for p, n in self.ledger.items()}
+        by, of, under = self.released_by, self.released_of, self.revisions
+        return {p: LedgerEntry(n, by.get(p), of.get(p), under.get(p, 0)) for p, n in self.ledger.items()}
 
     def lose(self, partition: int, first: int) -> None:
         """Delete all records below `first`."""
@@ -156,9 +164,15 @@ class MemoryBroker:
                         self.ledger.pop((topic, partition), None)
                         self.released_by.pop((topic, partition), None)
                         self.released_of.pop((topic, partition), None)
+                        self.revisions.pop((topic, partition), None)
                     else:
                         place = topic, partition
-                        self.ledger[place], self.released_by[place], self.released_of[place] = json.loads(value)
+                        (
+                            self.ledger[place],
+                            self.released_by[place],
+                            self.revisions[place],
+                            self.released_of[place],
+                        ) = json.loads(value)
 
     def expire(self) -> None:
         """Abort every transaction, as their timeouts would."""
@@ -434,11 +448,12 @@ class MemorySink:
 
 
 class MemoryLedger:
-    """The ledger as the producer `name` sees it."""
+    """The ledger as the producer `name` sees it, with a policy of some revision."""
 
-    def __init__(self, broker: MemoryBroker, name: str = "") -> None:
+    def __init__(self, broker: MemoryBroker, name: str = "", revision: int = 0) -> None:
         self.broker = broker
         self.name = name
+        self.revision = revision
         self._follows = False
         self._remembered: dict[Place, LedgerEntry] = {}
 
@@ -464,11 +479,14 @@ class MemoryLedger:
         names = list(self.broker.open)
         before = [self.broker.open[n] for n in names[: names.index(self.name) if self.name in names else 0]]
         for _ in range(20):
-            if not any(t in self.broker.open.values() and t.is_about(starts) for t in before):
+            decide = (t for t in before if t.is_about(starts) or t.revision != self.revision)
+            if not any(t in self.broker.open.values() for t in decide):
                 break
             await asyncio.sleep(0.001)
         else:
             raise BrokerError("not decided")
+        if any(revision > self.revision for revision in self.broker.revisions.values()):
+            raise Overtaken("a higher revision")
         if any(self.broker.ledger.get(place, start) > start for place, start in starts.items()):
             raise Overtaken("another group")
 
@@ -482,11 +500,15 @@ class MemoryLedger:
     def entries(
         self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
     ) -> Parcel | None:
-        return self.written({p: LedgerEntry(n, batch, topic_ids.get(p[0])) for p, n in offsets.items()}, time)
+        entries = {p: LedgerEntry(n, batch, topic_ids.get(p[0]), self.revision) for p, n in offsets.items()}
+        return self.written(entries, time)
 
     def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
         keys = [json.dumps(place).encode() for place in entries]
-        values = [json.dumps([entry.next, entry.batch, entry.topic_id]).encode() for entry in entries.values()]
+        values = [
+            json.dumps([entry.next, entry.batch, entry.revision, entry.topic_id]).encode()
+            for entry in entries.values()
+        ]
         return Parcel("ledger", 0, values, time, keys=keys)
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:

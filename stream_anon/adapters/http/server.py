@@ -15,6 +15,7 @@ from stream_anon.adapters.http.answers import (
     admin_pages,
     answer,
     compact_status,
+    obey,
     public_pages,
     respond,
 )
@@ -106,7 +107,9 @@ class _Pages(web.Server):
     Parameters
     ----------
     names
-        What clients may call this server; any name if empty.
+        What clients may call this server; any name if empty. Then it takes no orders: it is not on loopback.
+    orders
+        What may be ordered, by path.
     """
 
     def __init__(
@@ -115,10 +118,14 @@ class _Pages(web.Server):
         streams: Streams,
         names: frozenset[str],
         loop: asyncio.AbstractEventLoop,
+        orders: Mapping[str, Callable[[], str]],
     ) -> None:
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if names and request.host.rpartition(":")[0] not in names and request.host not in names:
                 return answer(b"misdirected request\n", status=421)
+            order = orders.get(request.path)
+            if order is not None:
+                return obey(request, order) if names else answer(b"orders are taken on loopback only\n", status=403)
             stream = streams.get(request.path)
             if stream is None:
                 return respond(request, pages)
@@ -153,6 +160,8 @@ class HttpServers:
         Returns the exposition; its content type.
     public, admin
         Host and port each; port 0 is any free port.
+    orders
+        What an operator may order on the admin port, by name; each returns what happens now, in words.
     """
 
     def __init__(
@@ -162,12 +171,14 @@ class HttpServers:
         metrics_type: str,
         public: tuple[str, int],
         admin: tuple[str, int],
+        orders: Mapping[str, Callable[[], str]] | None = None,
     ) -> None:
         self._live = LiveStatus(lambda: compact_status(service))
         self._tables: tuple[tuple[str, tuple[str, int], Mapping[str, Page], Streams], ...] = (
             ("http.port", public, public_pages(service, metrics, metrics_type), {}),
             ("http.admin_port", admin, admin_pages(service), {"/events": self._live}),
         )
+        self._orders = {f"/{name}": order for name, order in (orders or {}).items()}
         self._pages: list[_Pages] = []
         self._listening: list[asyncio.Server] = []
         self._sweeper: asyncio.Task[None] | None = None
@@ -196,7 +207,8 @@ class HttpServers:
         loop = asyncio.get_running_loop()
         # A web page could have its own name resolve to loopback, and read here what its reader may see.
         own = LOOPBACK | {host} if host in LOOPBACK else frozenset[str]()
-        pages = _Pages(table, streams, own, loop)
+        orders = self._orders if key == "http.admin_port" else {}
+        pages = _Pages(table, streams, own, loop, orders)
         try:
             server = await loop.create_server(pages, host, port, backlog=BACKLOG)
         except (OSError, OverflowError):

@@ -28,7 +28,7 @@ from stream_anon.adapters.kafka.ledger_tail import (
     value_of,
 )
 from stream_anon.adapters.kafka.marking import has_records, send_one
-from stream_anon.adapters.kafka.seam import LedgerEntry, Parcel, Place
+from stream_anon.adapters.kafka.seam import LedgerEntry, Parcel, Place, newest_revision
 from stream_anon.adapters.kafka.topic_ids import topic_ids
 from stream_anon.errors import BrokerError, LedgerMissing, Overtaken, TopicError
 
@@ -47,7 +47,7 @@ class KafkaLedger:
     Parameters
     ----------
     revision
-        `privacy.revision`, for the entries that are written.
+        `privacy.revision`, for the entries that are written; nothing follows entries of a higher one.
     output
         Where records are released. A ledger that never held an entry beside an output that holds records is not
         the one that was written with them, and is marked as such; without this nothing is marked.
@@ -265,7 +265,7 @@ class KafkaLedger:
                 end = sent.get((self._topic, _PARTITION))
                 if end is None:
                     end = (await tail.ends({ours}))[ours]
-                last = await tail.last_before(_PARTITION, end, starts)
+                last = await tail.last_before(_PARTITION, end, starts, self._revision)
                 if last is not None:
                     await self._settled(consumer, follower, {ours: last + 1}, 0.002)
                 raise_if_ended(follower, _FOLLOWING)
@@ -275,6 +275,12 @@ class KafkaLedger:
             raise BrokerError("the ledger: whether others have released the same records is not decided") from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
+        newest = newest_revision(self._entries.values())
+        if newest > self._revision:
+            raise Overtaken(
+                f"{self._topic} holds entries of revision {newest} of the policy, and this worker has revision "
+                f"{self._revision}: it publishes nothing more"
+            )
         for (topic, partition), start in starts.items():
             entry = self._entries.get((topic, partition))
             if entry is not None and entry.next > start:

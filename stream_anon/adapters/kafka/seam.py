@@ -5,7 +5,7 @@ A client library with transactions and group fencing of its own fits behind the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,6 +16,11 @@ from stream_anon.errors import BrokerError
 
 Place = tuple[str, int]
 """A topic and a partition."""
+
+
+def newest_revision(entries: Iterable[LedgerEntry]) -> int:
+    """Return the highest revision of the policy under which anything was released; 0 where nothing was."""
+    return max((entry.revision for entry in entries), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +334,7 @@ class Ledger(Protocol):
         Raises
         ------
         Overtaken
-            If somebody has.
+            If somebody has, or if the ledger holds an entry of a higher revision of the policy than ours.
         BrokerError
             If that is not decided in time.
         """

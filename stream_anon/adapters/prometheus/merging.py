@@ -35,10 +35,12 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_last_release_timestamp_seconds": max,
     "stream_anon_partitions_owned": _ADDED,
     "stream_anon_partitions_not_read": _ADDED,
+    "stream_anon_partitions_superseded": _ADDED,
     "stream_anon_consumer_lag_records": _ADDED,  # not known of one is not known at all: NaN
     "stream_anon_broker_reachable": min,
     "stream_anon_ready": min,
     "stream_anon_certificate_end_timestamp_seconds": min,
+    "stream_anon_paused": max,
     "stream_anon_build_info": max,
     "stream_anon_policy_info": max,
     "stream_anon_order_version": min,  # each worker learns for itself

@@ -178,6 +178,10 @@ class Metrics:
             "partitions_not_read",
             "Input partitions that this worker owns and does not read: they need an operator.",
         )
+        self._left = self._gauge(
+            "partitions_superseded",
+            "Input partitions that this worker owns and leaves to workers of a higher revision of the policy.",
+        )
         self._lag = self._gauge(
             "consumer_lag_records",
             "Records of the owned partitions that are not read yet, of stopped ones too; NaN until it is known.",
@@ -189,8 +193,10 @@ class Metrics:
 
     def _declare_service(self) -> None:
         self._ready = self._gauge("ready", "1 while the worker owns partitions or stands by for them.")
+        self._ordered = self._gauge("paused", "1 while an operator has paused the reading.")
         self._build = self._gauge("build_info", "The running software.", ("version",))
-        self._policy = self._gauge("policy_info", "The policy in force.", ("policy", "engine", "delivery"))
+        labels = ("policy", "engine", "delivery", "revision")
+        self._policy = self._gauge("policy_info", "The policy in force.", labels)
         self._k_asked = self._gauge("policy_k", "Least number of individuals that the policy asks of a class.")
         self._max_delay = self._gauge("policy_max_delay_seconds", "Age at which the policy closes a window.")
         self._max_records = self._gauge("policy_max_records", "Records at which the policy closes a window.")
@@ -206,10 +212,10 @@ class Metrics:
         self._published: frozenset[str] = frozenset()
         self._attributes: tuple[str, ...] = ()
 
-    def started(self, version: str, policy: str, engine: str, delivery: str) -> None:
+    def started(self, version: str, policy: str, engine: str, delivery: str, revision: int = 0) -> None:
         """Name what runs."""
         self._build.labels(version).set(1)
-        self._policy.labels(policy, engine, delivery).set(1)
+        self._policy.labels(policy, engine, delivery, str(revision)).set(1)
 
     def limits(self, k: int, max_delay: float, max_records: int, *, holds: bool = False) -> None:
         """Name what the policy asks, so that an alert can compare with it."""
@@ -245,6 +251,10 @@ class Metrics:
     def readiness(self, ready: bool) -> None:
         """Say whether the worker can work."""
         self._ready.set(ready)
+
+    def reading_ordered(self, paused: bool) -> None:
+        """Say whether an operator has paused the reading."""
+        self._ordered.set(paused)
 
     def broker_away(self, activity: str, *, again: bool = False) -> None:
         """Count an outage; `again` where one goes on for another cause."""
@@ -298,9 +308,16 @@ class Metrics:
         self._closing.set(closing)
         self._paused.set(paused)
 
-    def unread(self, lag: int | None, stopped: int) -> None:
-        """Show what is not read yet, where it is known, and how many partitions are not read at all."""
+    def unread(self, lag: int | None, stopped: int, left: int = 0) -> None:
+        """Show what is not read yet, where it is known, and how many partitions are not read at all.
+
+        Parameters
+        ----------
+        stopped, left
+            Those that wait for an operator, and those that are left to workers of a newer policy.
+        """
         self._not_read.set(stopped)
+        self._left.set(left)
         if lag is not None:
             self._lag.set(lag)
 

@@ -84,7 +84,8 @@ class FleetBoard:
             reason = self._not_ready(number)
             if reason is not None:
                 return False, f"worker {number}: {reason}"
-        return True, ""
+        remarks = ((number, str(report.status["reason"])) for number, (report, _) in sorted(self._reports.items()))
+        return True, next((f"worker {number}: {text}" for number, text in remarks if text), "")
 
     def _not_ready(self, number: int) -> str | None:
         if number not in self._reports:

@@ -27,9 +27,11 @@ from stream_anon.runtime.fleet.board import FleetBoard
 from stream_anon.runtime.fleet.member import REFUSED, WRONG_SETTINGS
 from stream_anon.runtime.fleet.reports import reports
 from stream_anon.runtime.leaving import stop_at_signals
+from stream_anon.runtime.orders import Orders
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.settings import Settings
 from stream_anon.runtime.wiring import connection_of, kafka_of, listening, settings_of_run
+from stream_anon.runtime.worker import DRAIN_WITHIN
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 STEADY = 60.0  # a worker that ran for so long is started again as if it had never ended
@@ -61,16 +63,23 @@ async def _serve(settings: Settings, config: Path, workers: int, accepted: Seque
     watch_process(registry)
     board = FleetBoard(workers, clock.monotonic, registry)
     stop = stop_at_signals(log)
+    orders = Orders(stop)
     command = (sys.executable, "-m", "stream_anon.runtime.fleet.member", str(config), *accepted)
-    fleet = Fleet(command, workers, board, FleetMetrics(registry, workers), clock, log, stop)
+    fleet = Fleet(command, workers, board, FleetMetrics(registry, workers), clock, log, stop, orders)
     collector = SampleCollector(board.metrics)
     with quiet_libraries(log, clock.monotonic):
-        async with listening(settings.http, board, lambda: exposition(collector), log):
+        async with listening(settings.http, board, lambda: exposition(collector), log, orders.by_name):
             await fleet.run()
 
 
 # Nobody tells who sent this signal. Where no person did, it is the system, because memory ran out.
 _KILLED = "was killed by signal 9, as the system does where memory runs out: see the memory limit"
+
+
+def send(process: Process, orders: Orders) -> None:
+    """Tell a worker what is ordered now; it heeds the last word."""
+    if process.stdin is not None and not process.stdin.is_closing():
+        process.stdin.write(orders.letter)
 
 
 class Fleet:
@@ -82,7 +91,7 @@ class Fleet:
         Starts a worker, with its number as the last argument; see `member`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - a part an argument
         self,
         command: Sequence[str],
         workers: int,
@@ -91,7 +100,9 @@ class Fleet:
         clock: Clock,
         log: Log,
         stop: asyncio.Event,
+        orders: Orders | None = None,
     ) -> None:
+        self._orders = orders or Orders(stop)
         self._command = command
         self._workers = workers
         self._board, self._metrics, self._clock, self._log = board, metrics, clock, log
@@ -129,9 +140,13 @@ class Fleet:
     async def _end(self, keeping: list[asyncio.Task[None]]) -> None:
         """Ask all to stop, and kill who does not."""
         self._board.stop()
+        draining = self._orders.draining
         for process in self._running.values():
-            process.terminate()
-        _, late = await asyncio.wait(keeping, timeout=STOP_WITHIN)
+            if draining:
+                send(process, self._orders)
+            else:
+                process.terminate()
+        _, late = await asyncio.wait(keeping, timeout=DRAIN_WITHIN + STOP_WITHIN if draining else STOP_WITHIN)
         for process in self._running.values():
             process.kill()
         if late:
@@ -205,6 +220,7 @@ class Fleet:
                 self._board.take(number, report)
                 if report.warm:
                     self._warm.set()
+                send(process, self._orders)
         except StopAsyncIteration:
             return
         except (TimeoutError, ValueError):

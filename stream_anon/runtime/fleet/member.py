@@ -1,7 +1,7 @@
 """One worker process of a fleet: `python -m stream_anon.runtime.fleet.member FILE [CONDITION ...] NUMBER`.
 
-The fleet starts it. Its standard output carries reports. It stops at SIGTERM, and when its standard input ends:
-whoever started it is then gone, whatever became of it.
+The fleet starts it. Its standard output carries reports, its standard input orders (`runtime/orders.py`). It stops
+at SIGTERM, and when its standard input ends: whoever started it is then gone, whatever became of it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.fleet.reports import EVERY, Report, framed
 from stream_anon.runtime.leaving import stop_at_signals
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
+from stream_anon.runtime.orders import Orders
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.settings import Settings
 from stream_anon.runtime.status import StatusBoard
@@ -66,13 +67,14 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
     board = StatusBoard(clock.monotonic)
     tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
     stop = stop_at_signals(log)
-    _stop_at_end_of_input(stop)
+    orders = Orders(stop)
+    _read_orders(stop, orders)
     reporter = _Reporter(board, registry)
     reporting = asyncio.create_task(reporter.report(descriptor))
     try:
         with quiet_libraries(log, clock.monotonic):
             try:
-                await work(settings, policy, clock, tell, stop, reporter.warm.set)
+                await work(settings, policy, clock, tell, stop, reporter.warm.set, orders=orders)
             except Exception:
                 log.exception(Line.FAILED)
                 raise
@@ -81,11 +83,15 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
         await asyncio.gather(reporting, return_exceptions=True)
 
 
-def _stop_at_end_of_input(stop: asyncio.Event) -> None:
+def _read_orders(stop: asyncio.Event, orders: Orders) -> None:
+    """Heed the last order on standard input, and stop at its end."""
     loop, descriptor = asyncio.get_running_loop(), sys.stdin.fileno()
 
     def read() -> None:
-        if not os.read(descriptor, 4096):
+        letters = os.read(descriptor, 4096)
+        if letters:
+            orders.heed(letters[-1:])
+        else:
             loop.remove_reader(descriptor)
             stop.set()
 

@@ -63,6 +63,8 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.LedgerCreated("out.ledger"),
     e.OrderAdopted(2, 0.013, drifted=True),
     e.StandingBy(),
+    e.Superseded(2, 1, 4),
+    e.ReadingOrdered(True),
     e.PartitionsRevoked((("people", 1),), 7, 2),
     e.TakeoverStarted((("people", 1),)),
     e.TakeoverDone((("people", 0, 5), ("people", 1, 9)), 3, 1, 2, 4, (("people", 1),), (), 2, 1, 0.25),

@@ -9,11 +9,11 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from stream_anon.adapters.http import live
+from stream_anon.adapters.http import live, ordering
 from stream_anon.adapters.http import server as server_module
 from stream_anon.adapters.http.connections import Connections
 from stream_anon.adapters.http.server import MOST_CONNECTIONS, HttpServers
-from stream_anon.errors import SettingsError
+from stream_anon.errors import BrokerError, Refused, SettingsError
 
 METRICS = b"# HELP a A.\n# TYPE a gauge\na 1.0\n"
 KIND = "text/plain; version=0.0.4; charset=utf-8"
@@ -44,6 +44,21 @@ async def ports(service: Service) -> AsyncIterator[tuple[int, int]]:
     servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), (LOOPBACK, 0))
     (_, public), (_, admin) = await servers.start()
     yield public, admin
+    await servers.stop()
+
+
+@pytest_asyncio.fixture
+async def ordered(service: Service) -> AsyncIterator[tuple[int, int, list[str]]]:
+    """Both ports of a server that takes one order, and what was ordered."""
+    given: list[str] = []
+
+    def pause() -> str:
+        given.append("pause")
+        return "paused"
+
+    servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), (LOOPBACK, 0), {"pause": pause})
+    (_, public), (_, admin) = await servers.start()
+    yield public, admin, given
     await servers.stop()
 
 
@@ -466,3 +481,79 @@ async def test_a_foreign_name_for_loopback_reads_status_or_metrics(
         answer = await raw(port, b"GET " + page + rest)
         assert answer.startswith(b"HTTP/1.1 " + status)
         assert b"jane" not in answer
+
+
+ORDER = {"X-Stream-Anon-Order": "pause"}
+
+
+async def test_an_order_is_taken_on_the_admin_port_only(
+    ordered: tuple[int, int, list[str]], client: aiohttp.ClientSession
+) -> None:
+    public, admin, given = ordered
+    assert (await ask(client, public, "/pause", "POST", headers=ORDER))[0] == 404
+    assert given == []
+    status, _, body = await ask(client, admin, "/pause", "POST", headers=ORDER)
+    assert (status, body, given) == (200, b"paused\n", ["pause"])
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "expected"),
+    [
+        ("GET", ORDER, 405),
+        ("OPTIONS", {"Access-Control-Request-Headers": "x-stream-anon-order", "Origin": "http://evil"}, 405),
+        ("POST", {}, 403),
+        ("POST", {"X-Stream-Anon-Order": "drain"}, 403),
+        ("POST", {**ORDER, "Host": "evil.example"}, 421),
+    ],
+)
+async def test_a_page_of_another_origin_orders_nothing(
+    ordered: tuple[int, int, list[str]],
+    client: aiohttp.ClientSession,
+    method: str,
+    headers: dict[str, str],
+    expected: int,
+) -> None:
+    _, admin, given = ordered
+    status, answered, _ = await ask(client, admin, "/pause", method, headers=headers)
+    assert (status, given) == (expected, [])
+    assert not [name for name in answered if name.lower().startswith("access-control")]
+
+
+async def test_an_admin_port_that_is_not_named_as_loopback_takes_no_orders(
+    service: Service, client: aiohttp.ClientSession
+) -> None:
+    given: list[str] = []
+
+    def pause() -> str:
+        given.append("pause")
+        return "paused"
+
+    servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), ("127.0.0.2", 0), {"pause": pause})
+    try:
+        _, (host, admin) = await servers.start()
+        async with client.post(f"http://{host}:{admin}/pause", headers=ORDER) as response:
+            assert (response.status, given) == (403, [])
+    finally:
+        await servers.stop()
+
+
+async def test_the_command_gives_an_order_as_the_server_wants_it(ordered: tuple[int, int, list[str]]) -> None:
+    _, admin, given = ordered
+    assert await asyncio.to_thread(ordering.give, LOOPBACK, admin, "pause") == "paused"
+    assert given == ["pause"]
+    assert not await asyncio.to_thread(ordering.has_ended, LOOPBACK, admin)
+    with pytest.raises(Refused, match="404"):
+        await asyncio.to_thread(ordering.give, LOOPBACK, admin, "explode")
+
+
+def test_no_order_goes_to_another_machine() -> None:
+    with pytest.raises(SettingsError, match=r"http\.admin_host: is 10\.0\.0\.1"):
+        ordering.give("10.0.0.1", 9465, "pause")
+
+
+def test_an_order_to_nobody_is_told() -> None:
+    with socket.socket() as taken:
+        taken.bind((LOOPBACK, 0))  # and does not listen
+        with pytest.raises(BrokerError, match="no service answers"):
+            ordering.give(LOOPBACK, taken.getsockname()[1], "pause")
+        assert ordering.has_ended(LOOPBACK, taken.getsockname()[1])

@@ -276,7 +276,7 @@ PROMISED = {
         "policy_accepts_missing{attribute}",
         "ready",
         "build_info{version}",
-        "policy_info{delivery,engine,policy}",
+        "policy_info{delivery,engine,policy,revision}",
     ),
 }
 

@@ -17,7 +17,7 @@ from stream_anon.runtime import events as e
 from stream_anon.runtime.fleet.board import SILENT, FleetBoard
 from stream_anon.runtime.fleet.reports import Report, framed, reports
 from stream_anon.runtime.observing import into_metrics, tell_all
-from stream_anon.runtime.status import AT_LEAST_ONCE, StatusBoard
+from stream_anon.runtime.status import REMARKS, StatusBoard
 from tests.unit.runtime.test_observing import PUBLISHED, STARTED
 
 
@@ -104,7 +104,10 @@ def test_the_page_of_a_fleet_is_another_page_or_does_not_add_up() -> None:
     assert page["records"]["not_read_yet"] == 14
     assert [window["batch"] for window in page["last_windows"]] == ["newer", PUBLISHED.batch]
     assert page["last_release"]["batch"] == "newer"
-    assert page["warnings"] == [AT_LEAST_ONCE, "worker 1: the broker deleted 15 records before they were read"]
+    assert page["warnings"] == [
+        REMARKS["at-least-once"],
+        "worker 1: the broker deleted 15 records before they were read",
+    ]
     assert [worker["partitions_owned"] for worker in page["workers"]] == [1, 1]
 
 
