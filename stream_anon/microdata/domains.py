@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from stream_anon.errors import Unfit
 from stream_anon.microdata.batch import Reason
@@ -64,6 +64,15 @@ class Domain(Protocol):
 
     def read(self, published: object) -> tuple[int, int] | None:
         """Return the node whose bounds `publish` wrote, or None if it writes no node this way."""
+        ...
+
+    def outline(self) -> dict[str, Any]:
+        """Return in JSON what values may be published as.
+
+        `levels` are the ways to cut the domain into nodes, the finest first and without the root: each has a `name`
+        and the number of `groups` it makes. Two domains of one `kind` and one `grid` have the nodes of every level
+        whose name both have; of another grid they may have none.
+        """
         ...
 
 
@@ -131,6 +140,17 @@ class CategoricalDomain:
         low, high = int(self.hierarchy.first[node]), int(self.hierarchy.last[node])
         # Of several nodes over the same leaves only the deepest is written, and the root only as "*".
         return (low, high) if self.publish(low, high) == published else None
+
+    def outline(self) -> dict[str, Any]:
+        """See `Domain`; a level is named by the hash of its groups' leaves, whatever the groups are called."""
+        return {
+            "kind": "categorical",
+            "grid": {},
+            "levels": [
+                {"name": name, "groups": groups}
+                for name, groups in map(self.hierarchy.fingerprint, range(self.height))
+            ],
+        }
 
 
 @dataclass(frozen=True)
@@ -228,3 +248,11 @@ class PrefixDomain:
             code = code * base + self.alphabet.index(letter)
         width = base ** (self.keep - len(prefix))
         return code * width, code * width + width - 1
+
+    def outline(self) -> dict[str, Any]:
+        base = len(self.alphabet)
+        return {
+            "kind": "prefix",
+            "grid": {"length": self.length, "alphabet": self.alphabet},
+            "levels": [{"name": str(kept), "groups": base**kept} for kept in range(self.keep, 0, -1)],
+        }
