@@ -2,11 +2,11 @@
 
 A certificate names its policy document by hash, and an audit judges the window under that document, whatever the
 policy has become since. The document holds what a reader of the output could check: k, criteria, attributes with
-their roles, domains and hierarchies. What only steers the service (windows, delays, engines, seeds, weights) is left
-out, so that changing it changes no promise. It holds what the operator declared, never a value of a person.
+their roles, domains and hierarchies. What only steers the service (windows, delays, engines, seeds, weights) is
+left out, so that changing it changes no promise. It holds what the operator declared, never a value of a person.
 
-The text is JSON with sorted keys, and keys with their default are left out: a release that knows more settings gives
-the same text, and the same hash, to a policy that does not use them. It travels in parts below 512 KiB.
+The text is JSON with sorted keys, and keys with their default are left out: a release that knows more settings
+gives the same text, and the same hash, to a policy that does not use them. It travels in parts below 512 KiB.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Any, Final, Literal, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeVar, get_type_hints
 
 import msgspec
 
@@ -39,7 +39,7 @@ _MOST_LETTERS = 64
 _ROLES: Mapping[str, type[Attribute]] = {
     kind.role: kind for kind in (Identifier, QuasiIdentifier, Sensitive, Insensitive)
 }
-_DOMAINS: Mapping[str, type] = {
+_DOMAINS: Mapping[str, type[Any]] = {
     "categorical": CategoricalDomain,
     "numeric": NumericDomain,
     "prefix": PrefixDomain,
@@ -153,6 +153,9 @@ def join_document(parts: Sequence[DocumentPart]) -> PolicyDocument:
 _DECODER = msgspec.json.Decoder(DocumentPart, strict=True)
 
 
+_Built = TypeVar("_Built")
+
+
 def _plain(thing: Any) -> Any:
     """Return what a policy is made of as JSON; fields with their default are left out."""
     if isinstance(thing, Hierarchy):
@@ -208,7 +211,7 @@ def _is_possible(length: int, alphabet: str, keep: int, **_: object) -> bool:
     return distinct and 1 <= keep <= length <= _MOST_LETTERS and len(alphabet) ** keep <= _MOST_CODES
 
 
-def _hierarchy(labels: list[str], parents: list[int]) -> Hierarchy:
+def _hierarchy(labels: list[Any], parents: list[int]) -> Hierarchy:
     """Build a hierarchy from its nodes, every one behind its parent."""
     paths: list[list[str]] = []
     for label, parent in zip(labels, parents, strict=True):
@@ -221,7 +224,7 @@ def _hierarchy(labels: list[str], parents: list[int]) -> Hierarchy:
     return Hierarchy.from_rows(path for node, path in enumerate(paths) if node not in inner)
 
 
-def _build(kind: type, plain: dict[str, Any], **ready: Any) -> Any:
+def _build(kind: type[_Built], plain: dict[str, Any], **ready: Any) -> _Built:
     """Return a dataclass from JSON; keys that it does not have are refused."""
     hints = get_type_hints(kind)
     return kind(**{name: msgspec.convert(value, hints[name]) for name, value in plain.items()}, **ready)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,7 +89,7 @@ class FileJob:
     source, target
         CSV or JSON Lines by suffix; `-` for standard input and output as JSON Lines.
     certificates
-        Where to write one certificate part a line, in output order; None for nowhere.
+        Where to write the policy document and one certificate part a line, in output order; None for nowhere.
     """
 
     policy: Policy
@@ -127,20 +127,29 @@ class FileJob:
                     progress(reader.bytes_read)
                 yield from anonymization.close()
 
+            if proof is not None:
+                _write_lines(proof, anonymization.document.parts())
             for certified in releases():
                 report.add(certified)
-                _write(writer, proof, certified)
+                _write(writer, certified)
+                if proof is not None:
+                    _write_lines(proof, certified.certificate)
         return report
 
 
-def _write(writer: ReleaseWriter, proof: BinaryIO | None, certified: CertifiedRelease) -> None:
+def _write(writer: ReleaseWriter, certified: CertifiedRelease) -> None:
     release: Release = certified.release
     try:
         writer.write(release)
-        if proof is not None:
-            proof.writelines(part + b"\n" for part in certified.certificate)
     except OSError as error:
         raise InputError(f"the output cannot be written ({error.strerror})") from None
+
+
+def _write_lines(proof: BinaryIO, lines: Sequence[bytes]) -> None:
+    try:
+        proof.writelines(line + b"\n" for line in lines)
+    except OSError as error:
+        raise InputError(f"the certificates cannot be written ({error.strerror})") from None
 
 
 def _opened(path: Path) -> BinaryIO:

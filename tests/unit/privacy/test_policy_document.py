@@ -141,7 +141,7 @@ def test_what_a_reader_could_check_changes_the_hash(changes: dict[str, Any]) -> 
 
 
 def test_a_field_that_is_added_is_promised_unless_it_is_named_here() -> None:
-    # A new field of a policy, attribute or domain travels by itself; one that promises nothing is added to NO_PROMISE.
+    # A new field of a policy, attribute or domain travels by itself; one that promises nothing joins NO_PROMISE.
     kinds = (Policy, Identifier, QuasiIdentifier, Sensitive, Insensitive, NumericDomain, PrefixDomain, DateDomain)
     names = {field.name for kind in kinds for field in fields(kind)}
     assert names >= NO_PROMISE
