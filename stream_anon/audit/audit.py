@@ -159,11 +159,24 @@ class Audit:
                 self._join(read.batch)
         return read
 
-    @property
-    def at_rest(self) -> bool:
-        """Return whether every window that was begun is complete, and all certificates join."""
-        begun = self._open or self._parts or self._waiting or self._undecided
-        return not begun and self._chain.joined and self._ranges.joined
+    def at_rest(self, horizon: Horizon | None = None) -> bool:
+        """Return whether every window that was begun is complete, and all certificates join.
+
+        What may have been removed up to the horizon, or was not read because it closed before the stretch, is not
+        waited for: it does not come.
+        """
+        horizon = horizon or Horizon()
+        certificates = max(horizon.certificates, self._stretch.since)
+        waiting = (certificate for certificate, _ in self._waiting.values())
+        parts = (next(iter(held.values()))[0] for held in self._parts.values())
+        if any(seconds_of(one.closed) > horizon.records for one in waiting):
+            return False
+        if any(seconds_of(one.closed) > certificates for one in (*parts, *self._undecided.values())):
+            return False
+        alone = (window for batch, window in self._open.items() if batch not in self._waiting)
+        if any(window.timestamp is None or window.timestamp / 1000 > certificates for window in alone):
+            return False
+        return (certificates > -inf or self._chain.joined) and self._ranges.joined(certificates)
 
     @property
     def windows(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf
 
 from stream_anon.audit.times import seconds_of
@@ -61,10 +62,14 @@ class Ranges:
         self._by_start: dict[tuple[str, int, int], tuple[int, str]] = {}  # to end, and the batch that starts it
         self._by_end: dict[tuple[str, int, int], tuple[int, float]] = {}  # to start, and when the end was released
 
-    @property
-    def joined(self) -> bool:
-        """Return whether one range is left of each partition."""
-        return len({place[:2] for place in self._by_start}) == len(self._by_start)
+    def joined(self, horizon: float = -inf) -> bool:
+        """Return whether nothing is open between the ranges, but for gaps that the horizon excuses."""
+        if len({place[:2] for place in self._by_start}) == len(self._by_start):
+            return True
+        places = sorted(self._by_start)
+        ends = ((place, self._by_start[place][0]) for place in places)
+        behind = {place: self._by_end[(*place[:2], end)][1] for place, end in ends}
+        return all(behind[one] <= horizon for one, other in pairwise(places) if one[:2] == other[:2])
 
     def add(self, certificate: Certificate) -> None:
         """Note the ranges of one certificate."""

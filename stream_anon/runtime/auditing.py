@@ -170,8 +170,17 @@ async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted |
     topics = (kafka.output, kafka.certificates)
     starts = _Starts()
     since = None if isinf(wanted.stretch.since) else wanted.stretch.since - LEAD
+
+    def horizon() -> Horizon:
+        return Horizon.of(starts.oldest(kafka.output), starts.oldest(kafka.certificates))
+
     read = committed_records(
-        connection_of(kafka), topics, lambda: audit.at_rest, PATIENCE, since=since, trimmed=starts.lacks
+        connection_of(kafka),
+        topics,
+        lambda: audit.at_rest(horizon()),
+        PATIENCE,
+        since=since,
+        trimmed=starts.lacks,
     )
     async for records in read:
         wanted.progress(len(records))
@@ -182,7 +191,7 @@ async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted |
             else:
                 bare = not record.keyed and len(record.headers) == 1
                 audit.add_record(_batch(record), decode_record(record.value), record.time, bare=bare)
-    return audit.finish(Horizon.of(starts.oldest(kafka.output), starts.oldest(kafka.certificates)))
+    return audit.finish(horizon())
 
 
 class _Starts:

@@ -134,6 +134,39 @@ def test_a_window_after_since_that_lacks_records_is_found() -> None:
     assert Kind.NO_RECORDS in kinds(verdict)
 
 
+@pytest.mark.parametrize("hour", [3, 5])
+def test_an_audit_waits_for_a_window_that_is_being_written_but_for_nothing_that_is_gone(hour: int) -> None:
+    windows = _windows()
+    horizon = Horizon.of(_after(1), _after(2))
+    audit = Audit(POLICY)
+    for number, (part, records) in enumerate(windows[2:], start=2):
+        if number <= hour:
+            audit.add_part(part)
+        for record in records[: 2 if number == hour else 4]:
+            if number <= hour:
+                audit.add_record(f"{number:032x}", record, int(_closed(number).timestamp()) * 1000)
+    for hours in (0, 1):  # their certificates are gone, and some of their records
+        audit.add_record(f"{hours:032x}", windows[hours][1][0], int(_closed(hours).timestamp()) * 1000)
+    assert not audit.at_rest(horizon)
+    for record in windows[hour][1][2:]:
+        audit.add_record(f"{hour:032x}", record, int(_closed(hour).timestamp()) * 1000)
+    assert audit.at_rest(horizon)
+    assert not audit.at_rest()
+    assert audit.finish(horizon).violations == ()
+
+
+def test_an_audit_since_a_time_does_not_wait_for_what_came_before() -> None:
+    windows = _windows()
+    audit = Audit(POLICY, stretch=Stretch(since=_after(3)))
+    for number, (part, records) in enumerate(windows[2:], start=2):
+        audit.add_record(f"{1:032x}", windows[1][1][0], int(_closed(1).timestamp()) * 1000)
+        audit.add_part(part)
+        assert audit.at_rest() is (number < 3)
+        for record in records:
+            audit.add_record(f"{number:032x}", record, int(_closed(number).timestamp()) * 1000)
+        assert audit.at_rest()
+
+
 def test_one_batch_is_judged_alone() -> None:
     windows = _windows()
     windows[1][1][0]["person"] = "Mrs Smith"
