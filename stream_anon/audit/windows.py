@@ -72,7 +72,7 @@ class WindowAudit:
         group = window.groups.get(read.key)
         if group is None:
             group = window.groups[read.key] = _Group(shown=[Shown() for _ in read.sensitive])
-            for place, value in enumerate(read.quasi if self._values is not None else ()):
+            for place, value in enumerate(read.quasi):
                 if self._values is not None and self._values.ncp(place, value) is None:
                     self._findings.add(Kind.ILLEGAL_VALUE, batch, attribute=self._attributes[place].name)
         group.records += 1
