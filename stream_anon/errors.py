@@ -6,7 +6,8 @@
     ├── SettingsError        a setting or a policy is wrong; names the key and what is allowed
     │   └── HierarchyError   a generalization hierarchy is not a tree over its leaves
     ├── InputError           a file or a stream cannot be read; names the place
-    │   └── CertificateError a certificate is not one, or its parts do not fit together
+    │   └── CertificateError a certificate or a policy document is not one, or its parts do not fit together
+    │       └── LaterVersionError  it was made by a later release
     ├── Refused              a command must not be done as things stand; nothing was changed
     ├── Unfit                a value does not fit its attribute; names the reason, never the value
     └── BrokerError          Kafka is away, refuses, or holds what must not be there
@@ -56,7 +57,11 @@ class InputError(StreamAnonError):
 
 
 class CertificateError(InputError):
-    """A certificate has not the shape of one, or its parts do not fit together."""
+    """A certificate or a policy document has not the shape of one, or its parts do not fit together."""
+
+
+class LaterVersionError(CertificateError):
+    """A document names a version of its format that a later release writes."""
 
 
 class Refused(StreamAnonError):  # noqa: N818 - named after what happened

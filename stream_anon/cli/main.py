@@ -171,14 +171,29 @@ def audit_release(
     ] = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Released records to audit.")] = None,
     certificates: Annotated[Path | None, typer.Option(metavar="FILE", help="Their certificates.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Only windows closed since: 2024-05-13T08:30:00Z, a day, or 90m, 36h, 7d ago."
+        ),
+    ] = None,
+    batch: Annotated[str | None, typer.Option(metavar="ID", help="Only the window with this batch id.")] = None,
+    former_input: Annotated[
+        list[str] | None, typer.Option(metavar="TOPIC", help="An input topic of old; may be given again.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    metrics: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write figures for node_exporter's textfile collector.")
+    ] = None,
 ) -> None:
     """Check released records against their certificates, without any code of the engine."""
     from stream_anon.cli import audit
 
+    options = audit.Options(since, batch, tuple(former_input or ()), as_json, metrics)
     if config is not None and output is certificates is None:
-        raise typer.Exit(audit.audit_topic(config))
+        raise typer.Exit(audit.audit_topic(config, options))
     if config is not None and output is not None and certificates is not None:
-        raise typer.Exit(audit.audit_files(config, output, certificates))
+        raise typer.Exit(audit.audit_files(config, output, certificates, options))
     raise SettingsError("audit", "give --config; for files --output and --certificates as well")
 
 

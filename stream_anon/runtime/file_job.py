@@ -122,7 +122,7 @@ class FileJob:
     source, target
         CSV or JSON Lines by suffix; `-` for standard input and output.
     certificates
-        Where to write one certificate part a line, in output order; None for nowhere.
+        Where to write the policy document and one certificate part a line, in output order; None for nowhere.
     rejects
         Where to write one reject a line; None for nowhere.
     most_rejected
@@ -176,6 +176,8 @@ class FileJob:
             anonymization = Anonymization(self.policy)
             with closing(open_writer(output, form, self.policy, codec.encode, reader.delimiter)) as writer:
                 told = RejectsWriter(rejects.file, names) if rejects else None
+                if proof is not None:
+                    proof.file.writelines(part + b"\n" for part in anonymization.document.parts())
                 for certified in _releases(anonymization, reader, told, progress):
                     report.add(certified)
                     writer.write(certified.release)

@@ -16,10 +16,13 @@ from stream_anon.conditions import Condition
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.privacy.certificate import CertificateFrame, Delivery, certificate_digest, certificate_parts
+from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.version import SOFTWARE
 
 CHUNK = 500
 """Released records that go to one partition of the output together."""
+HOUR = 3600
+"""Seconds after which the policy document goes out again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ class Writer:
         accepted: Collection[Condition] = (),
     ) -> None:
         self._policy = policy
+        self._document = PolicyDocument.of(policy)
+        self._told: int | None = None  # the hour with whose first window the document last went out
         self._codec = codec
         self._ledger = ledger
         self._delivery: Delivery = delivery
@@ -116,10 +121,14 @@ class Writer:
             software=SOFTWARE,
             previous=previous,
             accepted=self._accepted,
+            promises=self._document.promises,
         )
         certificate = certificate_parts(release, self._policy, frame)
         parcels = self._records(release, targets, batch, time)
-        parcels += self._certificate(certificate, targets, batch, time)
+        partition = secrets.randbelow(targets.partitions[targets.certificates])
+        if self._must_tell(closed, first=previous is None):
+            parcels += self._policy_document(targets, partition, time)
+        parcels += self._certificate(certificate, targets, partition, batch, time)
         parcels += self._dead_letters(release, targets, places, time)
         entries = self._ledger.entries(ends, batch, topic_ids, time)
         if entries is not None:
@@ -136,8 +145,24 @@ class Writer:
             for i in range(0, len(values), CHUNK)
         ]
 
-    def _certificate(self, parts: Sequence[bytes], targets: Targets, batch: str, time: int) -> list[Parcel]:
-        partition = secrets.randbelow(targets.partitions[targets.certificates])
+    def _must_tell(self, closed: float, *, first: bool) -> bool:
+        """Return whether the policy document goes with this window.
+
+        It goes with the first one of a chain, which no certificate before vouches for, and with the first one of
+        every hour: a topic that forgets its start keeps it as long as the certificates that name it.
+        """
+        hour = int(closed) // HOUR
+        due = first or hour != self._told
+        self._told = hour
+        return due
+
+    def _policy_document(self, targets: Targets, partition: int, time: int) -> list[Parcel]:
+        header = (("policy", self._document.promises.encode()),)
+        return [Parcel(targets.certificates, partition, [part], time, header) for part in self._document.parts()]
+
+    def _certificate(
+        self, parts: Sequence[bytes], targets: Targets, partition: int, batch: str, time: int
+    ) -> list[Parcel]:
         return [
             Parcel(
                 targets.certificates,

@@ -1,11 +1,14 @@
 """Before a policy takes over an output: what was promised of it last, and what would be promised less from now on.
 
-The newest certificates tell it. Their heads name what was asked, their classes the quasi-identifiers.
+The newest certificates tell it. Each names a policy document, which travels beside them and says all that was
+promised. Where the document is not among the newest records, as with certificates of version 1, their heads still
+name what was asked, and their classes the quasi-identifiers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +19,7 @@ from stream_anon.adapters.kafka.topic_reader import read_topic
 from stream_anon.errors import BrokerError, CertificateError, SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Certificate, read_part
+from stream_anon.privacy.policy_document import DocumentPart, join_document, read_document_part
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import Weakening, weakened
 from stream_anon.runtime.findings import Finding, Severity
@@ -71,14 +75,21 @@ async def published_before(connection: Connection, topic: str) -> Before | None:
 def before_of(values: Iterable[bytes]) -> Before | None:
     """Return what the newest of some certificates tells; records that are none are passed over."""
     parts: list[Certificate] = []
+    documents: dict[str, dict[int, DocumentPart]] = {}
     for value in values:
-        try:
+        with suppress(CertificateError):
             parts.append(read_part(value))
-        except CertificateError:
             continue
+        with suppress(CertificateError):
+            part = read_document_part(value)
+            documents.setdefault(part.promises, {})[part.part] = part
     if not parts:
         return None
     newest = max(parts, key=lambda part: (part.revision, part.closed))
+    with suppress(CertificateError):
+        document = join_document(list(documents.get(newest.promises or "", {}).values()))
+        if document.promises == newest.promises:
+            return Before(newest.policy, newest.revision, newest.closed, promises_of(document.policy()))
     alike = (part for part in parts if part.policy == newest.policy)
     names = {name for part in alike for each in part.classes for name in each.values}
     promises: dict[str, Any] = {"asked": msgspec.to_builtins(newest.asked)}

@@ -69,7 +69,8 @@ def test_a_custom_resource_does_not_fit_its_schema(values: Path) -> None:
 @every_value_set
 def test_a_pod_may_do_more_than_it_must(values: Path) -> None:
     objects = render(values)
-    for pod in (_pod(objects), *(o["spec"] for o in objects if o["kind"] == "Pod")):
+    jobs = [o["spec"]["jobTemplate"]["spec"]["template"]["spec"] for o in objects if o["kind"] == "CronJob"]
+    for pod in (_pod(objects), *jobs, *(o["spec"] for o in objects if o["kind"] == "Pod")):
         assert pod["automountServiceAccountToken"] is False
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["runAsUser"] == 65532
@@ -99,10 +100,13 @@ def test_a_name_leads_nowhere(values: Path) -> None:
     else:
         assert {item["key"] for item in config["items"]} == set(maps[config["name"]]["data"])
     labels = deployment["spec"]["template"]["metadata"]["labels"]
+    audits = [o["spec"]["jobTemplate"]["spec"]["template"] for o in objects if o["kind"] == "CronJob"]
+    known = [labels, *(template["metadata"]["labels"] for template in audits)]
     for document in objects:
         spec = document.get("spec", {})
         selector = spec.get("selector", spec.get("podSelector", {}))
-        assert selector.get("matchLabels", selector).items() <= labels.items(), document["kind"]
+        selected = selector.get("matchLabels", selector).items()
+        assert any(selected <= of.items() for of in known), document["kind"]
         target = spec.get("scaleTargetRef")
         assert target is None or target["name"] == deployment["metadata"]["name"]
     service = of_kind(objects, "Service")
@@ -332,6 +336,44 @@ def test_an_alert_leads_to_no_runbook_or_to_another_ones() -> None:
     assert {url.rpartition("/")[2] for url in ours} <= there
     kept = runbooks()
     assert kept == ["https://wiki.example/stream-anon/" + url.rpartition("/")[2] for url in ours]
+
+
+def test_the_audit_runs_by_schedule_with_what_the_workers_log_in_with() -> None:
+    objects = render(value_set("audit"))
+    job = of_kind(objects, "CronJob")
+    spec = job["spec"]["jobTemplate"]["spec"]
+    template = spec["template"]
+    (container,) = template["spec"]["containers"]
+    assert container["args"] == [
+        *("audit", "--config", "/etc/stream-anon/policy.yaml", "--since", "36h"),
+        *("--metrics", "/textfile/stream_anon.prom"),
+    ]
+    assert job["spec"]["concurrencyPolicy"] == "Forbid"
+    assert (spec["backoffLimit"], template["spec"]["restartPolicy"]) == (0, "Never")
+    worker = _pod(objects)
+    assert container["env"] == worker["containers"][0]["env"]
+    mounted = {mount["name"] for mount in container["volumeMounts"]}
+    assert mounted == {volume["name"] for volume in template["spec"]["volumes"]}
+    assert mounted == {volume["name"] for volume in worker["volumes"]} | {"textfile"}
+    shared = [volume for volume in template["spec"]["volumes"] if volume["name"] != "textfile"]
+    assert shared == worker["volumes"]
+
+
+def test_the_service_does_not_lead_to_an_audit() -> None:
+    objects = render(value_set("audit"))
+    labels = of_kind(objects, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["metadata"]["labels"]
+    policies = {o["metadata"]["name"]: o["spec"] for o in objects if o["kind"] == "NetworkPolicy"}
+    for kind in ("Service", "Deployment", "PodDisruptionBudget"):
+        selector = of_kind(objects, kind)["spec"]["selector"]
+        assert not selector.get("matchLabels", selector).items() <= labels.items()
+    workers, audits = policies["people-stream-anon"], policies["people-stream-anon-audit"]
+    assert audits["podSelector"]["matchLabels"].items() <= labels.items()
+    assert audits["egress"] == workers["egress"]
+    assert "ingress" not in audits
+
+
+def test_no_audit_runs_unless_somebody_asks_for_it() -> None:
+    assert not [o for o in render(value_set("minimal")) if o["kind"] == "CronJob"]
 
 
 def test_the_scaler_asks_for_more_workers_than_partitions() -> None:

@@ -188,13 +188,19 @@ class MemoryBroker:
         return [json.loads(value) for value in self.visible("out")]
 
     @property
+    def certificate_parts(self) -> list[bytes]:
+        """Return the committed certificates without the policy documents that travel with them."""
+        parcels = [parcel for parcel in self.committed if parcel.topic == "out.certificates"]
+        return [value for parcel in parcels if "batch" in dict(parcel.headers) for value in parcel.values if value]
+
+    @property
     def certificates(self) -> list[dict[str, Any]]:
-        return [json.loads(value) for value in self.visible("out.certificates")]
+        return [json.loads(value) for value in self.certificate_parts]
 
     @property
     def astray(self) -> list[str]:
         """Return what certificates name as the one before, and it is not among them, or another names it too."""
-        parts = self.visible("out.certificates")
+        parts = self.certificate_parts
         known = {certificate_digest([part]) for part in parts}
         named = Counter(read_part(part).previous for part in parts)
         return [digest for digest, times in named.items() if digest and (times > 1 or digest not in known)]

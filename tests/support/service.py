@@ -272,7 +272,7 @@ async def read_published(stage: Stage) -> Published:
         assert record.timestamp % 1000 == 0
     return Published(
         [(record.headers[0][1].decode(), json.loads(record.value)) for record in output],
-        [json.loads(record.value) for record in certificates],
+        [json.loads(record.value) for record in certificates if "batch" in dict(record.headers)],
         [json.loads(record.value) for record in dead_letters],
     )
 

@@ -11,6 +11,8 @@ import pytest
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import SCHEMA_VERSION, Achieved, Certificate, CertifiedClass, asked_of
+from stream_anon.privacy.policy_document import PolicyDocument
+from stream_anon.privacy.promises import promises_of
 from stream_anon.runtime.findings import Severity
 from stream_anon.runtime.policy_file import load_policy
 from stream_anon.runtime.rollout import Before, before_of, refuse_weaker, rollout_findings, weaker_than
@@ -72,6 +74,22 @@ def test_the_newest_window_of_the_highest_revision_counts(tmp_path: Path) -> Non
 
     assert before is not None
     assert (before.policy, before.revision, before.closed) == (newer.digest, 2, "2026-01-01T00:01:07Z")
+
+
+def test_the_policy_document_beside_certificates_tells_all_that_was_promised(tmp_path: Path) -> None:
+    old = _policy(tmp_path, k=5)
+    document = PolicyDocument.of(old)
+    certificate = _certificate(old, age=1)
+    named = msgspec.json.encode(msgspec.json.decode(certificate) | {"promises": document.promises})
+
+    before = before_of([*document.parts(), named])
+    assert before is not None
+    assert before.promises == promises_of(old)
+    assert weaker_than(old, before) == ()
+
+    without = before_of([named])
+    assert without is not None
+    assert "individual" not in without.promises, "what was asked is known without the document, and no more"
 
 
 def test_a_lower_k_is_refused_with_the_line_that_accepts_it(tmp_path: Path) -> None:
