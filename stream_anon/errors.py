@@ -11,6 +11,7 @@
     ├── Unfit                a value does not fit its attribute; names the reason, never the value
     └── BrokerError          Kafka is away, refuses, or holds what must not be there
         ├── TopicError       a topic is missing or not set up as it must be
+        │   └── BatchRefused a batch is larger than its topic takes
         ├── OwnershipLost    another worker owns the partitions now: nothing was published
         ├── OutcomeUnknown   a transaction broke off; the stable offsets tell how it ended
         └── Overtaken        the ledger says that somebody else released the same records
@@ -81,6 +82,32 @@ class BrokerError(StreamAnonError):
 
 class TopicError(BrokerError):
     """A topic is missing or not set up as it must be."""
+
+
+class BatchRefused(TopicError):  # noqa: N818 - named after what happened
+    """A batch is larger than its topic or the brokers take.
+
+    Parameters
+    ----------
+    records
+        How many it held; of more than one, smaller batches may be taken.
+    size
+        Its bytes.
+    """
+
+    def __init__(self, topic: str, records: int, size: int) -> None:
+        self.topic = topic
+        self.size = size
+        self.divisible = records > 1
+        what = f"a batch of {records} records" if self.divisible else "a single record"
+        super().__init__(
+            f"{topic}: {what} ({size} bytes) is more than max.message.bytes allows"
+            + ("; smaller batches follow" if self.divisible else "; raise it, the worker goes on by itself then")
+        )
+
+    def never_fits(self, topic: str) -> bool:
+        """Return whether this is of a topic, and no smaller batches can help."""
+        return self.topic == topic and not self.divisible
 
 
 class OwnershipLost(BrokerError):  # noqa: N818 - named after what happened

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.protocol import Outlook, Partitioner
 from stream_anon.engine.people import Numbering
-from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
+from stream_anon.microdata.batch import MISSING_KEY, NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.microdata.payload import Payload, joined, taken
 from stream_anon.microdata.policy import Policy
@@ -34,6 +34,7 @@ class Chunk:
     columns: Columns
     individuals: NDArray[np.int64]
     sensitive: NDArray[np.int64]
+    offsets: NDArray[np.int64]
     payload: Payload
     rejects: Rejects
     over_limit: int
@@ -41,7 +42,14 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SealedWindow:
-    """A window that takes no more rows and waits to be released."""
+    """A window that takes no more rows and waits to be released.
+
+    Parameters
+    ----------
+    arrivals, origins
+        For each stretch of rows that arrived together: when, and how many are released or suppressed; its source,
+        and the offset of each row.
+    """
 
     policy: Policy
     partitioner: Partitioner
@@ -51,6 +59,7 @@ class SealedWindow:
     over_limit: int
     ranges: tuple[InputRange, ...]
     arrivals: tuple[tuple[float, int], ...]
+    origins: tuple[tuple[int, NDArray[np.int64]], ...]
     individuals: int
     values: tuple[NDArray[np.int64], ...]
     opened_at: float
@@ -60,6 +69,21 @@ class SealedWindow:
     def records(self) -> int:
         """Return the number of admitted rows."""
         return len(self.payload)
+
+    def rejecting(self, rows: NDArray[np.int64], reason: Reason) -> SealedWindow:
+        """Return the window with these admitted rows among its rejects; the rows themselves stay where they are."""
+        sizes = [len(offsets) for _, offsets in self.origins]
+        stretches = np.repeat(np.arange(len(sizes)), sizes)[rows]
+        offsets = np.concatenate([offsets for _, offsets in self.origins])[rows]
+        sources = np.array([source for source, _ in self.origins], np.int32)[stretches]
+        n = len(rows)
+        rejects = Rejects(np.full(n, reason, np.int8), np.full(n, NO_ATTRIBUTE, np.int16), sources, offsets)
+        fewer = np.bincount(stretches, minlength=len(sizes)).tolist()
+        return replace(
+            self,
+            rejects=Rejects.concatenate([self.rejects, rejects]),
+            arrivals=tuple((at, n - less) for (at, n), less in zip(self.arrivals, fewer, strict=True)),
+        )
 
 
 class Window:
@@ -130,7 +154,17 @@ class Window:
             )
             self._latest[source] = len(self._chunks)
             self._chunks.append(
-                Chunk(source, now, columns, batch.individuals[chosen], sensitive, payload, Rejects.of([]), over)
+                Chunk(
+                    source,
+                    now,
+                    columns,
+                    batch.individuals[chosen],
+                    sensitive,
+                    batch.offsets[chosen],
+                    payload,
+                    Rejects.of([]),
+                    over,
+                )
             )
             self.admitted += len(payload)
             self._partitioner.add(columns, self._outlook(len(payload), now))
@@ -170,9 +204,8 @@ class Window:
 
     def reject(self, rejects: Rejects, source: int, now: float) -> None:
         """Take dead letters."""
-        self._chunks.append(
-            Chunk(source, now, self._no_rows, np.empty(0, np.int64), np.empty((0, 0), np.int64), [], rejects, 0)
-        )
+        nobody, nothing = np.empty(0, np.int64), np.empty((0, 0), np.int64)
+        self._chunks.append(Chunk(source, now, self._no_rows, nobody, nothing, nobody, [], rejects, 0))
         self.rejected += len(rejects)
 
     def drop(self, sources: Collection[int]) -> int:
@@ -206,21 +239,8 @@ class Window:
     def _renumbered(self, chunk: Chunk) -> Chunk:
         if not chunk.payload:
             return chunk
-        columns = Columns(
-            chunk.columns.codes,
-            self._people.number(chunk.individuals),
-            self._numbered(chunk.sensitive),
-        )
-        return Chunk(
-            chunk.source,
-            chunk.arrived,
-            columns,
-            chunk.individuals,
-            chunk.sensitive,
-            chunk.payload,
-            chunk.rejects,
-            chunk.over_limit,
-        )
+        people, values = self._people.number(chunk.individuals), self._numbered(chunk.sensitive)
+        return replace(chunk, columns=Columns(chunk.columns.codes, people, values))
 
     def _columns(self) -> Columns:
         return Columns.concatenate([self._no_rows, *(chunk.columns for chunk in self._chunks)])
@@ -240,6 +260,7 @@ class Window:
                 if end > starts[source]
             ),
             arrivals=tuple((chunk.arrived, len(chunk.payload)) for chunk in self._chunks if chunk.payload),
+            origins=tuple((chunk.source, chunk.offsets) for chunk in self._chunks if chunk.payload),
             individuals=self.individuals,
             values=self.values,
             opened_at=now if self.oldest is None else self.oldest,

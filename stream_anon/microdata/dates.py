@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -139,3 +139,6 @@ class DateDomain:
         high = int(np.searchsorted(self.firsts[level], self.firsts[level, low], side="right")) - 1
         # A month, quarter or year of which the range holds less is written as what the range holds of it.
         return (low, high) if self.publish(low, high) == published else None
+
+    def longest(self) -> Sequence[Published]:
+        return [self.publish(0, 0)]  # a day; all of them are equally long

@@ -10,7 +10,7 @@ and decimal ranges (`NumericDomain`), prefixes (`PrefixDomain`), hierarchies (`C
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -64,6 +64,10 @@ class Domain(Protocol):
 
     def read(self, published: object) -> tuple[int, int] | None:
         """Return the node whose bounds `publish` wrote, or None if it writes no node this way."""
+        ...
+
+    def longest(self) -> Sequence[Published]:
+        """Return values of which one is as long, written as JSON, as anything that `publish` returns."""
         ...
 
 
@@ -131,6 +135,9 @@ class CategoricalDomain:
         low, high = int(self.hierarchy.first[node]), int(self.hierarchy.last[node])
         # Of several nodes over the same leaves only the deepest is written, and the root only as "*".
         return (low, high) if self.publish(low, high) == published else None
+
+    def longest(self) -> Sequence[Published]:
+        return [ROOT_LABEL, *self.hierarchy.labels]
 
 
 @dataclass(frozen=True)
@@ -228,3 +235,6 @@ class PrefixDomain:
             code = code * base + self.alphabet.index(letter)
         width = base ** (self.keep - len(prefix))
         return code * width, code * width + width - 1
+
+    def longest(self) -> Sequence[Published]:
+        return [letter * self.length for letter in (*self.alphabet, ROOT_LABEL)]

@@ -29,6 +29,7 @@ class Outcome(StrEnum):
     FOUND_COMMITTED = "found-committed"  # it broke off, and the ledger says that it had been committed
     FENCED = "fenced"  # another worker owns the partitions: nothing became visible
     LOST = "lost"  # it broke off, and somebody else went on: a takeover follows
+    REFUSED = "refused"  # the output does not take a record: nothing became visible, a takeover reads it again
 
 
 class Away(StrEnum):
@@ -330,7 +331,7 @@ class WindowAbandoned:
     """A window is dropped unpublished; the next owner of its partitions reads its records again."""
 
     records: int
-    reason: str  # "stopping" | "fenced" | "lost" | "failed"
+    reason: str  # "stopping" | "fenced" | "lost" | "refused" | "failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,27 +8,48 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.json_codec.dead_letters import encode_dead_letters
+from stream_anon.adapters.kafka.packed_batch import most_bytes_of_value
 from stream_anon.adapters.kafka.seam import Ledger, Parcel, Place
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
-from stream_anon.privacy.certificate import CertificateFrame, Delivery, certificate_digest, certificate_parts
+from stream_anon.privacy.certificate import (
+    PART_BYTES,
+    CertificateFrame,
+    Delivery,
+    certificate_digest,
+    certificate_parts,
+)
 from stream_anon.version import SOFTWARE
 
 CHUNK = 500
 """Released records that go to one partition of the output together."""
+MOST_AROUND = 256
+"""Bytes of a batch beside the one part of a certificate that it holds, at the most."""
+_BATCH_BYTES = 16
+_ANY_BATCH = "0" * (2 * _BATCH_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The topics a window goes to, with their numbers of partitions."""
+    """The topics a window goes to.
+
+    Parameters
+    ----------
+    partitions
+        How many each topic has.
+    largest
+        Bytes that a batch may have in a topic, where that is known.
+    """
 
     output: str
     certificates: str
     dead_letters: str
     partitions: Mapping[str, int]
+    largest: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +91,13 @@ class Writer:
         self._ledger = ledger
         self._delivery: Delivery = delivery
 
+    def too_large(self, release: Release, targets: Targets) -> NDArray[np.int64]:
+        """Return the released rows that the output would not take; see `engine.closing.TooLarge`."""
+        most = targets.largest.get(targets.output)
+        if most is None:
+            return np.empty(0, np.int64)
+        return self._codec.larger_than(release, most_bytes_of_value(most, _header(_ANY_BATCH)))
+
     def write(
         self,
         release: Release,
@@ -91,7 +119,7 @@ class Writer:
             Digest of the certificate before.
         """
         opened, closed = times
-        batch = secrets.token_hex(16)
+        batch = secrets.token_hex(_BATCH_BYTES)
         time = int(closed) * 1000
         starts = {places[part.source]: part.start for part in release.ranges}
         ends = {places[part.source]: part.end for part in release.ranges}
@@ -104,7 +132,8 @@ class Writer:
             software=SOFTWARE,
             previous=previous,
         )
-        certificate = certificate_parts(release, self._policy, frame)
+        largest = targets.largest.get(targets.certificates, PART_BYTES + MOST_AROUND)
+        certificate = certificate_parts(release, self._policy, frame, min(PART_BYTES, largest - MOST_AROUND))
         parcels = self._records(release, targets, batch, time)
         parcels += self._certificate(certificate, targets, batch, time)
         parcels += self._dead_letters(release, targets, places, time)
@@ -115,7 +144,7 @@ class Writer:
 
     def _records(self, release: Release, targets: Targets, batch: str, time: int) -> list[Parcel]:
         values = self._codec.encode_in_bulk(release)
-        header = (("batch", batch.encode()),)
+        header = _header(batch)
         draws = np.random.default_rng(secrets.randbits(256))
         chosen = draws.integers(0, targets.partitions[targets.output], len(values) // CHUNK + 1).tolist()
         return [
@@ -131,7 +160,7 @@ class Writer:
                 partition,
                 [part],
                 time,
-                (("batch", batch.encode()), ("part", str(number).encode())),
+                (*_header(batch), ("part", str(number).encode())),
             )
             for number, part in enumerate(parts, 1)
         ]
@@ -142,6 +171,10 @@ class Writer:
         values = encode_dead_letters(release.rejects, places, self._policy)
         partition = secrets.randbelow(targets.partitions[targets.dead_letters])
         return [Parcel(targets.dead_letters, partition, values, time)]
+
+
+def _header(batch: str) -> tuple[tuple[str, bytes], ...]:
+    return (("batch", batch.encode()),)
 
 
 def _iso(wall: float) -> str:

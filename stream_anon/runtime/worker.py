@@ -118,7 +118,8 @@ class Worker:
             await self._parts.sink.partitions(topic)
         output, certificates, dead_letters = self._parts.choices.outputs
         counts = {topic: await self._parts.sink.partitions(topic) for topic in (output, certificates, dead_letters)}
-        self._targets = Targets(output, certificates, dead_letters, counts)
+        largest = await self._parts.sink.largest_batches(counts)
+        self._targets = Targets(output, certificates, dead_letters, counts, largest)
 
     # -- the loop --------------------------------------------------------------------------------------------
 
@@ -156,9 +157,10 @@ class Worker:
 
     def _let_go(self, unpublished: Unpublished) -> None:
         """Close all sources: what they hold follows a window that did not get out."""
-        fenced = unpublished.outcome is Outcome.FENCED
-        self._closings.abandon("fenced" if fenced else "lost")
-        self._turned_away = unpublished.membership if fenced else None
+        self._closings.abandon(unpublished.outcome.value)
+        self._turned_away = unpublished.membership if unpublished.outcome is Outcome.FENCED else None
+        if unpublished.outcome is Outcome.REFUSED:
+            self._targets = None  # what its topics take must be asked again
         self._source.pause(self._source.assigned)
         self._engine.revoke(self._engine.sources)
         self._reader.let_go()
@@ -253,6 +255,8 @@ class Worker:
     async def _takeover(self) -> TakenOver:
         parts = self._parts
         await parts.sink.open()
+        if self._targets is None:
+            await self._find_targets()
         return await take_over(parts.source, parts.sink, parts.ledger, parts.engine, self._beginnings, parts.at)
 
     def _still_turned_away(self, now: float) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from stream_anon.adapters.kafka.seam import Chunk, DeadClient, LedgerEntry, Lost, Membership, Parcel, Place, Polled
-from stream_anon.errors import BrokerError, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
+from stream_anon.errors import BatchRefused, BrokerError, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
 from stream_anon.privacy.certificate import certificate_digest, read_part
 
 INPUT = "people"
@@ -46,6 +46,7 @@ class MemoryBroker:
         self.released_by: dict[Place, str] = {}
         self.has_ledger = False
         self.missing: set[str] = set()
+        self.largest: dict[str, int] = {}  # bytes of a batch, as the topics' settings tell
         self.generation = 0
         self.members: dict[str, MemorySource] = {}
         self.given: dict[str, frozenset[int]] = {}
@@ -287,6 +288,7 @@ class MemorySink:
         self.gate = asyncio.Event()
         self.gate.set()
         self.gate_at = "settle"  # the verb that waits for it
+        self.takes: dict[str, int] = {}  # bytes of a value that a topic takes, before anybody was told
         self._alive = False
         self._transaction: Transaction | None = None
 
@@ -303,6 +305,9 @@ class MemorySink:
         if topic in self.broker.missing:
             raise TopicError(f"{topic}: does not exist")
         return 3
+
+    async def largest_batches(self, topics: Collection[str]) -> Mapping[str, int]:
+        return {topic: most for topic, most in self.broker.largest.items() if topic in topics}
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         while any(t.group is self.broker and t.offsets.keys() & set(places) for t in self.broker.open.values()):
@@ -334,6 +339,12 @@ class MemorySink:
     async def settle(self) -> dict[Place, int]:
         await self._pass("settle")
         self._check("settle")
+        for parcel in self._running().parcels:
+            most = self.takes.get(parcel.topic, 2**31)
+            for size in (len(value or b"") for value in parcel.values):
+                if size > most:
+                    self.broker.largest[parcel.topic] = most
+                    raise BatchRefused(parcel.topic, 1, size)
         return {}
 
     async def add_offsets(self) -> None:

@@ -113,6 +113,10 @@ class JsonCodec:
         """Return one JSON object for each released record, in the release's order."""
         return [text for text in self._encoder.encode(release) if text is not None]
 
+    def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
+        """Return the released rows of which more bytes than `most` would be written."""
+        return self._encoder.larger_than(release, most)
+
     def encode_in_bulk(self, release: Release) -> Texts:
         """Return the same without an object for each record."""
         return self._encoder.encode(release)

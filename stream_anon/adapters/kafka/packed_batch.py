@@ -114,6 +114,20 @@ def _headers(headers: tuple[tuple[str, bytes], ...]) -> np.ndarray[Any, np.dtype
     return np.frombuffer(bytes(text), np.uint8)
 
 
+def most_bytes_of_value(most: int, headers: tuple[tuple[str, bytes], ...]) -> int:
+    """Return the bytes of the largest value, without a key, that a batch of at most `most` bytes can hold alone."""
+    around = kernels.HEAD + 4 + len(_headers(headers))  # attributes, time, place and no key: a byte each
+    value = most - around
+    while value > 0 and around + value + _width(value) + _width(value + around - kernels.HEAD + _width(value)) > most:
+        value -= 1
+    return max(value, 0)
+
+
+def _width(value: int) -> int:
+    """Return how many bytes a number that is not negative takes as a zigzag varint."""
+    return max(-(-(value << 1).bit_length() // 7), 1)
+
+
 def warm_up() -> None:
     """Compile every kernel that writing calls."""
     text = np.frombuffer(b"value" + PADDING, np.uint8)

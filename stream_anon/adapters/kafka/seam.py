@@ -210,6 +210,13 @@ class Sink(Protocol):
         """Return how many partitions a topic has. Raises BrokerError, TopicError that names one that is missing."""
         ...
 
+    async def largest_batches(self, topics: Collection[str]) -> Mapping[str, int]:
+        """Return how many bytes a batch may have in each topic; left out where that is not known.
+
+        What a topic has refused counts where the brokers do not tell.
+        """
+        ...
+
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         """Return the group's committed offsets; None where there is none. Raises BrokerError.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -103,6 +103,31 @@ async def examine(
     for name in names:
         findings += _judge(name, described[name], topics, development, max_record_bytes)
     return findings
+
+
+async def largest_batches(connection: Connection, names: Collection[str]) -> dict[str, int]:
+    """Return how many bytes a batch may have in each topic, as far as the brokers tell.
+
+    Raises
+    ------
+    BrokerError
+        If no broker answers.
+    """
+    admin = await _connected(connection)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            settings = await _settings(admin, sorted(names))
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error("reading the topics' settings", error) from None
+    finally:
+        await admin.close()
+    return {name: most for name, own in settings.items() if (most := largest_batch(own)) is not None}
+
+
+def largest_batch(settings: Mapping[str, str]) -> int | None:
+    """Return how many bytes a batch may have in a topic with these settings; None where they do not say."""
+    limits = [int(settings[key]) for key in ("max.message.bytes", "segment.bytes") if settings.get(key)]
+    return min(limits, default=None)
 
 
 async def create_ledger(connection: Connection, topics: Topics) -> bool:
@@ -225,8 +250,8 @@ def _judge(
         text = "cleanup.policy must not be compact: records have no key"
         findings.append(Finding(name, Severity.WARNING if topics.input.holds(name) else Severity.ERROR, text))
     if name == topics.output:
-        largest = int(topic.settings.get("max.message.bytes", "0") or 0)
-        if 0 < largest < max_record_bytes:
+        largest = largest_batch(topic.settings)
+        if largest is not None and largest < max_record_bytes:
             text = f"max.message.bytes is {largest}, less than kafka.max_record_bytes ({max_record_bytes})"
             findings.append(Finding(name, Severity.WARNING, text))
     return findings

@@ -623,3 +623,64 @@ async def test_takeover_survives_a_group_that_moves_on_during_it(step: int) -> N
         await one.settle(30)
         check_once(broker, 40)
         assert one.told(TakeoverDone)[-1].generation == broker.generation
+
+
+LONG = [0, 7, 13]
+
+
+def with_long_serials() -> list[bytes]:
+    """Return twenty records, three of which are published with 300 digits."""
+    records = [json.loads(value) for value in people(20)]
+    for n in LONG:
+        records[n]["serial"] = 10**299
+    return [json.dumps(record).encode() for record in records]
+
+
+def check_dead_letters_too_large(broker: MemoryBroker) -> None:
+    """The three long records are dead letters, and everything else is out."""
+    letters = [json.loads(value) for value in broker.visible("out.dead-letters")]
+    assert sorted(letter["offset"] for letter in letters) == LONG
+    assert {(letter["reason"], letter["attribute"]) for letter in letters} == {("too-large", None)}
+    (certificate,) = broker.certificates
+    assert certificate["rejected_by_reason"] == {"too-large": 3}
+    assert certificate["in"] == 20 == certificate["released"] + certificate["suppressed"] + certificate["rejected"]
+    assert sum(each["records"] for each in certificate["classes"]) == certificate["released"] == len(broker.records)
+    assert min(each["individuals"] for each in certificate["classes"]) >= 3
+    assert set(broker.serials) <= set(range(20)) - set(LONG)
+
+
+async def test_a_record_that_the_output_would_not_take_is_a_dead_letter_before_anything_is_sent() -> None:
+    broker = MemoryBroker()
+    broker.largest["out"] = 400
+    async with Driver(broker) as driver:
+        driver.send(with_long_serials())
+        await driver.settle()
+        check_dead_letters_too_large(broker)
+        assert not driver.told(TransactionBroken)
+        (window,) = driver.told(WindowPublished)
+        assert sum(count for _, count in window.arrivals) == 17
+
+
+async def test_a_record_that_the_output_refuses_is_read_again_and_a_dead_letter_then() -> None:
+    async with Driver() as driver:
+        driver.sink.takes["out"] = 400
+        driver.send(with_long_serials())
+        await driver.settle(turns=60)
+        check_dead_letters_too_large(driver.broker)
+        assert [event.outcome for event in driver.told(TransactionEnded)] == [Outcome.REFUSED, Outcome.COMMITTED]
+        assert driver.told(WindowAbandoned)[0].reason == "refused"
+        driver.send(people(20, first=20))
+        await driver.advance(10)
+        assert len(driver.broker.certificates) == 2
+
+
+async def test_a_certificate_is_cut_into_parts_that_its_topic_takes() -> None:
+    broker = MemoryBroker()
+    broker.largest["out.certificates"] = 2000
+    async with Driver(broker, window={"max_records": 200}) as driver:
+        driver.send(people(200))
+        await driver.settle()
+        parts = broker.visible("out.certificates")
+        assert len(parts) > 1
+        assert max(map(len, parts)) <= 2000 - 100
+        check_once(broker, 200)
