@@ -21,6 +21,9 @@ No message holds a person's value: errors say where (topic, partition, offset, a
 
 from __future__ import annotations
 
+LEAST_LIMIT = 16 * 1024
+"""Bytes of a batch that any sound topic takes. Where one takes less, the topic is at fault and not the record."""
+
 
 class StreamAnonError(Exception):
     """The root of every error this package raises on purpose."""
@@ -106,8 +109,8 @@ class BatchRefused(TopicError):  # noqa: N818 - named after what happened
         )
 
     def never_fits(self, topic: str) -> bool:
-        """Return whether this is of a topic, and no smaller batches can help."""
-        return self.topic == topic and not self.divisible
+        """Return whether a record is at fault that a topic refused: no smaller batch nor a sound topic takes it."""
+        return self.topic == topic and not self.divisible and self.size > LEAST_LIMIT
 
 
 class OwnershipLost(BrokerError):  # noqa: N818 - named after what happened

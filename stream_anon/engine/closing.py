@@ -19,7 +19,6 @@ from stream_anon.privacy.gate import violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize, raised
 from stream_anon.privacy.loss import gcp
 
-
 TooLarge = Callable[[Release], NDArray[np.int64]]
 """Returns the released rows that cannot be published, since what would be written of them is too large."""
 
@@ -46,9 +45,7 @@ class Closer:
         self._criteria = Criteria.of(policy)
         self._generalizers = [Generalizer(attribute) for attribute in policy.quasi_identifiers]
 
-    def release(
-        self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge = all_fit
-    ) -> Release:
+    def release(self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge = all_fit) -> Release:
         """Return what becomes of a window.
 
         A row that is too large becomes a dead letter. Its class is generalized and judged without it, and is

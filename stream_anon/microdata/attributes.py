@@ -210,9 +210,9 @@ class QuasiIdentifier(Attribute):
         return 0.0 if len(codes) == 1 else len(codes) / self.domain.size
 
     def longest(self) -> list[Published]:
-        """Return values of which one is as long, written as JSON, as anything that is published of the attribute."""
+        """Return values of which one is as long, written as JSON, as anything that is published."""
         if self.publication is Publication.VALUES:
-            return [None, [self._typed(self.domain.publish(code, code)) for code in range(self.domain.size)]]  # type: ignore[misc]
+            return [None, [self.publish(code, code) for code in range(self.domain.size)]]  # type: ignore[misc]
         return [None, ROOT_LABEL, *map(self._typed, self.domain.longest())]
 
     def read(self, published: object) -> tuple[int, ...] | None:

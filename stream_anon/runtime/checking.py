@@ -30,6 +30,7 @@ from stream_anon.runtime.findings import (
     sample_findings,
 )
 from stream_anon.runtime.policy_file import build_policy
+from stream_anon.runtime.publication import largest_release
 from stream_anon.runtime.sample_study import Sample, Study, study
 from stream_anon.runtime.settings import KafkaSettings, load_settings
 from stream_anon.runtime.wiring import connection_of, kafka_of, topics_of
@@ -90,7 +91,7 @@ async def examine_deployment(config: Path) -> Report:
         topics,
         transactions=exactly_once,
         development=kafka.development,
-        max_record_bytes=kafka.max_record_bytes,
+        largest_release=largest_release(policy, kafka.max_record_bytes),
     )
     seen, findings = _split(looked_at)
     # Asking for records of a topic that is not there could create it.

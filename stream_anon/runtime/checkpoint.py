@@ -7,8 +7,8 @@
 
 A break between 4 and 9 leaves the outcome unknown. The producer is thrown away, and a new one with the same
 transactional id settles what was open. Then the ledger and the stable offsets decide: with an entry of this window,
-it had been committed; with offsets at its start, the same bytes go out again; anything else, takeover. Bytes that the
-output has refused twice are not sent again: a takeover reads their records again, and asks first what its topics take.
+it had been committed; with offsets at its start, the same bytes go out again; anything else, takeover. Bytes that
+the output has refused twice are not sent again: a takeover asks what the topics take and reads their records again.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ class PartitionStopped:
 
 @dataclass(frozen=True, slots=True)
 class InputSkipped:
-    """Records were deleted before they were read, and the settings say to go on (`lost_input: skip`)."""
+    """Records were deleted unread, or cannot be read, and the settings say to go on (`lost_input: skip`)."""
 
     place: Place
     start: int

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.json_codec.dead_letters import encode_dead_letters
-from stream_anon.adapters.kafka.packed_batch import most_bytes_of_value
+from stream_anon.adapters.kafka.packed_batch import least_batch_bytes, most_bytes_of_value
 from stream_anon.adapters.kafka.seam import Ledger, Parcel, Place
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
@@ -171,6 +171,12 @@ class Writer:
         values = encode_dead_letters(release.rejects, places, self._policy)
         partition = secrets.randbelow(targets.partitions[targets.dead_letters])
         return [Parcel(targets.dead_letters, partition, values, time)]
+
+
+def largest_release(policy: Policy, max_record_bytes: int) -> int:
+    """Return the most bytes of a batch that holds one released record alone."""
+    value = JsonCodec(policy).most_released(max_record_bytes)
+    return least_batch_bytes(value, _header(_ANY_BATCH))
 
 
 def _header(batch: str) -> tuple[tuple[str, bytes], ...]:

@@ -119,9 +119,9 @@ class Reader:
             return
         marks = self._source.marks
         place = self._source.place(lost.source)
-        if self._parts.choices.lost_input == "skip" and not lost.unreadable:
+        if self._parts.choices.lost_input == "skip":
             try:
-                first = (await self._source.bounds([lost.source], "earliest"))[lost.source]
+                first = await self._first_after(lost)
             except BrokerError:
                 return  # it will be told again
             if self._source.marks != marks:
@@ -141,7 +141,7 @@ class Reader:
             reason = "unreadable"
             text = (
                 f"what the brokers keep from {where} on cannot be read: it is damaged, or in a format that the "
-                "client does not know. Set the group's offset behind it"
+                "client does not know. Set the group's offset behind it, or kafka.lost_input: skip"
             )
         else:
             reason = "lost-input"
@@ -150,6 +150,12 @@ class Reader:
                 "the group's offset, or kafka.lost_input: skip"
             )
         self._tell(PartitionStopped(place, reason, text))
+
+    async def _first_after(self, lost: Lost) -> int:
+        """Return the first offset that can be read again. Raises BrokerError."""
+        if lost.unreadable:
+            return lost.position if lost.after is None else lost.after
+        return (await self._source.bounds([lost.source], "earliest"))[lost.source]
 
     def watch_broker(self) -> None:
         """Ask now and then whether the broker is there: fetching fails in silence."""

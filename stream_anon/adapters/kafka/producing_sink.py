@@ -22,7 +22,7 @@ from stream_anon.adapters.kafka.producers import (
 )
 from stream_anon.adapters.kafka.seam import Parcel, Place
 from stream_anon.adapters.kafka.topics import largest_batches
-from stream_anon.errors import BatchRefused, BrokerError, OutcomeUnknown, TopicError
+from stream_anon.errors import LEAST_LIMIT, BatchRefused, BrokerError, OutcomeUnknown, TopicError
 
 _OPEN_WITHIN = 15.0
 _LOOK_WITHIN = 10.0
@@ -99,7 +99,10 @@ class ProducingSink:
             raise
 
     async def largest_batches(self, topics: Collection[str]) -> dict[str, int]:
-        """See `seam.Sink`. A topic whose settings explain what it refused takes as much as they say."""
+        """See `seam.Sink`. A topic whose settings explain what it refused takes as much as they say.
+
+        A limit below what a sound topic takes is left out: records must not become dead letters for it.
+        """
         told: dict[str, int] = {}
         with contextlib.suppress(BrokerError, TimeoutError):  # then a batch that is refused will tell
             async with asyncio.timeout(_LOOK_WITHIN):
@@ -107,7 +110,7 @@ class ProducingSink:
         for topic in topics:
             if topic in self._refused and self._refused[topic] <= told.get(topic, self._refused[topic]):
                 told[topic] = self._refused[topic] - 1
-        return told
+        return {topic: most for topic, most in told.items() if most >= LEAST_LIMIT}
 
     async def discard(self) -> None:
         """See `seam.Sink`."""

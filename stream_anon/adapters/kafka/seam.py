@@ -81,11 +81,18 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The source stood at an offset whose records are gone, or cannot be read."""
+    """The source stood at an offset whose records are gone, or cannot be read.
+
+    Parameters
+    ----------
+    after
+        Where it can go on behind what cannot be read, if that is known.
+    """
 
     source: int
     position: int
     unreadable: bool = False
+    after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ async def examine(
     *,
     transactions: bool = True,
     development: bool = False,
-    max_record_bytes: int = 1_048_576,
+    largest_release: int = 0,
 ) -> list[Finding]:
     """Return what was found of the brokers and the topics.
 
@@ -78,6 +78,8 @@ async def examine(
         Whether delivery is exactly-once: then the ledger and the internal topics count too.
     development
         Turn missing replicas from errors into warnings.
+    largest_release
+        Bytes of the batch that the largest record may become alone.
 
     Raises
     ------
@@ -101,7 +103,7 @@ async def examine(
     if not inputs:
         findings.append(Finding(str(topics.input), Severity.WARNING, "no topic fits it yet: a run waits for one"))
     for name in names:
-        findings += _judge(name, described[name], topics, development, max_record_bytes)
+        findings += _judge(name, described[name], topics, development, largest_release)
     return findings
 
 
@@ -228,7 +230,7 @@ async def _settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[st
 
 
 def _judge(
-    name: str, topic: Described | str, topics: Topics, development: bool, max_record_bytes: int
+    name: str, topic: Described | str, topics: Topics, development: bool, largest_release: int
 ) -> list[Finding]:
     if not isinstance(topic, Described):
         if name in _INTERNAL and topic == "does not exist":
@@ -251,8 +253,12 @@ def _judge(
         findings.append(Finding(name, Severity.WARNING if topics.input.holds(name) else Severity.ERROR, text))
     if name == topics.output:
         largest = largest_batch(topic.settings)
-        if largest is not None and largest < max_record_bytes:
-            text = f"max.message.bytes is {largest}, less than kafka.max_record_bytes ({max_record_bytes})"
+        if largest is not None and largest < largest_release:
+            text = (
+                f"max.message.bytes (or segment.bytes) is {largest}. A record of kafka.max_record_bytes may take "
+                f"{largest_release} bytes once it is generalized, and would be a dead letter (too-large). Raise it "
+                f"to {largest_release}, or lower kafka.max_record_bytes by {largest_release - largest}"
+            )
             findings.append(Finding(name, Severity.WARNING, text))
     return findings
 

@@ -12,7 +12,9 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from stream_anon.adapters.kafka import draining
-from stream_anon.adapters.kafka.draining import Records, drain_in_batches
+from stream_anon.adapters.kafka.budget import Budget
+from stream_anon.adapters.kafka.draining import drain_in_batches
+from stream_anon.adapters.kafka.records import Records
 from tests.support.apache_kafka import ApacheKafka
 
 pytestmark = pytest.mark.kafka
@@ -89,7 +91,7 @@ async def read(kafka: ApacheKafka, places: list[TopicPartition], *, bulk: bool) 
     )
     await consumer.start()
     try:
-        assert not bulk or drain_in_batches(consumer)
+        assert not bulk or drain_in_batches(consumer, Budget(2**31))
         ends = await consumer.end_offsets(places)
         consumer.assign(places)
         for place in places:

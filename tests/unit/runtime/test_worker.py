@@ -6,10 +6,11 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping
+from typing import Any
 
-import numpy as np
 import pytest
 
+from stream_anon import errors
 from stream_anon.adapters.kafka.seam import DeadClient
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
@@ -164,8 +165,8 @@ async def test_a_window_waits_to_be_partitioned_until_the_one_before_is_committe
         released = []
         release = driver.worker._parts.checkpoint.closer.release
 
-        def watched(window: SealedWindow, shuffle: np.random.Generator) -> Release:
-            found = release(window, shuffle)
+        def watched(window: SealedWindow, *others: Any) -> Release:
+            found = release(window, *others)
             released.append(window)
             return found
 
@@ -661,11 +662,15 @@ async def test_a_record_that_the_output_would_not_take_is_a_dead_letter_before_a
         assert sum(count for _, count in window.arrivals) == 17
 
 
-async def test_a_record_that_the_output_refuses_is_read_again_and_a_dead_letter_then() -> None:
+async def test_a_record_that_the_output_refuses_is_read_again_and_a_dead_letter_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(errors, "LEAST_LIMIT", 100)
     async with Driver() as driver:
-        driver.sink.takes["out"] = 400
+        driver.sink.takes["out"] = 200
         driver.send(with_long_serials())
-        await driver.settle(turns=60)
+        await driver.settle()  # until it is refused a second time
+        await driver.settle()
         check_dead_letters_too_large(driver.broker)
         assert [event.outcome for event in driver.told(TransactionEnded)] == [Outcome.REFUSED, Outcome.COMMITTED]
         assert driver.told(WindowAbandoned)[0].reason == "refused"

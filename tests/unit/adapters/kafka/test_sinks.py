@@ -148,10 +148,11 @@ async def test_value_larger_than_a_batch_blocks_its_lane() -> None:
     ("told", "refused", "most"),
     [
         ({}, [], {}),
-        ({"out": 500}, [], {"out": 500}),
-        ({"out": 500}, [800, 700], {"out": 500}),  # the settings explain it; once they are raised, so is this
-        ({}, [700, 800], {"out": 699}),  # they may not be seen
-        ({"out": 900}, [700], {"out": 699}),  # something else refuses
+        ({"out": 50_000}, [], {"out": 50_000}),
+        ({"out": 50_000}, [80_000, 70_000], {"out": 50_000}),  # the settings explain it; once raised, so is this
+        ({}, [70_000, 80_000], {"out": 69_999}),  # they may not be seen
+        ({"out": 90_000}, [70_000], {"out": 69_999}),  # something else refuses
+        ({"out": 80}, [100], {}),  # the topic is at fault, not the record
     ],
 )
 async def test_what_a_topic_refused_tells_how_much_it_takes_where_its_settings_do_not(

@@ -130,7 +130,7 @@ async def test_a_first_assignment_that_is_on_its_way_counts_as_late(
     monkeypatch.setattr(client, "start", start, raising=False)
     monkeypatch.setattr(client, "subscribe", lambda *_, **__: None, raising=False)
     monkeypatch.setattr(module, "AIOKafkaConsumer", lambda **_: client)
-    monkeypatch.setattr(module, "drain_in_batches", lambda _: True)
+    monkeypatch.setattr(module, "drain_in_batches", lambda *_: True)
     monkeypatch.setattr(module, "_JOIN_WITHIN", -19.0)  # a second in all
     made = KafkaSource(Connection("127.0.0.1:1", "g"), InputTopics(("people",)))
     await made.start()
