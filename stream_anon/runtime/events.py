@@ -233,6 +233,8 @@ class WindowProgress:
         Records of the owned partitions that are not yet read, of stopped ones too; None where it is not known.
     stopped
         Owned partitions that are not read: they need an operator.
+    held, held_seconds
+        Records behind open transactions on the input, and how long a partition has stood at one.
     """
 
     records: int
@@ -242,6 +244,8 @@ class WindowProgress:
     paused: bool
     lag: int | None
     stopped: int = 0
+    held: int = 0
+    held_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

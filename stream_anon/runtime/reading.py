@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Polled
+from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Held, Lost, Polled
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
 from stream_anon.runtime.arrivals import BrokerTimes
@@ -76,6 +76,10 @@ class Reader:
         parts = self._source.lag(self._next.keys()), self._stopped.size
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
+
+    def held(self) -> Held:
+        """Return what of our partitions lies behind open transactions."""
+        return self._source.held(self._next.keys())
 
     def with_times(self, window: SealedWindow) -> Full:
         """Return a sealed window with the broker's times of its records."""

@@ -147,6 +147,7 @@ class StatusBoard:
                 "rejected": dict(self._rejected),
                 "lost_before_reading": self._totals["lost"],
                 "not_read_yet": None if self._open is None else self._open.lag,
+                "behind_open_transaction": 0 if self._open is None else self._open.held,
             },
             "windows": self._totals["windows"],
             "audits": dict(self._audits),

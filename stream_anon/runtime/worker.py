@@ -209,7 +209,12 @@ class Worker:
         window = self._engine.open_window
         now = self._clock.monotonic()
         lag, stopped = self._reader.lag(), self._reader.stopped
-        self._tell(WindowProgress(window.records, window.opened_at, now, self._closings.busy, paused, lag, stopped))
+        held, closing = self._reader.held(), self._closings.busy
+        self._tell(
+            WindowProgress(
+                window.records, window.opened_at, now, closing, paused, lag, stopped, held.records, held.seconds
+            )
+        )
 
     # -- taking over -----------------------------------------------------------------------------------------
 

@@ -15,7 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.adapters.kafka.seam import Chunk, DeadClient, LedgerEntry, Lost, Membership, Parcel, Place, Polled
+from stream_anon.adapters.kafka.seam import (
+    Chunk,
+    DeadClient,
+    Held,
+    LedgerEntry,
+    Lost,
+    Membership,
+    Parcel,
+    Place,
+    Polled,
+)
 from stream_anon.errors import BatchRefused, BrokerError, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
 from stream_anon.privacy.certificate import certificate_digest, read_part
 
@@ -46,6 +56,7 @@ class MemoryBroker:
         self.released_by: dict[Place, str] = {}
         self.has_ledger = False
         self.missing: set[str] = set()
+        self.held = 0  # records behind an open transaction
         self.largest: dict[str, int] = {}  # bytes of a batch, as the topics' settings tell
         self.generation = 0
         self.members: dict[str, MemorySource] = {}
@@ -263,6 +274,9 @@ class MemorySource:
         if not known <= self._positions.keys():
             return None
         return sum(len(self.broker.input[s]) - self._positions[s] for s in known)
+
+    def held(self, sources: Collection[int]) -> Held:
+        return Held(self.broker.held, 60.0 * bool(self.broker.held))
 
     async def reachable(self) -> bool:
         return not self.broker.away

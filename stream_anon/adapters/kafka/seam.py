@@ -96,6 +96,22 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """What open transactions on the input keep from every reader of committed records.
+
+    Parameters
+    ----------
+    records
+        From where the oldest open transaction of each partition began to the partition's end.
+    seconds
+        How long one partition has stood at the same open transaction, of all of them the longest.
+    """
+
+    records: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Polled:
     """What a poll brought."""
 
@@ -186,7 +202,14 @@ class Source(Protocol):
         ...
 
     def lag(self, sources: Collection[int]) -> int | None:
-        """Return how many records of assigned partitions are not yet read; None where not known."""
+        """Return how many records of assigned partitions are not yet read; None where not known.
+
+        Those behind an open transaction count, though nobody can read them yet.
+        """
+        ...
+
+    def held(self, sources: Collection[int]) -> Held:
+        """Return what of assigned partitions lies behind open transactions, as far as it is known."""
         ...
 
     async def reachable(self) -> bool:

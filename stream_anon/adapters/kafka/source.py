@@ -22,7 +22,7 @@ from stream_anon.adapters.kafka.leaving import leave_consumer
 from stream_anon.adapters.kafka.liveness import has_died
 from stream_anon.adapters.kafka.marks import Marks
 from stream_anon.adapters.kafka.records import Records
-from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Place, Polled
+from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Held, Lost, Membership, Place, Polled
 from stream_anon.errors import BrokerError, TopicError
 
 # A worker that waits for a broker does not poll; the group is told of it by heartbeats alone.
@@ -63,6 +63,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._unread: tuple[Lost | None, int] = None, 0  # what could not be read last, and how often
         self._since = 0.0  # when the group began to assign, on the loop's clock
         self._ends: Mapping[TopicPartition, int] = {}
+        self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
 
     def place(self, source: int) -> Place:
         """See `seam.Source`. Numbers are given in the order in which partitions were first assigned."""
@@ -282,12 +283,26 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         total = 0
         for source in self._assigned.intersection(sources):
             place, position = self._places[source], self._next.get(source)
-            fetched = self._consumer.last_stable_offset(place)
+            fetched = self._consumer.highwater(place)
             if fetched is None or position is None:
                 return None
             # What a fetch told grows old where much was fetched ahead.
             total += max(fetched - position, self._ends.get(place, 0) - position, 0)
         return total
+
+    def held(self, sources: Collection[int]) -> Held:
+        """See `seam.Source`. As the last answers to fetches told."""
+        if self._consumer is None:
+            return Held()
+        now, records, since = asyncio.get_running_loop().time(), 0, {}
+        for source in self._assigned.intersection(sources):
+            place = self._places[source]
+            end, stable = self._consumer.highwater(place), self._consumer.last_stable_offset(place)
+            if end is not None and stable is not None and 0 <= stable < end:
+                records += end - stable
+                since[source, stable] = self._held_since.get((source, stable), now)
+        self._held_since = since
+        return Held(records, max((now - begun for begun in since.values()), default=0.0))
 
     async def reachable(self) -> bool:
         """See `seam.Source`."""
