@@ -169,6 +169,7 @@ class MemorySource:
         self.dead = False
         self.refusals: list[BrokerError] = []  # what the group says while it reassigns
         self.rotten: set[int] = set()
+        self.damaged: tuple[int, int, int] | None = None  # a partition, the first offset of a batch, and that behind it
         self.polls = 0
         self.paused: set[int] = set()
         self._positions: dict[int, int] = {}
@@ -241,7 +242,14 @@ class MemorySource:
             if position < self.broker.first[source] or position > len(self.broker.input[source]):
                 lost.append(Lost(source, position))
                 continue
-            part = self.broker.input[source][position : position + most]
+            stop = position + most
+            if self.damaged is not None and source == self.damaged[0]:
+                _, first, after = self.damaged
+                if first <= position < after:
+                    lost.append(Lost(source, position, unreadable=True, after=after))
+                    continue
+                stop = min(stop, first) if position < first else stop
+            part = self.broker.input[source][position:stop]
             if not part:
                 continue
             most -= len(part)

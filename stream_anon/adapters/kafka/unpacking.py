@@ -41,7 +41,7 @@ class Stream(Protocol):
     """A batch that is unpacked piece by piece."""
 
     def read(self, most: int) -> bytes:
-        """Return the next bytes, `most` or as few as is convenient; none at the end. Raises anything where it is not sound."""
+        """Return some of the next bytes, about `most`; none at the end. Raises anything where it is not sound."""
         ...
 
 

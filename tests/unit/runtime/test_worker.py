@@ -34,7 +34,7 @@ from stream_anon.runtime.events import (
     WindowPublished,
 )
 from tests.support.driver import Driver, people
-from tests.support.memory import MemoryBroker, MemorySource
+from tests.support.memory import INPUT, MemoryBroker, MemorySource
 
 VERBS = ["begin", "send", "send after", "settle", "add_offsets", "commit_offsets", "commit_offsets after", "commit"]
 
@@ -435,6 +435,19 @@ async def test_an_unreadable_partition_is_skipped_or_stops_the_others(choice: st
         assert [(e.place[1], e.reason) for e in driver.told(PartitionStopped)] == [(1, "unreadable")]
         assert broker.serials == Counter(range(10))
         assert ("people", 1) not in broker.offsets
+
+
+async def test_a_damaged_batch_is_passed_over_counted_and_named_where_the_settings_say_so() -> None:
+    broker = MemoryBroker(2)
+    async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
+        driver.source.damaged = (1, 3, 7)
+        driver.send(people(10), partition=0)
+        driver.send(people(10, 10), partition=1)
+        await driver.advance(20)
+        assert [(e.place, e.start, e.end) for e in driver.told(InputSkipped)] == [((INPUT, 1), 3, 7)]
+        assert not driver.told(PartitionStopped)
+        assert broker.serials == Counter([*range(13), *range(17, 20)])
+        assert broker.offsets == {(INPUT, 0): 10, (INPUT, 1): 10}
 
 
 async def test_group_that_moves_while_lost_input_is_answered_ends_the_worker() -> None:
