@@ -169,7 +169,7 @@ class MemorySource:
         self.dead = False
         self.refusals: list[BrokerError] = []  # what the group says while it reassigns
         self.rotten: set[int] = set()
-        self.damaged: tuple[int, int, int] | None = None  # a partition, the first offset of a batch, and that behind it
+        self.damaged: tuple[int, int, int] | None = None  # partition, first offset of a batch, that behind it
         self.polls = 0
         self.paused: set[int] = set()
         self._positions: dict[int, int] = {}

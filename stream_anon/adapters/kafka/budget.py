@@ -44,8 +44,8 @@ class Budget:
     def admits(self, asker: Holder) -> bool:
         """Return whether it is the asker's turn to unpack a large batch.
 
-        It stays so until `release`, until the asker is thrown away, or until a poll passes in which it does not ask,
-        as it is where its partition is paused.
+        It stays so until `release`, until the asker is thrown away, or until a poll passes in which it does not
+        ask: its partition may be paused.
         """
         holder = None if self._holder is None else self._holder()
         if holder is not None and holder is not asker:

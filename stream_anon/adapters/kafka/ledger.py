@@ -137,6 +137,8 @@ class KafkaLedger:
                 await self._settled(consumer, follower, await tail.ends(consumer.assignment()), 0.01)
         except BrokerError:
             raise
+        except TimeoutError:
+            raise TopicError(self._held_open()) from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
         if self._strange:
@@ -182,7 +184,8 @@ class KafkaLedger:
         except BrokerError:
             raise
         except TimeoutError:
-            raise BrokerError("the ledger: whether others have released the same records is not decided") from None
+            undecided = "whether others have released the same records is not decided"
+            raise BrokerError(f"{undecided}: {self._held_open()}") from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
         for (topic, partition), start in starts.items():
@@ -193,6 +196,13 @@ class KafkaLedger:
                     f"group that writes to the same output; its entries are in {self._topic}. One output takes one "
                     "group: stop one of them"
                 )
+
+    def _held_open(self) -> str:
+        return (
+            f"{self._topic}: what was written last cannot be read, since a transaction is open there or the brokers "
+            "are slow. If it is no worker's, abort it with kafka-transactions.sh, and give WRITE on this topic to "
+            "nobody but the workers"
+        )
 
     def holds(self, batch: str) -> bool:
         """See `seam.Ledger`."""

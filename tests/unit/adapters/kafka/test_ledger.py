@@ -401,3 +401,19 @@ async def test_tail_grows_with_every_attempt_that_is_aborted() -> None:
         await asyncio.sleep(0.02)
         assert ledger._tail is not None
         assert [offset for _, offset, _ in ledger._tail._entries] == [rival], "what is open is held, nothing else"
+
+
+async def test_a_transaction_that_a_stranger_leaves_open_on_the_ledger_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Held(Log):
+        """A log of which the last record cannot be read."""
+
+        async def end_offsets(self, places: object) -> dict[object, int]:
+            return {TopicPartition(TOPIC, 0): len(self.records) + 1}
+
+    monkeypatch.setattr(ledger_module, "_CATCH_UP_WITHIN", 0.1)
+    ledger = follow(Held([(KEY, value_of(LedgerEntry(5)))]))
+    with pytest.raises(TopicError, match=rf"{TOPIC}: .* transaction is open there .*kafka-transactions.sh.*WRITE"):
+        await ledger.caught_up()
+    await ledger.discard()
