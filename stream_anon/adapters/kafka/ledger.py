@@ -199,9 +199,9 @@ class KafkaLedger:
 
     def _held_open(self) -> str:
         return (
-            f"{self._topic}: what was written last cannot be read, since a transaction is open there or the brokers "
-            "are slow. If it is no worker's, abort it with kafka-transactions.sh, and give WRITE on this topic to "
-            "nobody but the workers"
+            f"{self._topic}: what was written last cannot be read, since a transaction is open there or the "
+            "brokers are slow. If it is no worker's, abort it with kafka-transactions.sh, and give WRITE on this "
+            "topic to nobody but the workers"
         )
 
     def holds(self, batch: str) -> bool:
