@@ -83,7 +83,9 @@ async def send_batches(kafka: ApacheKafka, topic: str, partition: int, batches: 
 
 async def opened(kafka: ApacheKafka, topic: str, max_record_bytes: int) -> KafkaSource:
     """Return a source that reads all partitions of a topic from their beginning."""
-    source = KafkaSource(Connection(kafka.address, topic), InputTopics((topic,)), max_record_bytes)
+    # Nobody takes over here: a machine that does much else must not be thrown out of the group.
+    connection = Connection(kafka.address, topic, session_timeout=60.0)
+    source = KafkaSource(connection, InputTopics((topic,)), max_record_bytes)
     await source.start()
     while not source.assigned:
         await source.moved(source.marks, 1.0)
