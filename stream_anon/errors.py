@@ -12,7 +12,8 @@
     ├── Unfit                a value does not fit its attribute; names the reason, never the value
     └── BrokerError          Kafka is away, refuses, or holds what must not be there
         ├── TopicError       a topic is missing or not set up as it must be
-        │   └── LedgerMissing  the ledger was deleted: it must be made anew
+        │   ├── LedgerMissing  the ledger was deleted: it must be made anew
+        │   └── BatchRefused a batch is larger than its topic takes
         ├── OwnershipLost    another worker owns the partitions now: nothing was published
         ├── OutcomeUnknown   a transaction broke off; the stable offsets tell how it ended
         ├── Overtaken        the ledger says that somebody else released the same records
@@ -22,6 +23,9 @@ No message holds a person's value: errors say where (topic, partition, offset, a
 """
 
 from __future__ import annotations
+
+LEAST_LIMIT = 16 * 1024
+"""Bytes of a batch that any sound topic takes. Where one takes less, the topic is at fault and not the record."""
 
 
 class StreamAnonError(Exception):
@@ -92,6 +96,32 @@ class TopicError(BrokerError):
 
 class LedgerMissing(TopicError):  # noqa: N818 - named after what happened
     """The ledger was deleted, and perhaps created anew by somebody else: it must be made anew, or looked at."""
+
+
+class BatchRefused(TopicError):  # noqa: N818 - named after what happened
+    """A batch is larger than its topic or the brokers take.
+
+    Parameters
+    ----------
+    records
+        How many it held; of more than one, smaller batches may be taken.
+    size
+        Its bytes.
+    """
+
+    def __init__(self, topic: str, records: int, size: int) -> None:
+        self.topic = topic
+        self.size = size
+        self.divisible = records > 1
+        what = f"a batch of {records} records" if self.divisible else "a single record"
+        super().__init__(
+            f"{topic}: {what} ({size} bytes) is more than max.message.bytes allows"
+            + ("; smaller batches follow" if self.divisible else "; raise it, the worker goes on by itself then")
+        )
+
+    def never_fits(self, topic: str) -> bool:
+        """Return whether a record is at fault that a topic refused: no smaller batch nor a sound topic takes it."""
+        return self.topic == topic and not self.divisible and self.size > LEAST_LIMIT
 
 
 class OwnershipLost(BrokerError):  # noqa: N818 - named after what happened

@@ -379,7 +379,16 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "Lag",
                 "Records that no worker has read yet.",
                 "short",
-                ((f"sum({series('consumer_lag_records')} >= 0)", "not read yet"),),
+                (
+                    (f"sum({series('consumer_lag_records')} >= 0)", "not read yet"),
+                    (f"sum({series('records_behind_open_transaction')})", "behind an open transaction"),
+                ),
+            ),
+            Panel(
+                "Input held",
+                "How long an input partition has stood at the same open transaction of a producer.",
+                "s",
+                ((series("input_held_seconds"), "{{instance}}"),),
             ),
             Panel(
                 "Open windows",

@@ -86,7 +86,7 @@ class Event(StrEnum):
         "Offsets are committed of which the ledger knows nothing: had they been set back, nobody would see it.",
     )
     PARTITION_STOPPED = "partition-stopped", "A partition is not read until an operator decides."
-    INPUT_LOST = "input-lost", "The broker deleted records that were not read yet; the settings say to go on."
+    INPUT_LOST = "input-lost", "Records were deleted unread, or cannot be read; the settings say to go on."
     WINDOW_PUBLISHED = "window-published", "A window was published and its offsets committed."
     ORDER_ADOPTED = "order-adopted", "The engine found a better order of the attributes; later windows use it."
     WINDOW_ABANDONED = "window-abandoned", "A window was dropped unpublished; its records will be read again."

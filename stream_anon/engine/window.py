@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.protocol import Outlook, Partitioner
 from stream_anon.engine.people import Numbering
-from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
+from stream_anon.microdata.batch import MISSING_KEY, NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.microdata.payload import Payload, joined, missing_values, taken
 from stream_anon.microdata.policy import Policy
@@ -38,6 +38,7 @@ class Chunk:
     columns: Columns
     individuals: NDArray[np.int64]
     sensitive: NDArray[np.int64]
+    offsets: NDArray[np.int64]
     payload: Payload
     rejects: Rejects
     over_limit: int
@@ -46,7 +47,16 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SealedWindow:
-    """A window that takes no more rows and waits to be released; `missing` is as in its chunks."""
+    """A window that takes no more rows and waits to be released.
+
+    Parameters
+    ----------
+    missing
+        As in its chunks.
+    arrivals, origins
+        For each stretch of rows that arrived together: when, and how many are released or suppressed; its source,
+        and the offset of each row.
+    """
 
     policy: Policy
     partitioner: Partitioner
@@ -57,6 +67,7 @@ class SealedWindow:
     missing: NDArray[np.int64]
     ranges: tuple[InputRange, ...]
     arrivals: tuple[tuple[float, int], ...]
+    origins: tuple[tuple[int, NDArray[np.int64]], ...]
     individuals: int
     values: tuple[NDArray[np.int64], ...]
     opened_at: float
@@ -67,12 +78,37 @@ class SealedWindow:
         """Return the number of admitted rows."""
         return len(self.payload)
 
+    def rejecting(self, rows: NDArray[np.int64], reason: Reason) -> SealedWindow:
+        """Return the window with these admitted rows among its rejects; the rows themselves stay where they are."""
+        sizes = [len(offsets) for _, offsets in self.origins]
+        stretches = np.repeat(np.arange(len(sizes)), sizes)[rows]
+        offsets = np.concatenate([offsets for _, offsets in self.origins])[rows]
+        sources = np.array([source for source, _ in self.origins], np.int32)[stretches]
+        n, codes = len(rows), self.columns.codes[:, rows]
+        rejects = Rejects(np.full(n, reason, np.int8), np.full(n, NO_ATTRIBUTE, np.int16), sources, offsets)
+        fewer = np.bincount(stretches, minlength=len(sizes)).tolist()
+        return replace(
+            self,
+            rejects=Rejects.concatenate([self.rejects, rejects]),
+            missing=self.missing
+            - missing_counts(self.policy, self.columns.codes[:, rows], taken(self.payload, rows)),
+            arrivals=tuple((at, n - less) for (at, n), less in zip(self.arrivals, fewer, strict=True)),
+        )
 
-def missing_counts(policy: Policy, batch: CodedBatch, rows: slice) -> NDArray[np.int64]:
-    """Return how many of the rows lack a value: int64[q + p], of each quasi-identifier, then of what passes."""
-    codes = np.array([[attribute.missing_code] for attribute in policy.quasi_identifiers], np.int32)
-    coded = np.count_nonzero(batch.codes[:, rows] == codes, axis=1)
-    return np.concatenate([coded, missing_values(batch.payload, rows, len(policy.passed))])
+
+def missing_counts(
+    policy: Policy, codes: NDArray[np.int32], payload: Payload, rows: slice = slice(None)
+) -> NDArray[np.int64]:
+    """Return how many of the rows lack a value: int64[q + p], of each quasi-identifier, then of what passes.
+
+    Parameters
+    ----------
+    codes
+        int32[q, n], as in a coded batch, of which `rows` are counted.
+    """
+    absent = np.array([[attribute.missing_code] for attribute in policy.quasi_identifiers], np.int32)
+    coded = np.count_nonzero(codes[:, rows] == absent, axis=1)
+    return np.concatenate([coded, missing_values(payload, rows, len(policy.passed))])
 
 
 class Window:
@@ -130,7 +166,7 @@ class Window:
             numbers = self._people.number(batch.individuals[first:stop])
             kept = np.flatnonzero(numbers >= 0)
             over = stop - first - len(kept)
-            missing = missing_counts(self._policy, batch, slice(first, stop))
+            missing = missing_counts(self._policy, batch.codes, batch.payload, slice(first, stop))
             if not len(kept) and self._count_over(source, over, missing):
                 first = stop
                 continue
@@ -150,6 +186,7 @@ class Window:
                     columns,
                     batch.individuals[chosen],
                     sensitive,
+                    batch.offsets[chosen],
                     payload,
                     Rejects.of([]),
                     over,
@@ -199,7 +236,8 @@ class Window:
     def reject(self, rejects: Rejects, source: int, now: float) -> None:
         """Take dead letters."""
         nobody, nothing = np.empty(0, np.int64), np.empty((0, 0), np.int64)
-        self._chunks.append(Chunk(source, now, self._no_rows, nobody, nothing, [], rejects, 0, self._none_missing))
+        missing = self._none_missing
+        self._chunks.append(Chunk(source, now, self._no_rows, nobody, nothing, nobody, [], rejects, 0, missing))
         self.rejected += len(rejects)
 
     def drop(self, sources: Collection[int]) -> int:
@@ -233,12 +271,8 @@ class Window:
     def _renumbered(self, chunk: Chunk) -> Chunk:
         if not chunk.payload:
             return chunk
-        columns = Columns(
-            chunk.columns.codes,
-            self._people.number(chunk.individuals),
-            self._numbered(chunk.sensitive),
-        )
-        return replace(chunk, columns=columns)
+        people, values = self._people.number(chunk.individuals), self._numbered(chunk.sensitive)
+        return replace(chunk, columns=Columns(chunk.columns.codes, people, values))
 
     def _columns(self) -> Columns:
         return Columns.concatenate([self._no_rows, *(chunk.columns for chunk in self._chunks)])
@@ -259,6 +293,7 @@ class Window:
                 if end > starts[source]
             ),
             arrivals=tuple((chunk.arrived, len(chunk.payload)) for chunk in self._chunks if chunk.payload),
+            origins=tuple((chunk.source, chunk.offsets) for chunk in self._chunks if chunk.payload),
             individuals=self.individuals,
             values=self.values,
             opened_at=now if self.oldest is None else self.oldest,

@@ -226,6 +226,12 @@ class QuasiIdentifier(Attribute):
             return self.ncp(codes[0], codes[-1])
         return 0.0 if len(codes) == 1 else len(codes) / self.domain.size
 
+    def longest(self) -> list[Published]:
+        """Return values of which one is as long, written as JSON, as anything that is published."""
+        if self.publication is Publication.VALUES:
+            return [None, [self.publish(code, code) for code in range(self.domain.size)]]  # type: ignore[misc]
+        return [None, ROOT_LABEL, *map(self._typed, self.domain.longest())]
+
     def read(self, published: object) -> tuple[int, ...] | None:
         """Return the codes' bounds (or, for a set, its codes) behind a published value; None if impossible.
 

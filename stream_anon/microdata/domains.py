@@ -10,7 +10,7 @@ and decimal ranges (`NumericDomain`), prefixes (`PrefixDomain`), hierarchies (`C
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -73,6 +73,9 @@ class Domain(Protocol):
         and the number of `groups` it makes. Two domains of one `kind` and one `grid` have the nodes of every level
         whose name both have; of another grid they may have none.
         """
+
+    def longest(self) -> Sequence[Published]:
+        """Return values of which one is as long, written as JSON, as anything that `publish` returns."""
         ...
 
 
@@ -151,6 +154,9 @@ class CategoricalDomain:
                 for name, groups in map(self.hierarchy.fingerprint, range(self.height))
             ],
         }
+
+    def longest(self) -> Sequence[Published]:
+        return [ROOT_LABEL, *self.hierarchy.labels]
 
 
 @dataclass(frozen=True)
@@ -287,3 +293,6 @@ class PrefixDomain:
             "grid": {"length": self.length, "alphabet": self.alphabet, "shorter": self.shorter},
             "levels": [{"name": str(kept), "groups": self.base**kept} for kept in range(self.keep, 0, -1)],
         }
+
+    def longest(self) -> Sequence[Published]:
+        return [letter * self.length for letter in (*self.alphabet, ROOT_LABEL)]

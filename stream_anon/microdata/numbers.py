@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -16,6 +16,7 @@ from stream_anon.microdata.hierarchy import ROOT_LABEL
 
 MOST_CELLS = 2**30
 MOST_NUMBER = 10**15  # beyond, neighbouring decimals are one float and would be published alike
+_LONGEST_FLOAT = -1.2345678901234567e-100  # as long as any float is written
 
 
 def _meant(value: float) -> Decimal:
@@ -222,6 +223,10 @@ class NumericDomain:
             "range": [_plain(self.minimum), _plain(self.maximum)],
             "levels": [{"name": name, "groups": groups} for name, groups in levels],
         }
+
+    def longest(self) -> Sequence[Published]:
+        ends = (int(self.minimum), int(self.maximum)) if self.decimals == 0 else (_LONGEST_FLOAT,)
+        return [{"min": end, "max": end} for end in ends]
 
 
 def _plain(number: Decimal) -> str:

@@ -187,13 +187,15 @@ class CertificateFrame:
             raise ValueError("promises must be the digest of a policy document, or None")
 
 
-def certificate_parts(release: Release, policy: Policy, frame: CertificateFrame) -> list[bytes]:
-    """Return the certificate of a release as compact JSON, each part below 512 KiB; O(classes x attributes).
+def certificate_parts(
+    release: Release, policy: Policy, frame: CertificateFrame, part_bytes: int = PART_BYTES
+) -> list[bytes]:
+    """Return the certificate of a release as compact JSON, each part below `part_bytes`; O(classes x attributes).
 
     Only a single class whose values alone fill a part can exceed that: it cannot be cut.
     """
     head = _head(release, policy, frame)
-    room = PART_BYTES - len(msgspec.json.encode(head)) - 32  # 32: the digits of part and parts
+    room = part_bytes - len(msgspec.json.encode(head)) - 32  # 32: the digits of part and parts
     items: list[_Item] = [*(CertifiedRange(*place) for place in frame.inputs), *_classes(release, policy)]
     stretches = list(_stretches(items, room)) or [[]]
     return [

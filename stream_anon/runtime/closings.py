@@ -128,8 +128,7 @@ class Closings:
             return None
         if closed.outcome is Outcome.LOST:
             self._out = None  # whether this one is out nobody knows: a new chain begins
-        reason = "fenced" if closed.outcome is Outcome.FENCED else "lost"
-        self._tell(WindowAbandoned(closed.release.records_in, reason))
+        self._tell(WindowAbandoned(closed.release.records_in, closed.outcome.value))
         return Unpublished(closed.outcome, leaving.closing.membership)
 
     def abandon(self, reason: str) -> None:

@@ -24,6 +24,7 @@ from stream_anon.errors import CertificateError, Refused, TopicError
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.runtime.findings import Finding, Severity, policy_findings, sample_findings
+from stream_anon.runtime.publication import largest_release
 from stream_anon.runtime.sample_study import Sample, Study, study
 from stream_anon.runtime.settings import KafkaSettings
 
@@ -68,7 +69,9 @@ class Sampled:
     complete: bool = True
 
 
-async def look_at_deployment(connection: Connection, topics: Topics, kafka: KafkaSettings) -> Deployment:
+async def look_at_deployment(
+    connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy
+) -> Deployment:
     """Return what was found of brokers, topics and permissions. Raises BrokerError if no broker answers."""
     exactly_once = kafka.delivery == "exactly-once"
     looked_at = await examine(
@@ -76,7 +79,7 @@ async def look_at_deployment(connection: Connection, topics: Topics, kafka: Kafk
         topics,
         transactions=exactly_once,
         development=kafka.development,
-        max_record_bytes=kafka.max_record_bytes,
+        largest_release=largest_release(policy, kafka.max_record_bytes),
     )
     seen, findings = _split(looked_at)
     # Asking for records of a topic that is not there could create it.
@@ -126,7 +129,7 @@ async def raise_if_forbidden(connection: Connection, topics: Topics, kafka: Kafk
     BrokerError
         If no broker answers.
     """
-    deployment = await look_at_deployment(connection, topics, kafka)
+    deployment = await look_at_deployment(connection, topics, kafka, policy)
     findings = [*deployment.findings, *policy_findings(policy)]
     _raise_for(findings, kafka.accept_risks)
     if not await _judged_before(connection, topics.certificates, policy, kafka):

@@ -29,6 +29,7 @@ class Outcome(StrEnum):
     FOUND_COMMITTED = "found-committed"  # it broke off, and the ledger says that it had been committed
     FENCED = "fenced"  # another worker owns the partitions: nothing became visible
     LOST = "lost"  # it broke off, and somebody else went on: a takeover follows
+    REFUSED = "refused"  # the output does not take a record: nothing became visible, a takeover reads it again
 
 
 class Away(StrEnum):
@@ -265,7 +266,7 @@ class ReadingOrdered:
 
 @dataclass(frozen=True, slots=True)
 class InputSkipped:
-    """Records were deleted before they were read, and the settings say to go on (`lost_input: skip`)."""
+    """Records were deleted unread, or cannot be read, and the settings say to go on (`lost_input: skip`)."""
 
     place: Place
     start: int
@@ -305,6 +306,8 @@ class WindowProgress:
         Owned partitions that are not read: they need an operator.
     left
         Owned partitions that are left to workers of a newer policy.
+    held, held_seconds
+        Records behind open transactions on the input, and how long a partition has stood at one.
     """
 
     records: int
@@ -315,6 +318,8 @@ class WindowProgress:
     lag: int | None
     stopped: int = 0
     left: int = 0
+    held: int = 0
+    held_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,7 +415,7 @@ class WindowAbandoned:
     """A window is dropped unpublished; the next owner of its partitions reads its records again."""
 
     records: int
-    reason: str  # "stopping" | "fenced" | "lost" | "failed"
+    reason: str  # "stopping" | "fenced" | "lost" | "refused" | "failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class MissingValues:
 
 def missing_values(policy: Policy, batch: CodedBatch, values: Sequence[bytes | None]) -> tuple[MissingValues, ...]:
     """Return what is missing in the records that fit, for each published attribute that is missing at all."""
-    counts = missing_by_name(policy, missing_counts(policy, batch, slice(0, len(batch))))
+    counts = missing_by_name(policy, missing_counts(policy, batch.codes, batch.payload, slice(0, len(batch))))
     return tuple(
         MissingValues(
             attribute.name,

@@ -134,6 +134,7 @@ def _show_progress(metrics: Metrics, event: WindowProgress) -> None:
     age = 0.0 if event.opened is None else event.at - event.opened
     metrics.window_progress(event.records, age, event.closing, event.paused)
     metrics.unread(event.lag, event.stopped, event.left)
+    metrics.held(event.held, event.held_seconds)
 
 
 def _count_window(metrics: Metrics, event: WindowPublished) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Polled
+from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Held, Lost, Polled
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.batch import CodedBatch
@@ -104,6 +104,10 @@ class Reader:
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
+    def held(self) -> Held:
+        """Return what of our partitions lies behind open transactions."""
+        return self._source.held(self._next.keys())
+
     def with_times(self, window: SealedWindow) -> Full:
         """Return a sealed window with the broker's times of its records."""
         return Full(window, self._times.take(window.ranges))
@@ -160,9 +164,9 @@ class Reader:
             return  # it will be told again
         if self._is_another_topic:
             return
-        if self._parts.choices.lost_input == "skip" and not lost.unreadable:
+        if self._parts.choices.lost_input == "skip":
             try:
-                first = (await self._source.bounds([lost.source], "earliest"))[lost.source]
+                first = await self._first_after(lost)
             except BrokerError:
                 return  # it will be told again
             if self._source.marks != marks:
@@ -182,7 +186,7 @@ class Reader:
             reason = "unreadable"
             text = (
                 f"what the brokers keep from {where} on cannot be read: it is damaged, or in a format that the "
-                "client does not know. Set the group's offset behind it"
+                "client does not know. Set the group's offset behind it, or kafka.lost_input: skip"
             )
         else:
             reason = "lost-input"
@@ -200,6 +204,12 @@ class Reader:
             self._is_another_topic = True
         missing = [topic for topic in outputs if topic in now.missing]
         return f"{missing[0]}: does not exist; create it, the worker goes on by itself then" if missing else ""
+
+    async def _first_after(self, lost: Lost) -> int:
+        """Return the first offset that can be read again. Raises BrokerError."""
+        if lost.unreadable:
+            return lost.position if lost.after is None else lost.after
+        return (await self._source.bounds([lost.source], "earliest"))[lost.source]
 
     def watch_broker(self) -> None:
         """Ask now and then whether the broker is there: fetching fails in silence."""

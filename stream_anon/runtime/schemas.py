@@ -41,10 +41,11 @@ _DESCRIPTIONS = {
         "dead_letters": "Topic of the dead letters; OUTPUT.dead-letters if empty.",
         "ledger": "Compacted topic of released offsets; OUTPUT.ledger if empty.",
         "start": "Where to begin on a partition without an offset and without an entry in the ledger.",
-        "lost_input": "What to do if the broker has deleted records before they were read.",
+        "lost_input": "What to do if records were deleted before they were read, or are damaged.",
         "delivery": "at-least-once is for brokers without transactions and may publish a record twice.",
         "development": "Allow topics with fewer than 3 replicas.",
-        "max_record_bytes": "Larger records are rejected unread.",
+        "max_record_bytes": "Larger records are rejected unread. What is released is bounded by the output's "
+        "max.message.bytes.",
         "session_timeout": "After how long a silent worker's partitions go to others.",
         "transaction_timeout": "After how long the broker aborts a transaction.",
         "accept_risks": "Conditions that forbid a run and that somebody accepts; certificates name them.",

@@ -196,6 +196,7 @@ class StatusBoard:
                 "missing": dict(self._missing),
                 "lost_before_reading": self._totals["lost"],
                 "not_read_yet": None if self._open is None else self._open.lag,
+                "behind_open_transaction": 0 if self._open is None else self._open.held,
             },
             "flow": self._flow.view(self._monotonic()),
             "windows": self._totals["windows"],

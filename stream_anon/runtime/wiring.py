@@ -276,7 +276,7 @@ def build_worker(
     return assemble(
         settings,
         policy,
-        source=source or KafkaSource(connection, kafka.inputs),
+        source=source or KafkaSource(connection, kafka.inputs, kafka.max_record_bytes),
         sink=sink,
         ledger=ledger,
         clock=clock,

@@ -126,7 +126,8 @@ class Worker:
             await self._parts.sink.partitions(topic)
         output, certificates, dead_letters = self._parts.choices.outputs
         counts = {topic: await self._parts.sink.partitions(topic) for topic in (output, certificates, dead_letters)}
-        self._targets = Targets(output, certificates, dead_letters, counts)
+        largest = await self._parts.sink.largest_batches(counts)
+        self._targets = Targets(output, certificates, dead_letters, counts, largest)
 
     # -- the loop --------------------------------------------------------------------------------------------
 
@@ -176,9 +177,10 @@ class Worker:
 
     def _let_go(self, unpublished: Unpublished) -> None:
         """Close all sources: what they hold follows a window that did not get out."""
-        fenced = unpublished.outcome is Outcome.FENCED
-        self._closings.abandon("fenced" if fenced else "lost")
-        self._turned_away = unpublished.membership if fenced else None
+        self._closings.abandon(unpublished.outcome.value)
+        self._turned_away = unpublished.membership if unpublished.outcome is Outcome.FENCED else None
+        if unpublished.outcome is Outcome.REFUSED:
+            self._targets = None  # what its topics take must be asked again
         self._source.pause(self._source.assigned)
         self._engine.revoke(self._engine.sources)
         self._reader.let_go()
@@ -228,8 +230,21 @@ class Worker:
         window = self._engine.open_window
         now = self._clock.monotonic()
         lag, stopped = self._reader.lag(), self._reader.stopped
-        busy, left = self._closings.busy, self._left
-        self._tell(WindowProgress(window.records, window.opened_at, now, busy, paused, lag, stopped, left))
+        held, closing = self._reader.held(), self._closings.busy
+        self._tell(
+            WindowProgress(
+                window.records,
+                window.opened_at,
+                now,
+                closing,
+                paused,
+                lag,
+                stopped,
+                self._left,
+                held.records,
+                held.seconds,
+            )
+        )
 
     # -- taking over -----------------------------------------------------------------------------------------
 
@@ -279,6 +294,8 @@ class Worker:
         await parts.sink.open()
         await parts.keeper.open(Away.TAKING_OVER)
         self._beginnings.ledger_is_new = parts.keeper.made
+        if self._targets is None:
+            await self._find_targets()
         return await take_over(
             parts.source,
             parts.sink,

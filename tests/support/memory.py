@@ -18,6 +18,7 @@ import numpy as np
 from stream_anon.adapters.kafka.seam import (
     Chunk,
     DeadClient,
+    Held,
     LedgerEntry,
     Lost,
     Membership,
@@ -26,7 +27,15 @@ from stream_anon.adapters.kafka.seam import (
     Polled,
     TopicIds,
 )
-from stream_anon.errors import BrokerError, LedgerMissing, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
+from stream_anon.errors import (
+    BatchRefused,
+    BrokerError,
+    LedgerMissing,
+    OutcomeUnknown,
+    Overtaken,
+    OwnershipLost,
+    TopicError,
+)
 from stream_anon.privacy.certificate import certificate_digest, read_part
 
 INPUT = "people"
@@ -68,6 +77,8 @@ class MemoryBroker:
         self.ledger_lacks_entries = False
         self.deleted_entries: dict[Place, LedgerEntry] = {}
         self.missing: set[str] = set()
+        self.held = 0  # records behind an open transaction
+        self.largest: dict[str, int] = {}  # bytes of a batch, as the topics' settings tell
         self.generation = 0
         self.members: dict[str, MemorySource] = {}
         self.given: dict[str, frozenset[int]] = {}
@@ -224,6 +235,7 @@ class MemorySource:
         self.dead = False
         self.refusals: list[BrokerError] = []  # what the group says while it reassigns
         self.rotten: set[int] = set()
+        self.damaged: tuple[int, int, int] | None = None  # partition, first offset of a batch, that behind it
         self.polls = 0
         self.paused: set[int] = set()
         self._positions: dict[int, int] = {}
@@ -296,7 +308,14 @@ class MemorySource:
             if position < self.broker.first[source] or position > len(self.broker.input[source]):
                 lost.append(Lost(source, position))
                 continue
-            part = self.broker.input[source][position : position + most]
+            stop = position + most
+            if self.damaged is not None and source == self.damaged[0]:
+                _, first, after = self.damaged
+                if first <= position < after:
+                    lost.append(Lost(source, position, unreadable=True, after=after))
+                    continue
+                stop = min(stop, first) if position < first else stop
+            part = self.broker.input[source][position:stop]
             if not part:
                 continue
             most -= len(part)
@@ -330,6 +349,9 @@ class MemorySource:
             return None
         return sum(len(self.broker.input[s]) - self._positions[s] for s in known)
 
+    def held(self, sources: Collection[int]) -> Held:
+        return Held(self.broker.held, 60.0 * bool(self.broker.held))
+
     async def reachable(self) -> bool:
         return not self.broker.away
 
@@ -354,6 +376,7 @@ class MemorySink:
         self.gate = asyncio.Event()
         self.gate.set()
         self.gate_at = "settle"  # the verb that waits for it
+        self.takes: dict[str, int] = {}  # bytes of a value that a topic takes, before anybody was told
         self._alive = False
         self._transaction: Transaction | None = None
 
@@ -376,6 +399,9 @@ class MemorySink:
         its = self.broker.topic_id
         missing = frozenset(topics) & self.broker.missing
         return TopicIds({INPUT: its} if its is not None and INPUT in topics else {}, missing)
+
+    async def largest_batches(self, topics: Collection[str]) -> Mapping[str, int]:
+        return {topic: most for topic, most in self.broker.largest.items() if topic in topics}
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         while any(t.group is self.broker and t.offsets.keys() & set(places) for t in self.broker.open.values()):
@@ -410,6 +436,12 @@ class MemorySink:
         there = {parcel.topic for parcel in self._running().parcels} - self.broker.missing
         if self.broker.ledger_is_gone or len(there) < len({p.topic for p in self._running().parcels}):
             raise TopicError("a topic does not exist any more")
+        for parcel in self._running().parcels:
+            most = self.takes.get(parcel.topic, 2**31)
+            for size in (len(value or b"") for value in parcel.values):
+                if size > most:
+                    self.broker.largest[parcel.topic] = most
+                    raise BatchRefused(parcel.topic, 1, size)
         return {}
 
     async def add_offsets(self) -> None:

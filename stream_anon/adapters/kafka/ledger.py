@@ -226,6 +226,8 @@ class KafkaLedger:
                 await self._settled(consumer, follower, ends, 0.01)
         except BrokerError:
             raise
+        except TimeoutError:
+            raise TopicError(self._held_open()) from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
         if self._strange:
@@ -272,7 +274,8 @@ class KafkaLedger:
         except BrokerError:
             raise
         except TimeoutError:
-            raise BrokerError("the ledger: whether others have released the same records is not decided") from None
+            undecided = "whether others have released the same records is not decided"
+            raise BrokerError(f"{undecided}: {self._held_open()}") from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
         newest = newest_revision(self._entries.values())
@@ -289,6 +292,13 @@ class KafkaLedger:
                     f"group that writes to the same output; its entries are in {self._topic}. One output takes one "
                     "group: stop one of them"
                 )
+
+    def _held_open(self) -> str:
+        return (
+            f"{self._topic}: what was written last cannot be read, since a transaction is open there or the "
+            "brokers are slow. If it is no worker's, abort it with kafka-transactions.sh, and give WRITE on this "
+            "topic to nobody but the workers"
+        )
 
     def holds(self, batch: str) -> bool:
         """See `seam.Ledger`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -72,7 +72,7 @@ async def examine(
     *,
     transactions: bool = True,
     development: bool = False,
-    max_record_bytes: int = 1_048_576,
+    largest_release: int = 0,
 ) -> list[Finding]:
     """Return what was found of the brokers and the topics.
 
@@ -82,6 +82,8 @@ async def examine(
         Whether delivery is exactly-once: then the ledger and the internal topics count too.
     development
         Turn missing replicas from errors into warnings.
+    largest_release
+        Bytes of the batch that the largest record may become alone.
 
     Raises
     ------
@@ -105,8 +107,33 @@ async def examine(
     if not inputs:
         findings.append(Finding(str(topics.input), Severity.WARNING, "no topic fits it yet: a run waits for one"))
     for name in names:
-        findings += _judge(name, described[name], topics, development, max_record_bytes)
+        findings += _judge(name, described[name], topics, development, largest_release)
     return findings
+
+
+async def largest_batches(connection: Connection, names: Collection[str]) -> dict[str, int]:
+    """Return how many bytes a batch may have in each topic, as far as the brokers tell.
+
+    Raises
+    ------
+    BrokerError
+        If no broker answers.
+    """
+    admin = await _connected(connection)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            settings = await _settings(admin, sorted(names))
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error("reading the topics' settings", error) from None
+    finally:
+        await admin.close()
+    return {name: most for name, own in settings.items() if (most := largest_batch(own)) is not None}
+
+
+def largest_batch(settings: Mapping[str, str]) -> int | None:
+    """Return how many bytes a batch may have in a topic with these settings; None where they do not say."""
+    limits = [int(settings[key]) for key in ("max.message.bytes", "segment.bytes") if settings.get(key)]
+    return min(limits, default=None)
 
 
 async def create_ledger(connection: Connection, topics: Topics) -> bool:
@@ -270,7 +297,7 @@ async def _settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[st
 
 
 def _judge(
-    name: str, topic: Described | str, topics: Topics, development: bool, max_record_bytes: int
+    name: str, topic: Described | str, topics: Topics, development: bool, largest_release: int
 ) -> list[Finding]:
     if not isinstance(topic, Described):
         if name in _INTERNAL and topic == "does not exist":
@@ -293,9 +320,13 @@ def _judge(
         severity = Severity.WARNING if topics.input.holds(name) else Severity.ERROR
         findings.append(Finding(name, severity, text, Condition.OUTPUT_CLEANUP))
     if name == topics.output:
-        largest = int(topic.settings.get("max.message.bytes", "0") or 0)
-        if 0 < largest < max_record_bytes:
-            text = f"max.message.bytes is {largest}, less than kafka.max_record_bytes ({max_record_bytes})"
+        largest = largest_batch(topic.settings)
+        if largest is not None and largest < largest_release:
+            text = (
+                f"max.message.bytes (or segment.bytes) is {largest}. A record of kafka.max_record_bytes may take "
+                f"{largest_release} bytes once it is generalized, and would be a dead letter (too-large). Raise it "
+                f"to {largest_release}, or lower kafka.max_record_bytes by {largest_release - largest}"
+            )
             findings.append(Finding(name, Severity.WARNING, text))
     return findings
 

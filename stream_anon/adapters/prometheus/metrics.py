@@ -184,9 +184,17 @@ class Metrics:
         )
         self._lag = self._gauge(
             "consumer_lag_records",
-            "Records of the owned partitions that are not read yet, of stopped ones too; NaN until it is known.",
+            "Records of the owned partitions that are not read yet, of stopped ones and behind open transactions "
+            "too; NaN until it is known.",
         )
         self._lag.set(math.nan)  # 0 would say that nothing waits
+        self._held = self._gauge(
+            "records_behind_open_transaction",
+            "Records of the input that nobody can read until somebody's open transaction ends.",
+        )
+        self._held_seconds = self._gauge(
+            "input_held_seconds", "How long an input partition has stood at the same open transaction."
+        )
         self._outages = self._family("broker_outages", "Times the broker was away.", "activity", ACTIVITIES)
         self._away = self._counter("broker_away_seconds", "Time the broker was away, counted when it is back.")
         self._reachable = self._gauge("broker_reachable", "0 while the broker is away.")
@@ -320,6 +328,11 @@ class Metrics:
         self._left.set(left)
         if lag is not None:
             self._lag.set(lag)
+
+    def held(self, records: int, seconds: float) -> None:
+        """Show what lies behind open transactions on the input, and for how long."""
+        self._held.set(records)
+        self._held_seconds.set(seconds)
 
     def window_published(self, age: float, wall: float) -> None:
         """Count a window that closed at `age` seconds and was committed at `wall`, seconds since 1970."""

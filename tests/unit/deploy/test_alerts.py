@@ -347,6 +347,15 @@ CASES = (
         by="instance",
     ),
     Case(
+        "StreamAnonInputHeldByTransaction",
+        {
+            'input_held_seconds{instance="a"}': "0x4 60+60x20",
+            'input_held_seconds{instance="b"}': "0+5x4 0+5x20",
+        },
+        {"4m": (), "12m": ("a",)},
+        by="instance",
+    ),
+    Case(
         "StreamAnonOffsetsUnprotected",
         {
             'partitions_without_entry_total{instance="a"}': "0x5 1x60",

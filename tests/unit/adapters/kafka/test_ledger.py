@@ -498,3 +498,19 @@ async def test_a_ledger_that_brokers_tell_no_id_of_is_followed(monkeypatch: pyte
         assert not ledger.is_gone
     finally:
         await ledger.discard()
+
+
+async def test_a_transaction_that_a_stranger_leaves_open_on_the_ledger_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Held(Log):
+        """A log of which the last record cannot be read."""
+
+        async def end_offsets(self, places: object) -> dict[object, int]:
+            return {TopicPartition(TOPIC, 0): len(self.records) + 1}
+
+    monkeypatch.setattr(ledger_module, "_CATCH_UP_WITHIN", 0.1)
+    ledger = follow(Held([(KEY, value_of(LedgerEntry(5)))]))
+    with pytest.raises(TopicError, match=rf"{TOPIC}: .* transaction is open there .*kafka-transactions.sh.*WRITE"):
+        await ledger.caught_up()
+    await ledger.discard()
