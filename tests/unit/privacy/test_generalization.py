@@ -130,3 +130,28 @@ def test_clusters_that_are_published_alike_stay_two_classes(tuples: list[tuple[i
     expected = [seen.setdefault(own, len(seen)) for own in tuples]
     assert group.tolist() == expected
     assert first.tolist() == [expected.index(i) for i in range(len(seen))]
+
+
+LOPSIDED = QuasiIdentifier(
+    "x",
+    CategoricalDomain(Hierarchy.from_tree({"g": {"h": ["a", "b", "c"], "i": ["d"]}, "j": ["e", "f"], "k": None})),
+    unknown=Unknown.ROOT,
+)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, LOPSIDED.size - 1)] * 2).map(sorted), min_size=1, max_size=30))
+def test_a_remembered_node_is_that_of_its_own_bounds(pairs: list[list[int]]) -> None:
+    """Of a tree that is another one when read from its end."""
+    generalizer = Generalizer(LOPSIDED)
+    low, high = np.array(pairs, np.int32).T
+    places = generalizer.intervals(low, high)
+    found = generalizer.columns(places)
+    assert list(zip(found[0].tolist(), found[1].tolist(), strict=True)) == [LOPSIDED.node(*pair) for pair in pairs]
+    assert [generalizer.values[i] for i in places.tolist()] == [
+        LOPSIDED.publish(*LOPSIDED.node(*pair)) for pair in pairs
+    ]
+    # Asked again it gives the same places and remembers nothing new.
+    count = len(generalizer.values)
+    assert count == len({tuple(pair) for pair in pairs})
+    assert generalizer.intervals(low[::-1], high[::-1]).tolist() == places[::-1].tolist()
+    assert len(generalizer.values) == count
