@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.window import SealedWindow
@@ -13,8 +14,8 @@ from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
 from stream_anon.microdata.automatic import balanced
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.policy import EVERY_RECORD, Closeness, Diversity, Policy
-from stream_anon.microdata.release import Release, Suppression
+from stream_anon.microdata.policy import EVERY_RECORD, Closeness, Diversity, Policy, Recursion
+from stream_anon.microdata.release import ReachedSpread, Release, Suppression
 from tests.support.lying import Told, sealed
 
 LEAVES = CategoricalDomain(balanced([str(i) for i in range(64)], 2))
@@ -63,6 +64,69 @@ def test_the_rest_is_published_after_a_suppression_if_it_is_legal() -> None:
     assert release.class_of_row.tolist() == [0, 0, 0, -1, 1, 1, 1]
     assert release.classes.values[0] == ["0", "16"]
     assert (release.gate_violations, release.achieved_k) == (1, 3)
+
+
+def test_a_window_whose_rows_are_all_unplaced_publishes_nothing() -> None:
+    policy = _policy(attributes=2)
+    release = _released(policy, _window(policy, [[0] * 5] * 2, [0] * 5, [-1] * 5))
+    assert (release.released, len(release.classes), release.achieved_k, release.gcp) == (0, 0, None, 1.0)
+    assert release.class_of_row.tolist() == [-1] * 5
+    assert release.suppressed == {Suppression.UNPLACED: 5}
+    assert [len(values) for values in release.classes.values] == [0, 0]
+
+
+def test_every_reason_of_suppression_is_counted_by_itself() -> None:
+    policy = _policy(k=3)
+    window = _window(policy, [[0, 0, 0, 8, 8, 16]], [0] * 6, [4, 4, 4, 2, 2, -1])
+    release = _released(policy, replace(window, over_limit=7))
+    assert release.suppressed == {Suppression.UNPLACED: 1, Suppression.GATE: 2, Suppression.OVER_LIMIT: 7}
+    assert release.gcp == 10 / 13  # the released three show their own value
+    assert release.class_of_row.tolist() == [0, 0, 0, -1, -1, -1]
+
+
+def test_a_class_that_fails_is_a_fault_unless_it_was_united_for_frequencies() -> None:
+    """Two clusters of one tuple are legal apart, and over people not together: 0 is shown by 2, 1 by 4."""
+    policy = _policy(k=2, diversity={"s": Diversity(alpha=0.6)})
+
+    def violations(codes: list[int], told: list[int], values: list[int], people: list[int]) -> int:
+        window = _window(policy, [codes], values, told)
+        rows = Columns(window.columns.codes, np.array(people, np.int32), window.columns.sensitive)
+        return _released(policy, sealed(policy, rows, Told(told))).gate_violations
+
+    values, people = [0, 0, 1, 1, 0, 0, 1, 1, 1], [0, 1, 2, 3, 0, 1, 4, 5, 6]
+    apart = [0] * 4 + [8] * 5
+    told = [0] * 4 + [1] * 5
+    assert violations(apart, told, values, people) == 0
+    assert violations([0] * 9, told, values, people) == 0
+    assert violations([0] * 9, [0] * 9, values, people) == 1
+
+
+def test_what_was_reached_is_the_worst_class_of_each_criterion_asked_for() -> None:
+    asked = Diversity(2, entropy_l=1.2, recursive_cl=Recursion(5, 2), t_closeness=Closeness(0.9), alpha=0.9)
+    policy = _policy(diversity={"s": asked})
+    values = [0, 1, 0, 1, 0, 0, 0, 1]
+    release = _released(policy, _window(policy, [[0] * 4 + [8] * 4], values, [0] * 4 + [1] * 4))
+    reached = release.achieved_spread["s"]
+    assert reached.alpha == 0.75
+    assert reached.recursive_c == 3
+    assert reached.t == pytest.approx(0.125)
+    assert reached.entropy_l == pytest.approx(4 / 3**0.75)
+    assert release.achieved_l == {"s": 2}
+    only = _policy(diversity={"s": Diversity(alpha=0.9)})
+    release = _released(only, _window(only, [[0] * 8], values, [0] * 8))
+    assert release.achieved_spread["s"] == ReachedSpread(alpha=0.625)
+    # A single value is e to the 0, and nothing is farther than 1.
+    none = _policy(diversity={"s": Diversity(entropy_l=1.0000000001)})
+    release = _released(none, _window(none, [[0] * 8], [0] * 8, [0] * 8))
+    assert release.achieved_spread["s"].entropy_l == 1
+
+
+def test_the_time_of_the_gate_is_what_the_watch_says() -> None:
+    policy = _policy()
+    times = iter([3.0, 5.5])
+    closer = Closer(policy, lambda: next(times))
+    release = closer.release(_window(policy, [[0] * 2], [0] * 2, [0] * 2), np.random.default_rng(0))
+    assert release.gate_seconds == 2.5
 
 
 def test_extra_levels_are_drawn_for_each_class_and_attribute_alone() -> None:
