@@ -16,7 +16,7 @@ from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Closeness, Diversity, Policy, Recursion
 from stream_anon.microdata.release import ReachedSpread, Release, Suppression
-from tests.support.lying import Told, sealed
+from tests.support.lying import Liar, Told, sealed
 
 LEAVES = CategoricalDomain(balanced([str(i) for i in range(64)], 2))
 
@@ -75,6 +75,14 @@ def test_a_window_whose_rows_are_all_unplaced_publishes_nothing() -> None:
     assert [len(values) for values in release.classes.values] == [0, 0]
 
 
+def test_a_window_out_of_reach_is_a_shortfall_and_not_partitioned() -> None:
+    policy = _policy(k=6)
+    window = replace(_window(policy, [[0] * 5], [0] * 5, [0] * 5), partitioner=Liar(lambda rows, criteria: 1 / 0))
+    release = _released(policy, window)
+    assert release.suppressed == {Suppression.SHORTFALL: 5}
+    assert (release.released, release.gate_violations) == (0, 0)
+
+
 def test_every_reason_of_suppression_is_counted_by_itself() -> None:
     policy = _policy(k=3)
     window = _window(policy, [[0, 0, 0, 8, 8, 16]], [0] * 6, [4, 4, 4, 2, 2, -1])
@@ -112,6 +120,9 @@ def test_what_was_reached_is_the_worst_class_of_each_criterion_asked_for() -> No
     assert reached.t == pytest.approx(0.125)
     assert reached.entropy_l == pytest.approx(4 / 3**0.75)
     assert release.achieved_l == {"s": 2}
+    uneven = _policy(diversity={"s": Diversity(2)})
+    release = _released(uneven, _window(uneven, [[0] * 3 + [8] * 5], [0, 1, 2, 0, 1, 0, 1, 0], [0] * 3 + [1] * 5))
+    assert (release.achieved_k, release.achieved_l) == (3, {"s": 2})
     only = _policy(diversity={"s": Diversity(alpha=0.9)})
     release = _released(only, _window(only, [[0] * 8], values, [0] * 8))
     assert release.achieved_spread["s"] == ReachedSpread(alpha=0.625)

@@ -105,7 +105,7 @@ def test_a_set_that_covers_everything_excuses_its_own_class_only() -> None:
     assert failing.tolist() == [False, True]
 
 
-@pytest.mark.parametrize("groups", [2**15, 2**15 + 1, 2**16 + 2])
+@pytest.mark.parametrize("groups", [2**15 + 1, 2**16 + 2])
 def test_groups_are_told_apart_by_all_bits_of_their_numbers(groups: int) -> None:
     """Everybody comes twice to each group whose number has the same low fifteen bits, in turns."""
     group = np.tile(np.arange(groups, dtype=np.int64), 2)
