@@ -55,7 +55,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{word:10}{mutant.line:5}  {mutant.name}", flush=True)
 
     trial = Trial(mutants, told, chosen.jobs)
-    quiet = ["-q", "--no-header", "--tb=native", "--assert=plain", "-p", "no:cacheprovider", "-m", "not slow"]
+    quiet = [
+        "-q",
+        "--no-header",
+        "--tb=native",
+        "--assert=plain",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:faulthandler",
+        "-m",
+        "not slow",
+    ]
     code = pytest.main([*quiet, *TESTS], plugins=[trial])
     if len(trial.fates) < len(mutants):
         print(f"pytest stopped with {code!s}; {len(trial.fates)} of {len(mutants)} mutants were tried")

@@ -73,6 +73,7 @@ def test_a_window_whose_rows_are_all_unplaced_publishes_nothing() -> None:
     assert release.class_of_row.tolist() == [-1] * 5
     assert release.suppressed == {Suppression.UNPLACED: 5}
     assert [len(values) for values in release.classes.values] == [0, 0]
+    assert release.classes.low.shape == release.classes.high.shape == release.classes.ncp.shape == (2, 0)
 
 
 def test_a_window_out_of_reach_is_a_shortfall_and_not_partitioned() -> None:
@@ -81,6 +82,20 @@ def test_a_window_out_of_reach_is_a_shortfall_and_not_partitioned() -> None:
     release = _released(policy, window)
     assert release.suppressed == {Suppression.SHORTFALL: 5}
     assert (release.released, release.gate_violations) == (0, 0)
+
+
+def test_an_empty_window_publishes_nothing_and_loses_nothing() -> None:
+    policy = _policy()
+    release = _released(policy, _window(policy, [[]], [], []))
+    assert (release.released, release.suppressed, release.gcp) == (0, {}, None)
+
+
+def test_clusters_published_alike_are_one_class_and_unplaced_rows_stay_out() -> None:
+    policy = _policy(k=3)
+    release = _released(policy, _window(policy, [[0, 0, 0, 0, 8, 8, 8, 16]], [0] * 8, [0, 0, 1, 1, 2, 2, 2, -1]))
+    assert release.class_of_row.tolist() == [0, 0, 0, 0, 1, 1, 1, -1]
+    assert release.classes.records.tolist() == [4, 3]
+    assert release.gate_violations == 0
 
 
 def test_every_reason_of_suppression_is_counted_by_itself() -> None:
@@ -122,14 +137,17 @@ def test_what_was_reached_is_the_worst_class_of_each_criterion_asked_for() -> No
     assert release.achieved_l == {"s": 2}
     uneven = _policy(diversity={"s": Diversity(2)})
     release = _released(uneven, _window(uneven, [[0] * 3 + [8] * 5], [0, 1, 2, 0, 1, 0, 1, 0], [0] * 3 + [1] * 5))
-    assert (release.achieved_k, release.achieved_l) == (3, {"s": 2})
+    assert (release.achieved_k, release.achieved_l, release.achieved_spread) == (3, {"s": 2}, {})
     only = _policy(diversity={"s": Diversity(alpha=0.9)})
     release = _released(only, _window(only, [[0] * 8], values, [0] * 8))
     assert release.achieved_spread["s"] == ReachedSpread(alpha=0.625)
+    close = _policy(diversity={"s": Diversity(t_closeness=Closeness(0.5))})
+    release = _released(close, _window(close, [[0] * 8], values, [0] * 8))
+    assert release.achieved_spread["s"] == ReachedSpread(t=0)
     # A single value is e to the 0, and nothing is farther than 1.
     none = _policy(diversity={"s": Diversity(entropy_l=1.0000000001)})
     release = _released(none, _window(none, [[0] * 8], [0] * 8, [0] * 8))
-    assert release.achieved_spread["s"].entropy_l == 1
+    assert release.achieved_spread["s"] == ReachedSpread(entropy_l=1)
 
 
 def test_the_time_of_the_gate_is_what_the_watch_says() -> None:

@@ -139,17 +139,22 @@ LOPSIDED = QuasiIdentifier(
 )
 
 
-@given(st.lists(st.tuples(*[st.integers(0, LOPSIDED.size - 1)] * 2).map(sorted), min_size=1, max_size=30))
-def test_a_remembered_node_is_that_of_its_own_bounds(pairs: list[list[int]]) -> None:
-    """Of a tree that is another one when read from its end."""
-    generalizer = Generalizer(LOPSIDED)
+MANY = QuasiIdentifier("x", NumericDomain(Decimal(0), Decimal(999), Decimal(1), 0))
+
+
+@pytest.mark.parametrize("attribute", [LOPSIDED, MANY], ids=["a tree", "many values"])
+@given(data=st.data())
+def test_a_remembered_node_is_that_of_its_own_bounds(attribute: QuasiIdentifier, data: st.DataObject) -> None:
+    """Of a tree that is another one when read from its end, and of numbers too many for a table of all pairs."""
+    bounds = st.tuples(*[st.integers(0, attribute.size - 1)] * 2).map(sorted)
+    pairs = data.draw(st.lists(bounds, min_size=1, max_size=30))
+    generalizer = Generalizer(attribute)
     low, high = np.array(pairs, np.int32).T
     places = generalizer.intervals(low, high)
     found = generalizer.columns(places)
-    assert list(zip(found[0].tolist(), found[1].tolist(), strict=True)) == [LOPSIDED.node(*pair) for pair in pairs]
-    assert [generalizer.values[i] for i in places.tolist()] == [
-        LOPSIDED.publish(*LOPSIDED.node(*pair)) for pair in pairs
-    ]
+    nodes = [attribute.node(*pair) for pair in pairs]
+    assert list(zip(found[0].tolist(), found[1].tolist(), strict=True)) == nodes
+    assert [generalizer.values[i] for i in places.tolist()] == [attribute.publish(*node) for node in nodes]
     # Asked again it gives the same places and remembers nothing new.
     count = len(generalizer.values)
     assert count == len({tuple(pair) for pair in pairs})

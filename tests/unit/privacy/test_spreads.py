@@ -63,6 +63,11 @@ def test_values_that_nobody_released_are_no_places_in_the_order() -> None:
     assert found.distance.tolist() == [pytest.approx(0.5), pytest.approx(1 / 3), pytest.approx(0.5)]
 
 
+def test_all_are_alike_where_only_one_value_is_known() -> None:
+    found = _spreads([0, 0, 1, 1], [3, 3, 3, 3], Spread(t=0.5, ordered=True))
+    assert found.distance.tolist() == [0, 0]
+
+
 def test_people_are_compared_with_people_and_records_with_records() -> None:
     """Persons 4 and 5 come twice. Over people both groups are even as all are, over records neither is."""
     groups = [0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
