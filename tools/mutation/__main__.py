@@ -25,6 +25,7 @@ TESTS = (
     "tests/unit/engine/test_dealing.py",
     "tests/conformance/test_hostile_partitioners.py",
 )
+SLOW = "tests/unit/privacy/test_cost.py::test_tables_of_a_thousand_values_take_seconds_to_build"  # measures kernels
 PAGE = Path("docs/mutation.md")
 
 
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "-m",
         "not slow",
     ]
-    code = pytest.main([*quiet, *TESTS], plugins=[trial])
+    code = pytest.main([*quiet, f"--deselect={SLOW}", *TESTS], plugins=[trial])
     if len(trial.fates) < len(mutants):
         print(f"pytest stopped with {code!s}; {len(trial.fates)} of {len(mutants)} mutants were tried")
         return 2
