@@ -84,7 +84,7 @@ class SealedWindow:
         stretches = np.repeat(np.arange(len(sizes)), sizes)[rows]
         offsets = np.concatenate([offsets for _, offsets in self.origins])[rows]
         sources = np.array([source for source, _ in self.origins], np.int32)[stretches]
-        n, codes = len(rows), self.columns.codes[:, rows]
+        n = len(rows)
         rejects = Rejects(np.full(n, reason, np.int8), np.full(n, NO_ATTRIBUTE, np.int16), sources, offsets)
         fewer = np.bincount(stretches, minlength=len(sizes)).tolist()
         return replace(
