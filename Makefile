@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Modules that every process compiles anew cost a worker of the tests five seconds at its start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint format lock schemas bench clean
+.PHONY: demo test check lint format lock schemas bench mutants clean
 .DEFAULT_GOAL := test
 
 # Every package is checked against its hash. The demo needs less than the tests.
@@ -65,6 +65,9 @@ bench: $(VENV)/.dev ## what docs/benchmarks.md describes; half an hour
 	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/optimum.py
 	$(BIN)/python benchmarks/growth.py
+
+mutants: $(VENV)/.dev ## change the code that protects people, one thing at a time, and see whether a test notices; hours
+	$(BIN)/python -m tools.mutation
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -54,7 +54,7 @@ except ImportError:
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 MISSING = (
     "!! anonypyx IS NOT INSTALLED: its column is MISSING and no ratio is measured.\n"
-    "!! Install the extra: pip install 'stream-anon[benchmarks]'"
+    "!! Install the extra: pip install '.[benchmarks]' in a clone"
 )
 
 

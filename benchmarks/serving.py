@@ -226,7 +226,7 @@ class Watcher:
         while True:
             for records in (await self._consumer.getmany(timeout_ms=50)).values():
                 for record in records:
-                    if b'"part":1,' in record.value[:300]:
+                    if b'"part":1,' in record.value[:300] and b'"batch":' in record.value[:100]:
                         found = _IN.search(record.value)
                         assert found is not None
                         self.total += int(found[1])

@@ -106,6 +106,16 @@ else on its loopback.
 ServiceMonitor, PodMonitor and PrometheusRule need the Prometheus Operator, `keda` needs KEDA, `dashboard` Grafana's
 sidecar. The value sets under `ci/` show each of these; tests render them all.
 
+Several pipelines in one release are a chart of your own that names this one once for each, with an alias. Each
+alias has its own values; its name stands in the names and selectors of its objects.
+```yaml
+dependencies:
+  - {name: stream-anon, version: 0.2.0, repository: "file://../stream-anon", alias: people}
+  - {name: stream-anon, version: 0.2.0, repository: "file://../stream-anon", alias: visits}
+```
+A changed `policy` replaces the pods, and so does a changed `existingConfigMap` at the next `helm upgrade`. A new
+version of the chart alone replaces none.
+
 | value | default | meaning |
 | --- | --- | --- |
 """

@@ -10,13 +10,15 @@ that was compiled into it does; so the folder is named after all sources, and an
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core import event
 
 _F = TypeVar("_F", bound=Callable[..., object])
 _V = TypeVar("_V", bool, int)
@@ -78,6 +80,36 @@ def bare_kernel(function: _F) -> _F:
 def bare_inlined(function: _F) -> _F:
     """Compile such a function into each kernel that calls it."""
     return _compiled(function, within=True, counted=False)
+
+
+class _Notice(event.Listener):
+    """Call `tell` at the first kernel that is compiled."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell: Callable[[], None] | None = tell
+
+    def on_start(self, _event: object) -> None:
+        tell, self._tell = self._tell, None
+        if tell is not None:
+            tell()
+
+    def on_end(self, _event: object) -> None:
+        pass
+
+
+@contextmanager
+def when_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Call `tell` once if a kernel is compiled while the block lasts, since no cache holds it.
+
+    It is called in the thread that compiles, before it does; it must not raise.
+    """
+    notice = _Notice(tell)
+    events = cast("Any", event)  # its functions have no types
+    events.register("numba:compile", notice)
+    try:
+        yield
+    finally:
+        events.unregister("numba:compile", notice)
 
 
 def _compiled(function: _F, *, within: bool, counted: bool = True) -> _F:

@@ -6,12 +6,14 @@
     ├── SettingsError        a setting or a policy is wrong; names the key and what is allowed
     │   └── HierarchyError   a generalization hierarchy is not a tree over its leaves
     ├── InputError           a file or a stream cannot be read; names the place
-    │   └── CertificateError a certificate is not one, or its parts do not fit together
+    │   └── CertificateError a certificate or a policy document is not one, or its parts do not fit together
+    │       └── LaterVersionError  it was made by a later release
     ├── Refused              a command must not be done as things stand; nothing was changed
     ├── Unfit                a value does not fit its attribute; names the reason, never the value
     └── BrokerError          Kafka is away, refuses, or holds what must not be there
         ├── TopicError       a topic is missing or not set up as it must be
-        │   └── LedgerMissing  the ledger was deleted: it must be made anew
+        │   ├── LedgerMissing  the ledger was deleted: it must be made anew
+        │   └── BatchRefused a batch is larger than its topic takes
         ├── OwnershipLost    another worker owns the partitions now: nothing was published
         ├── OutcomeUnknown   a transaction broke off; the stable offsets tell how it ended
         ├── Overtaken        the ledger says that somebody else released the same records
@@ -21,6 +23,9 @@ No message holds a person's value: errors say where (topic, partition, offset, a
 """
 
 from __future__ import annotations
+
+LEAST_LIMIT = 16 * 1024
+"""Bytes of a batch that any sound topic takes. Where one takes less, the topic is at fault and not the record."""
 
 
 class StreamAnonError(Exception):
@@ -56,7 +61,11 @@ class InputError(StreamAnonError):
 
 
 class CertificateError(InputError):
-    """A certificate has not the shape of one, or its parts do not fit together."""
+    """A certificate or a policy document has not the shape of one, or its parts do not fit together."""
+
+
+class LaterVersionError(CertificateError):
+    """A document names a version of its format that a later release writes."""
 
 
 class Refused(StreamAnonError):  # noqa: N818 - named after what happened
@@ -87,6 +96,32 @@ class TopicError(BrokerError):
 
 class LedgerMissing(TopicError):  # noqa: N818 - named after what happened
     """The ledger was deleted, and perhaps created anew by somebody else: it must be made anew, or looked at."""
+
+
+class BatchRefused(TopicError):  # noqa: N818 - named after what happened
+    """A batch is larger than its topic or the brokers take.
+
+    Parameters
+    ----------
+    records
+        How many it held; of more than one, smaller batches may be taken.
+    size
+        Its bytes.
+    """
+
+    def __init__(self, topic: str, records: int, size: int) -> None:
+        self.topic = topic
+        self.size = size
+        self.divisible = records > 1
+        what = f"a batch of {records} records" if self.divisible else "a single record"
+        super().__init__(
+            f"{topic}: {what} ({size} bytes) is more than max.message.bytes allows"
+            + ("; smaller batches follow" if self.divisible else "; raise it, the worker goes on by itself then")
+        )
+
+    def never_fits(self, topic: str) -> bool:
+        """Return whether a record is at fault that a topic refused: no smaller batch nor a sound topic takes it."""
+        return self.topic == topic and not self.divisible and self.size > LEAST_LIMIT
 
 
 class OwnershipLost(BrokerError):  # noqa: N818 - named after what happened

@@ -18,7 +18,16 @@ from grafana_foundation_sdk.models import common as options
 from grafana_foundation_sdk.models import dashboard as models
 
 TARGET = Path(__file__).parent / "dashboards" / "stream-anon.json"
-SELECTOR = 'job=~"$job", instance=~"$instance"'
+SELECTOR = 'namespace=~"$namespace", job=~"$job", instance=~"$instance"'
+# What looks at a whole service has no instance; restarts of a pod are told under the job of kube-state-metrics.
+ALERTS = (
+    'ALERTS{namespace=~"$namespace", job=~"$job|.*kube-state-metrics", alertname=~"StreamAnon.*", '
+    'alertstate="firing"}'
+)
+SERVICE = "namespace, job"  # what is asked differs between services: it is compared within each
+WORKER = "namespace, job, instance"
+# Stages that never run at the same time share a lane; a lane that is busy for the whole second limits the worker.
+LANES = {"reading": "decode|window", "closing": "partition|gate|encode", "publishing": "publish"}
 DOCS = "https://github.com/stream-anon/stream-anon/blob/main/docs/operations.md"
 
 
@@ -32,14 +41,21 @@ def per_second(name: str, more: str = "", by: str = "") -> str:
     return f"sum{f' by ({by})' if by else ''} (rate({series(name, more)}[$__rate_interval]))"
 
 
-def quantile(share: float, name: str) -> str:
-    """Return a quantile of a histogram over all workers."""
-    return f"histogram_quantile({share:g}, {per_second(name + '_bucket', by='le')})"
+def quantile(share: float, name: str, by: str = "") -> str:
+    """Return a quantile of a histogram over all workers, or over those of each service."""
+    return f"histogram_quantile({share:g}, {per_second(name + '_bucket', by=f'{by}, le' if by else 'le')})"
 
 
-def mean(name: str) -> str:
-    """Return the mean of a histogram over all workers."""
-    return f"{per_second(name + '_sum')} / {per_second(name + '_count')}"
+def mean(name: str, by: str = "") -> str:
+    """Return the mean of a histogram over all workers, or over those of each service."""
+    return f"{per_second(name + '_sum', by=by)} / {per_second(name + '_count', by=by)}"
+
+
+def busy(stages: str) -> str:
+    """Return the share of the time that a worker's stages were busy; a fleet counts as one worker, on average."""
+    workers = f"({series('workers_running')} or on ({WORKER}) ({series('ready')} * 0 + 1))"
+    stage = f'stage=~"{stages}"'
+    return f"clamp_max({per_second('busy_seconds_total', stage, WORKER)} / on ({WORKER}) {workers}, 1)"
 
 
 @dataclass(frozen=True)
@@ -52,6 +68,8 @@ class Panel:
         `lines`, `stack`, `number` or `heat`.
     red
         From where on a value is red.
+    green
+        From where on a value is green; below it is red.
     """
 
     title: str
@@ -60,6 +78,7 @@ class Panel:
     queries: tuple[tuple[str, str], ...]
     kind: str = "lines"
     red: float | None = None
+    green: float | None = None
     width: int = 8
     height: int = 7
 
@@ -67,18 +86,96 @@ class Panel:
 FAILED_AUDITS = series("windows_audited_total", 'result="failed"')
 SETTLED = f"({per_second('records_released_total')} + {per_second('records_suppressed_total')})"
 LATE = f"{per_second('records_over_delay_budget_total')} / {per_second('delay_seconds_count')}"
+LATE_IN_RANGE = (
+    f"sum by ({SERVICE}) (increase({series('records_over_delay_budget_total')}[$__range]))"
+    f" / (sum by ({SERVICE}) (increase({series('delay_seconds_count')}[$__range])) > 0)"
+)
+BUSIEST = " or ".join(f'label_replace({busy(stages)}, "lane", "{lane}", "", "")' for lane, stages in LANES.items())
 
 ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
+    (
+        "At a glance",
+        (
+            Panel(
+                "Ready",
+                "Share of the workers that can work.",
+                "percentunit",
+                ((f"avg({series('ready')})", "ready"),),
+                kind="number",
+                green=1,
+                width=4,
+                height=5,
+            ),
+            Panel(
+                "Firing alerts",
+                "Alerts of these services that fire now.",
+                "short",
+                ((f"count({ALERTS}) or vector(0)", "firing"),),
+                kind="number",
+                red=1,
+                width=5,
+                height=5,
+            ),
+            Panel(
+                "Records waiting",
+                "Records that no worker has read yet.",
+                "short",
+                ((f"sum({series('consumer_lag_records')} >= 0)", "not read yet"),),
+                kind="number",
+                width=5,
+                height=5,
+            ),
+            Panel(
+                "Delay budget left",
+                "Of the 1 % of the records that may be late, what is left over the time shown, for the service "
+                "that has the least; below 0 more were late.",
+                "percentunit",
+                ((f"min(1 - {LATE_IN_RANGE} / 0.01) or vector(1)", "left"),),
+                kind="number",
+                green=0,
+                width=5,
+                height=5,
+            ),
+            Panel(
+                "Room to grow",
+                "What the busiest lane of the busiest worker leaves of its time: near 0 it can take no more.",
+                "percentunit",
+                ((f"1 - max({BUSIEST})", "to spare"),),
+                kind="number",
+                green=0.15,
+                width=5,
+                height=5,
+            ),
+            Panel(
+                "Saturation",
+                "Share of the time that each lane of the busiest worker is busy. Reading, closing and publishing "
+                "run side by side; the highest limits the worker.",
+                "percentunit",
+                tuple((f"max({busy(stages)})", lane) for lane, stages in LANES.items()),
+                red=0.85,
+                width=12,
+            ),
+            Panel(
+                "Busy seconds by stage",
+                "Seconds a second that all workers together spend in each stage.",
+                "short",
+                ((per_second("busy_seconds_total", by="stage"), "{{stage}}"),),
+                kind="stack",
+                width=12,
+            ),
+        ),
+    ),
     (
         "Privacy",
         (
             Panel(
                 "Achieved k",
-                "Least number of people in a class of the last window of any worker; never below what is asked.",
+                "Least number of people in a class of the last window of any worker of a service; never below what "
+                "the service is asked.",
                 "short",
                 (
-                    (f"min({series('achieved_k')})", "achieved"),
-                    (f"max({series('policy_k')})", "asked"),
+                    (f"min by ({SERVICE}) ({series('achieved_k')} > 0)", "{{namespace}} {{job}} achieved"),
+                    (f"max by ({SERVICE}) ({series('policy_k')})", "{{namespace}} {{job}} asked"),
                 ),
                 width=6,
             ),
@@ -147,6 +244,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                     (mean("window_information_loss_ratio"), "mean"),
                     (quantile(0.95, "window_information_loss_ratio"), "p95"),
                 ),
+                width=12,
             ),
             Panel(
                 "Information loss by attribute",
@@ -158,16 +256,36 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                         "{{attribute}}",
                     ),
                 ),
+                width=12,
+            ),
+            Panel(
+                "Missing values by attribute",
+                "Share of the records without a value, of attributes that are published.",
+                "percentunit",
+                (
+                    (
+                        f"{per_second('records_missing_total', by='attribute')} / scalar({SETTLED})",
+                        "{{attribute}}",
+                    ),
+                ),
             ),
             Panel(
                 "Records per window",
                 "Larger windows lose less.",
                 "short",
                 (
-                    (mean("window_size_records"), "mean"),
-                    (quantile(0.95, "window_size_records"), "p95"),
-                    (f"max({series('policy_max_records')})", "max_records"),
+                    (mean("window_size_records", SERVICE), "{{namespace}} {{job}} mean"),
+                    (f"max by ({SERVICE}) ({series('policy_max_records')})", "{{namespace}} {{job}} max_records"),
                 ),
+                width=12,
+            ),
+            Panel(
+                "Fill of windows",
+                "Admitted records as a share of max_records when a window closes. Well below 100 %, fewer workers "
+                "or a longer max_delay lose less information.",
+                "percentunit",
+                ((mean("window_fill_ratio", SERVICE), "{{namespace}} {{job}}"),),
+                width=12,
             ),
         ),
     ),
@@ -179,10 +297,12 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "From a record's arrival at the worker to its publication.",
                 "s",
                 (
-                    (quantile(0.5, "delay_seconds"), "p50"),
-                    (quantile(0.95, "delay_seconds"), "p95"),
-                    (quantile(0.99, "delay_seconds"), "p99"),
-                    (f"max({series('policy_delay_budget_seconds')})", "budget"),
+                    (quantile(0.5, "delay_seconds", SERVICE), "{{namespace}} {{job}} p50"),
+                    (quantile(0.99, "delay_seconds", SERVICE), "{{namespace}} {{job}} p99"),
+                    (
+                        f"max by ({SERVICE}) ({series('policy_delay_budget_seconds')})",
+                        "{{namespace}} {{job}} budget",
+                    ),
                 ),
             ),
             Panel(
@@ -208,7 +328,10 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "s",
                 (
                     (series("window_oldest_age_seconds"), "{{instance}}"),
-                    (f"max({series('policy_max_delay_seconds')})", "max_delay"),
+                    (
+                        f"max by ({SERVICE}) ({series('policy_max_delay_seconds')})",
+                        "{{namespace}} {{job}} max_delay",
+                    ),
                 ),
             ),
             Panel(
@@ -256,7 +379,16 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "Lag",
                 "Records that no worker has read yet.",
                 "short",
-                ((f"sum({series('consumer_lag_records')} >= 0)", "not read yet"),),
+                (
+                    (f"sum({series('consumer_lag_records')} >= 0)", "not read yet"),
+                    (f"sum({series('records_behind_open_transaction')})", "behind an open transaction"),
+                ),
+            ),
+            Panel(
+                "Input held",
+                "How long an input partition has stood at the same open transaction of a producer.",
+                "s",
+                ((series("input_held_seconds"), "{{instance}}"),),
             ),
             Panel(
                 "Open windows",
@@ -302,9 +434,13 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             ),
             Panel(
                 "Partitions not read",
-                "Stopped partitions that wait for an operator.",
+                "Stopped partitions that wait for an operator, those left to a newer policy, and a pause.",
                 "short",
-                ((f"sum({series('partitions_not_read')})", "stopped"),),
+                (
+                    (f"sum({series('partitions_not_read')})", "stopped"),
+                    (f"sum({series('partitions_superseded')})", "left to a newer policy"),
+                    (f"max({series('paused')})", "paused by an operator"),
+                ),
                 kind="number",
                 red=1,
             ),
@@ -347,7 +483,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 ((f"process_resident_memory_bytes{{{SELECTOR}}}", "{{instance}}"),),
             ),
             Panel(
-                "Ready",
+                "Workers",
                 "Workers that can work, and how many there are.",
                 "short",
                 (
@@ -370,7 +506,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "short",
                 (
                     (
-                        f"count by (policy, engine, delivery) ({series('policy_info')})",
+                        f"count by (policy, engine, delivery, revision) ({series('policy_info')})",
                         "{{engine}} {{delivery}} {{policy}}",
                     ),
                 ),
@@ -388,7 +524,9 @@ def build() -> str:
     page = (
         dashboard.Dashboard("stream-anon")
         .uid("stream-anon")
-        .description("k-anonymous streams: privacy, utility, delay, flow, Kafka and process of the workers.")
+        .description(
+            "k-anonymous streams: how they stand, privacy, utility, delay, flow, Kafka and process of the workers."
+        )
         .tags(["stream-anon", "kafka", "privacy"])
         .readonly()
         .refresh("10s")
@@ -399,9 +537,19 @@ def build() -> str:
             dashboard.DashboardLink("Operations").type(models.DashboardLinkType.LINK).url(DOCS).target_blank(True)
         )
         .with_variable(dashboard.DatasourceVariable("datasource").label("Data source").type("prometheus"))
-        .with_variable(_variable("job", "Job", "label_values(stream_anon_build_info, job)"))
+        # Where nothing has a namespace, as under Compose, a missing label must match too.
         .with_variable(
-            _variable("instance", "Instance", 'label_values(stream_anon_build_info{job=~"$job"}, instance)')
+            _variable("namespace", "Namespace", "label_values(stream_anon_build_info, namespace)").all_value(".*")
+        )
+        .with_variable(
+            _variable("job", "Job", 'label_values(stream_anon_build_info{namespace=~"$namespace"}, job)')
+        )
+        .with_variable(
+            _variable(
+                "instance",
+                "Instance",
+                'label_values(stream_anon_build_info{namespace=~"$namespace", job=~"$job"}, instance)',
+            )
         )
     )
     numbers = count(1)
@@ -447,10 +595,13 @@ def _panel(panel: Panel) -> timeseries.Panel | stat.Panel | heatmap.Panel:
         .datasource(_datasource())
         .span(panel.width)
         .height(panel.height)
-        .min(0)
     )
+    if panel.green != 0:  # else it may fall below 0, and that is what must be seen
+        built = built.min(0)
+    if panel.green is not None:
+        built = built.thresholds(_thresholds(("red", None), ("green", panel.green)))
     if panel.red is not None:
-        built = built.thresholds(_thresholds(panel.red))
+        built = built.thresholds(_thresholds(("green", None), ("red", panel.red)))
         if isinstance(built, timeseries.Panel):
             built = built.thresholds_style(
                 common.GraphThresholdsStyleConfig().mode(options.GraphThresholdsStyleMode.DASHED)
@@ -490,11 +641,11 @@ def _number() -> stat.Panel:
     )
 
 
-def _thresholds(red: float) -> dashboard.ThresholdsConfig:
+def _thresholds(*steps: tuple[str, float | None]) -> dashboard.ThresholdsConfig:
     return (
         dashboard.ThresholdsConfig()
         .mode(models.ThresholdsMode.ABSOLUTE)
-        .steps([models.Threshold(value=None, color="green"), models.Threshold(value=red, color="red")])
+        .steps([models.Threshold(value=value, color=color) for color, value in steps])
     )
 
 

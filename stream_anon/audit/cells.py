@@ -28,7 +28,7 @@ class CellReader:
     """
 
     def __init__(self, policy: Policy, header: Sequence[str]) -> None:
-        declared = {attribute.name: attribute for attribute in policy.published}
+        declared = {attribute.column: attribute for attribute in policy.published}
         self._columns = [(name, declared.get(name)) for name in header]
         self._twice = len(set(header)) < len(header)
 
@@ -54,7 +54,7 @@ class CellReader:
 
 def header_cells(line: str, policy: Policy, split: Callable[[str, str], list[str]]) -> tuple[str, list[str]]:
     """Return the delimiter, `,` or `;`, by which a header holds more of the published names, and its cells."""
-    names = {attribute.name for attribute in policy.published}
+    names = {attribute.column for attribute in policy.published}
     choices = [(delimiter, split(line, delimiter)) for delimiter in (",", ";")]
     return max(choices, key=lambda choice: len(names.intersection(choice[1])))
 

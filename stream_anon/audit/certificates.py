@@ -1,10 +1,11 @@
-"""Check certificates: each alone, and how they join."""
+"""Check certificates, each alone; `joins` checks how they follow each other."""
 
 from __future__ import annotations
 
-from math import isclose
+from math import isclose, isinf
 
 from stream_anon.audit.records import ValueBook
+from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import Findings, Kind
 from stream_anon.audit.windows import published_tuple
 from stream_anon.microdata.batch import Reason
@@ -14,58 +15,47 @@ from stream_anon.privacy.certificate import Certificate, CertifiedClass, asked_o
 
 _SUPPRESSIONS = {str(reason) for reason in Suppression}
 _REJECTIONS = {reason.label for reason in Reason}
+_ABSENT = object()
 _CLOSE = 1e-9  # sums of floats in another order differ by less
 
 
 class CertificateAudit:
-    """Checks one certificate after the other, in any order.
+    """Checks certificates of one policy, one after the other.
 
     Parameters
     ----------
     policy
         What was asked.
     values
-        Which values can be published.
+        Which values can be published; None where the policy's domains are not known.
     findings
         Where violations are noted.
     """
 
-    def __init__(self, policy: Policy, values: ValueBook, findings: Findings) -> None:
+    def __init__(self, policy: Policy, values: ValueBook | None, findings: Findings) -> None:
         self._policy = policy
         self._values = values
         self._findings = findings
-        self._chain = Chain(findings)
-        self._ranges = Ranges(findings)
         self._attributes = policy.quasi_identifiers
+        self._published = {attribute.name for attribute in policy.published}
 
-    def check(self, certificate: Certificate, digest: str) -> None:
-        """Check one certificate, and remember what the others must join."""
+    def check(self, certificate: Certificate) -> None:
+        """Check one certificate."""
         self._check_criteria(certificate)
         self._check_sums(certificate)
+        self._check_missing(certificate)
         self._check_classes(certificate)
         self._check_loss(certificate)
-        self._chain.add(certificate, digest)
-        self._ranges.add(certificate)
-
-    def finish(self) -> int:
-        """Check how all certificates join; return the number of partitions."""
-        self._chain.finish()
-        return self._ranges.finish()
-
-    @property
-    def joined(self) -> bool:
-        """Return whether the certificates so far leave nothing open between them."""
-        return self._chain.joined and self._ranges.joined
 
     def _check_criteria(self, certificate: Certificate) -> None:
-        policy, batch = self._policy, certificate.batch
-        if certificate.policy != policy.digest or certificate.engine != policy.engine.name:
-            self._findings.add(Kind.WRONG_POLICY, batch)
-        asked = certificate.asked
-        if asked != asked_of(policy):
+        batch = certificate.batch
+        if certificate.asked != asked_of(self._policy):
             self._findings.add(Kind.WRONG_CRITERIA, batch)
-        if certificate.opened[:19] > certificate.closed[:19]:
+        opened, closed = seconds_of(certificate.opened), seconds_of(certificate.closed)
+        if opened > closed or isinf(closed):
             self._findings.add(Kind.WRONG_TIMES, batch)
+        if len(set(certificate.accepted)) < len(certificate.accepted):
+            self._findings.add(Kind.WRONG_ACCEPTED, batch)
 
     def _check_sums(self, certificate: Certificate) -> None:
         batch = certificate.batch
@@ -87,6 +77,15 @@ class CertificateAudit:
         if certificate.achieved.sensitive.keys() - self._policy.diversity.keys():
             self._findings.add(Kind.WRONG_ACHIEVED_SPREAD, batch)
 
+    def _check_missing(self, certificate: Certificate) -> None:
+        """Check how many records had no value: no more than there are, no fewer than are published without."""
+        judged = certificate.released + certificate.suppressed
+        for name, count in certificate.missing.items():
+            known = name in self._published or self._values is None
+            without = sum(one.records for one in certificate.classes if one.values.get(name, _ABSENT) is None)
+            if not known or not without <= count <= judged:
+                self._findings.add(Kind.WRONG_MISSING, certificate.batch, attribute=name if known else None)
+
     def _check_classes(self, certificate: Certificate) -> None:
         batch, seen = certificate.batch, set[bytes]()
         names = [attribute.name for attribute in self._attributes]
@@ -103,7 +102,7 @@ class CertificateAudit:
             seen.add(key)
 
     def _possible(self, one: CertifiedClass) -> bool:
-        if self._policy.individual == EVERY_RECORD:
+        if self._policy.individual == EVERY_RECORD and self._values is not None:
             return one.individuals == one.records
         return one.individuals <= one.records
 
@@ -111,15 +110,10 @@ class CertificateAudit:
         """Compute NCP and GCP again from nothing but the published values."""
         batch, total, sound = certificate.batch, float(certificate.suppressed), True
         for number, one in enumerate(certificate.classes):
-            losses = [self._values.ncp(place, one.values.get(a.name)) for place, a in enumerate(self._attributes)]
-            known = [loss for loss in losses if loss is not None]
-            for attribute, loss in zip(self._attributes, losses, strict=True):
-                if loss is None:
-                    self._findings.add(Kind.ILLEGAL_CLASS_VALUE, batch, number, attribute.name)
-            if len(known) < len(losses):
+            mean = self._mean(batch, number, one)
+            if mean is None:
                 sound = False
                 continue
-            mean = sum(known) / len(known)
             total += mean * one.records
             if not isclose(mean, one.ncp, rel_tol=_CLOSE, abs_tol=_CLOSE):
                 self._findings.add(Kind.WRONG_NCP, batch, number)
@@ -131,96 +125,13 @@ class CertificateAudit:
         elif not judged or not isclose(expected, certificate.gcp, rel_tol=_CLOSE, abs_tol=_CLOSE):
             self._findings.add(Kind.WRONG_GCP, batch)
 
-
-class Chain:
-    """Follows each worker's certificates: every one names the one before it, and no two name the same."""
-
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-        self._known: set[str] = set()
-        self._claimed: dict[str, str] = {}
-        self._unknown: set[str] = set()
-
-    @property
-    def joined(self) -> bool:
-        """Return whether no certificate follows an unknown one."""
-        return not self._unknown
-
-    def add(self, certificate: Certificate, digest: str) -> None:
-        """Note a certificate and the one it follows."""
-        self._known.add(digest)
-        self._unknown.discard(digest)
-        previous = certificate.previous
-        if previous is None:
-            return
-        if previous in self._claimed:
-            self._findings.add(Kind.PREVIOUS_TWICE, certificate.batch)
-        self._claimed.setdefault(previous, certificate.batch)
-        if previous not in self._known:
-            self._unknown.add(previous)
-
-    def finish(self) -> None:
-        """Note certificates that follow an unknown one."""
-        for previous in sorted(self._unknown):
-            self._findings.add(Kind.UNKNOWN_PREVIOUS, self._claimed[previous])
-
-
-class Ranges:
-    """Joins the input ranges of each partition as certificates come, in any order.
-
-    Ranges that meet become one: where all is right, one is left of each partition.
-    """
-
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-        self._places: set[tuple[str, int]] = set()
-        self._by_start: dict[tuple[str, int, int], tuple[int, str]] = {}  # to end, and the batch that starts it
-        self._by_end: dict[tuple[str, int, int], int] = {}  # to start
-
-    @property
-    def joined(self) -> bool:
-        """Return whether one range is left of each partition."""
-        return len({place[:2] for place in self._by_start}) == len(self._by_start)
-
-    def add(self, certificate: Certificate) -> None:
-        """Note the ranges of one certificate."""
-        batch, places, room = certificate.batch, set[tuple[str, int]](), 0
-        for one in certificate.inputs:
-            place = (one.topic, one.partition)
-            if one.end < one.start or place in places:
-                self._findings.add(Kind.WRONG_RANGE, batch, attribute=_name(*place))
-            places.add(place)
-            room += max(0, one.end - one.start)
-            if one.start < one.end:
-                self._join(one.topic, one.partition, one.start, one.end, batch)
-        self._places |= places
-        if certificate.records_in > room:
-            self._findings.add(Kind.TOO_MANY_RECORDS, batch)
-
-    def _join(self, topic: str, partition: int, start: int, end: int, batch: str) -> None:
-        if (topic, partition, start) in self._by_start or (topic, partition, end) in self._by_end:
-            self._findings.add(Kind.OVERLAP, batch, attribute=_name(topic, partition))
-            return
-        first = self._by_end.pop((topic, partition, start), start)
-        if first != start:
-            batch = self._by_start[topic, partition, first][1]
-        follower = self._by_start.pop((topic, partition, end), None)
-        last = follower[0] if follower is not None else end
-        self._by_start[topic, partition, first] = (last, batch)
-        self._by_end[topic, partition, last] = first
-
-    def finish(self) -> int:
-        """Note gaps and overlaps between what did not join; return the number of partitions."""
-        before: tuple[str, int, int] | None = None
-        for topic, partition, start in sorted(self._by_start):
-            end, batch = self._by_start[topic, partition, start]
-            if before is not None and before[:2] == (topic, partition):
-                kind = Kind.GAP if start > before[2] else Kind.OVERLAP
-                self._findings.add(kind, batch, attribute=_name(topic, partition))
-                end = max(end, before[2])
-            before = (topic, partition, end)
-        return len(self._places)
-
-
-def _name(topic: str, partition: int) -> str:
-    return f"{topic}/{partition}"
+    def _mean(self, batch: str, number: int, one: CertifiedClass) -> float | None:
+        """Return the mean NCP of a class's values; None if one of them is illegal."""
+        if self._values is None:
+            return one.ncp
+        losses = [self._values.ncp(place, one.values.get(a.name)) for place, a in enumerate(self._attributes)]
+        for attribute, loss in zip(self._attributes, losses, strict=True):
+            if loss is None:
+                self._findings.add(Kind.ILLEGAL_CLASS_VALUE, batch, number, attribute.name)
+        known = [loss for loss in losses if loss is not None]
+        return sum(known) / len(known) if len(known) == len(losses) else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -11,13 +13,15 @@ class Kind(StrEnum):
 
     # One certificate
     MALFORMED_CERTIFICATE = "is no certificate of this schema"
+    LATER_VERSION = "was made by a later release of stream-anon: audit it with that release"
+    WRONG_DOCUMENT = "is no policy document that can be read, or has another hash than its name"
+    MISSING_POLICY = "names a policy document that is not there"
     MISSING_PART = "parts of the certificate are missing"
     PARTS_DISAGREE = "parts of the certificate disagree"
     BATCH_TWICE = "the batch id is used by more than one certificate, or a part stands twice"
     WRONG_BATCH = "the header names another batch than the certificate"
-    WRONG_POLICY = "was made under another policy"
-    WRONG_CRITERIA = "asks for other k, max_share or sensitive values than the policy"
-    WRONG_TIMES = "was closed before it was opened"
+    WRONG_CRITERIA = "asks for other k, max_share or sensitive values than its policy"
+    WRONG_TIMES = "was closed before it was opened, or on a day that does not exist"
     WRONG_IN = "in is not released + suppressed + rejected"
     WRONG_SUPPRESSED = "suppressed is not the sum of its reasons"
     WRONG_REJECTED = "rejected is not the sum of its reasons"
@@ -34,6 +38,9 @@ class Kind(StrEnum):
     WRONG_NCP = "NCP is not that of the published values"
     WRONG_GCP = "GCP is not that of the classes"
     WRONG_RANGE = "an input range ends before it starts, or a partition has two"
+    WRONG_TOPIC = "an input range names a topic that the settings do not read"
+    WRONG_MISSING = "missing names an attribute that is not published, or more records than there are"
+    WRONG_ACCEPTED = "an accepted risk stands twice"
     TOO_MANY_RECORDS = "more records than its input ranges can hold"
     # All certificates
     GAP = "an input range starts after the end of the one before"
@@ -87,13 +94,79 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much was looked at."""
+    """How much was looked at; `on_trust` are windows whose policy is not known."""
 
     windows: int = 0
+    on_trust: int = 0
     parts: int = 0
     partitions: int = 0
     classes: int = 0
     records: int = 0
+
+
+@dataclass(slots=True)
+class Removed:
+    """What is no longer there, and is older than what the start of a topic lost or than `--since`.
+
+    Parameters
+    ----------
+    windows, records
+        Windows with a certificate of which released records are gone, and how many these are.
+    uncertified
+        Records whose certificate is gone.
+    gaps, chains
+        Places where input ranges, or a worker's chain of certificates, begin behind something that is gone.
+    """
+
+    windows: int = 0
+    records: int = 0
+    uncertified: int = 0
+    gaps: int = 0
+    chains: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one policy promises less and more than another.
+
+    Parameters
+    ----------
+    weaker
+        Settings, and what they were and became.
+    stronger
+        Settings.
+    """
+
+    weaker: tuple[str, ...] = ()
+    stronger: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Period:
+    """The windows of one policy.
+
+    Parameters
+    ----------
+    promises
+        Hash of its document; where it is not known, the digest that certificates name.
+    on_trust
+        Whether the policy is not known: its windows are judged by what their certificates say was asked.
+    k, revision
+        What was asked, and the highest revision.
+    first, last
+        When its first and its last window closed, as certificates write it.
+    change
+        Compared with the policy whose first window closed before; None for the first.
+    """
+
+    promises: str
+    on_trust: bool
+    k: int
+    revision: int
+    first: str
+    last: str
+    windows: int
+    change: Change | None = None
 
 
 @dataclass(frozen=True)
@@ -103,13 +176,23 @@ class Verdict:
     Parameters
     ----------
     violations
-        What is wrong, the first `MOST_VIOLATIONS` of them.
+        What is wrong, worst first, up to `MOST_OF_A_KIND` of each kind.
     more
         Number of further violations.
     counts
         How much was looked at.
     checked, trusted
         What was checked, and what had to be taken on trust, for a person to read.
+    kinds
+        Number of violations of each kind, worst first, those that are not listed included.
+    periods
+        The policies under which windows were released, oldest first.
+    accepted
+        Number of windows by the name of a condition that forbids a run and that somebody accepted.
+    removed
+        What is no longer there.
+    pending
+        What the given policy would change; None where the last window was released under it.
     """
 
     violations: tuple[Violation, ...]
@@ -117,6 +200,11 @@ class Verdict:
     counts: Counts
     checked: tuple[str, ...]
     trusted: tuple[str, ...]
+    kinds: Mapping[Kind, int] = field(default_factory=dict)
+    periods: tuple[Period, ...] = ()
+    accepted: Mapping[str, int] = field(default_factory=dict)
+    removed: Removed = field(default_factory=Removed)
+    pending: Change | None = None
 
     @property
     def clean(self) -> bool:
@@ -124,7 +212,24 @@ class Verdict:
         return not self.violations and not self.more
 
 
-MOST_VIOLATIONS = 1_000
+MOST_OF_A_KIND = 100
+
+WORST_FIRST = (
+    Kind.IDENTIFYING_FIELD,
+    Kind.UNDECLARED_FIELD,
+    Kind.TOO_FEW_INDIVIDUALS,
+    Kind.TOO_FEW_RECORDS,
+    Kind.TOO_FEW_VALUES,
+    Kind.UNEVEN_VALUES,
+    Kind.DISTANT_VALUES,
+    Kind.OVERLAP,
+    Kind.EXTRA_RECORDS,
+    Kind.UNCERTIFIED_CLASS,
+    Kind.ILLEGAL_VALUE,
+    Kind.ILLEGAL_CLASS_VALUE,
+    Kind.METADATA,
+)
+"""The kinds that show a person, or a promise broken; the others follow in the order of `Kind`."""
 
 CHECKED = (
     "every class: records of one window with one published tuple, at least k, certified with the same count",
@@ -132,7 +237,7 @@ CHECKED = (
     "every record: all published fields, no undeclared or identifying one, passing fields of their type",
     "every window: distinct_l, entropy, recursion, t and alpha counted again over its records",
     "every window: NCP and GCP computed again from what is published",
-    "every certificate: all parts, sums, policy, criteria, least individuals",
+    "every certificate: all parts, sums, criteria of its own policy, least individuals",
     "all certificates: input ranges join without gap or overlap, each follows a known one, batch ids are unique",
 )
 TRUSTED = (
@@ -144,11 +249,12 @@ TRUSTED = (
 
 
 class Findings:
-    """Collects violations; equal ones are counted, not repeated."""
+    """Collects violations; equal ones are counted, not repeated, and one kind cannot crowd out another."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[Kind, str | None, int | None, str | None], int] = {}
-        self._more = 0
+        self._listed: Counter[Kind] = Counter()
+        self._more: Counter[Kind] = Counter()
 
     def add(
         self,
@@ -160,12 +266,27 @@ class Findings:
     ) -> None:
         """Note a violation."""
         key = (kind, batch, number, attribute)
-        if key not in self._counts and len(self._counts) >= MOST_VIOLATIONS:
-            self._more += 1
-            return
+        if key not in self._counts:
+            if self._listed[kind] >= MOST_OF_A_KIND:
+                self._more[kind] += 1
+                return
+            self._listed[kind] += 1
         self._counts[key] = self._counts.get(key, 0) + count
 
-    def verdict(self, counts: Counts) -> Verdict:
-        """Return all that was found."""
-        violations = tuple(Violation(*key, count) for key, count in self._counts.items())
-        return Verdict(violations, self._more, counts, CHECKED, TRUSTED)
+    def listed(self) -> tuple[Violation, ...]:
+        """Return what was found, worst first."""
+        ordered = sorted(self._counts.items(), key=lambda item: _RANK[item[0][0]])
+        return tuple(Violation(*key, count) for key, count in ordered)
+
+    def totals(self) -> dict[Kind, int]:
+        """Return how many violations each kind has, worst first."""
+        totals = self._listed + self._more
+        return {kind: totals[kind] for kind in sorted(totals, key=_RANK.__getitem__)}
+
+    @property
+    def more(self) -> int:
+        """Return the number of violations that are not listed."""
+        return self._more.total()
+
+
+_RANK = {kind: rank for rank, kind in enumerate(dict.fromkeys((*WORST_FIRST, *Kind)))}

@@ -27,12 +27,16 @@ class _Group:
 
 
 class WindowRecords:
-    """What was seen of one window's records: a counter for each published tuple, no record."""
+    """What was seen of one window's records: a counter for each published tuple.
+
+    A record itself is held only until it is known under which policy it is to be read.
+    """
 
     def __init__(self, timestamp: int | None = None) -> None:
         self.records = 0
         self.timestamp = timestamp
         self.groups: dict[bytes, _Group] = {}
+        self.held: list[Mapping[str, Any] | None] = []
 
 
 class WindowAudit:
@@ -42,16 +46,18 @@ class WindowAudit:
     ----------
     policy
         What may be published, and how.
+    values
+        Which values can be published; None where the policy's domains and passing fields are not known.
     findings
         Where violations are noted.
     """
 
-    def __init__(self, policy: Policy, findings: Findings) -> None:
+    def __init__(self, policy: Policy, values: ValueBook | None, findings: Findings) -> None:
         self._policy = policy
         self._findings = findings
-        self._reader = RecordReader(policy)
+        self._reader = RecordReader(policy, typed=values is not None)
         self._attributes = policy.quasi_identifiers
-        self.values = ValueBook(policy)
+        self._values = values
 
     def add(self, window: WindowRecords, batch: str | None, record: Mapping[str, Any] | None) -> None:
         """Count a released record and note what is wrong with it alone; None for one that is no object."""
@@ -61,19 +67,26 @@ class WindowAudit:
             return
         read, problems = self._reader.read(record)
         for kind, name in problems:
-            self._findings.add(kind, batch, attribute=name)
+            if self._values is not None or kind is Kind.IDENTIFYING_FIELD:
+                self._findings.add(kind, batch, attribute=name)
         group = window.groups.get(read.key)
         if group is None:
             group = window.groups[read.key] = _Group(shown=[Shown() for _ in read.sensitive])
             for place, value in enumerate(read.quasi):
-                if self.values.ncp(place, value) is None:
+                if self._values is not None and self._values.ncp(place, value) is None:
                     self._findings.add(Kind.ILLEGAL_VALUE, batch, attribute=self._attributes[place].name)
         group.records += 1
         for shown, value in zip(group.shown, read.sensitive, strict=True):
             shown.add(value)
 
-    def compare(self, window: WindowRecords, certificate: Certificate) -> None:
-        """Note where the counted records differ from the certified classes."""
+    def compare(self, window: WindowRecords, certificate: Certificate, *, removed: bool = False) -> None:
+        """Note where the counted records differ from the certified classes.
+
+        Parameters
+        ----------
+        removed
+            Whether the start of the topic may have lost some of the records: then only what is there is judged.
+        """
         batch = certificate.batch
         certified = {
             published_tuple(one, self._attributes): number for number, one in enumerate(certificate.classes)
@@ -83,9 +96,14 @@ class WindowAudit:
             number = certified.get(key)
             if number is None:
                 self._findings.add(Kind.UNCERTIFIED_CLASS, batch, count=group.records)
-            elif certificate.classes[number].records != group.records:
+            elif group.records > certificate.classes[number].records or (
+                group.records < certificate.classes[number].records and not removed
+            ):
                 self._findings.add(Kind.WRONG_CLASS_SIZE, batch, number, count=group.records)
-            self._count(batch, number, group, whole)
+            if not removed:
+                self._count(batch, number, group, whole)
+        if removed:
+            return
         for key, number in certified.items():
             if key not in window.groups and certificate.classes[number].records:
                 self._findings.add(Kind.WRONG_CLASS_SIZE, batch, number, count=0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,16 +16,30 @@ from rich.text import Text
 
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.cli.compiling import saying_when_compiling
+from stream_anon.conditions import Condition
 from stream_anon.microdata.policy import EVERY_RECORD, Diversity, Policy
 from stream_anon.runtime.checking import Report, examine_deployment
 from stream_anon.runtime.findings import Severity
 from stream_anon.runtime.sample_study import Forecast, RareValues, Study
 
 WIDTH = 100
+_MARKS = {
+    Severity.FORBIDS: ("  FORBIDS  ", "bold red"),
+    Severity.ACCEPTED: ("  accepted ", "yellow"),
+    Severity.WARNS: ("  warns    ", "yellow"),
+}
 
 
-def check(config: Path) -> int:
+def check(config: Path, accepted: tuple[Condition, ...] = (), *, as_json: bool = False) -> int:
     """Check a deployment; return 0 if a run may start, 1 if something forbids it.
+
+    Parameters
+    ----------
+    accepted
+        Conditions that are accepted beside those of the settings.
+    as_json
+        Print the report as one JSON object.
 
     Raises
     ------
@@ -33,9 +49,12 @@ def check(config: Path) -> int:
         If no broker answers (exit code 3).
     """
     clock = Clock()
-    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
-        report = asyncio.run(examine_deployment(config))
-    show(report, _console())
+    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic), saying_when_compiling():
+        report = asyncio.run(examine_deployment(config, accepted))
+    if as_json:
+        sys.stdout.write(json.dumps(report.document(), indent=2) + "\n")
+    else:
+        show(report, _console())
     return 1 if report.forbids else 0
 
 
@@ -105,6 +124,11 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
     for each in study.rejects:
         where = f" in {each.attribute}" if each.attribute else ""
         console.print(Text(f"    {each.records:,} {each.reason}{where}"))
+    if study.missing:
+        _heading(console, "Published attributes without a value")
+        for absent in study.missing:
+            accepted = ", accepted by accept_missing" if absent.accepted else ""
+            console.print(Text(f"  {absent.attribute}: {absent.share:.2%} of the records{accepted}"))
     if study.forecast is not None:
         _heading(console, "What one worker would make of it")
         _show_forecast(console, study.forecast, policy)
@@ -149,12 +173,13 @@ def _grid(console: Console, rows: Mapping[str, str]) -> None:
 def _show_findings(console: Console, report: Report) -> None:
     _heading(console, "Findings")
     for finding in report.findings:
-        grave = finding.severity is Severity.FORBIDS
-        mark = Text("  FORBIDS  " if grave else "  warns    ", style="bold red" if grave else "yellow")
+        mark = Text(*_MARKS[finding.severity])
+        named = f" ({finding.condition})" if finding.condition else ""
         table = Table.grid()
-        table.add_row(mark, Text(f"{finding.place}: {finding.text}"))
+        table.add_row(mark, Text(f"{finding.place}: {finding.text}{named}"))
         console.print(table)
     if report.forbids:
         console.print(Text("A run must not start.", style="bold red"))
+        console.print(Text("`run --accept-risk NAME` starts all the same; every certificate then names it."))
     else:
         console.print(Text("Nothing forbids a run.", style="bold green"))

@@ -7,7 +7,6 @@ import contextlib
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import FrameType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
@@ -15,6 +14,7 @@ from rich.progress import Progress as Bar
 
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
 from stream_anon.cli.demo_report import WIDTH, show_headline, show_outcome
+from stream_anon.cli.interruption import INTERRUPTED, interruptible
 from stream_anon.errors import InputError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.clinic import visits
@@ -50,9 +50,9 @@ def demo(csv: Path | None, policy: Path | None, events: int, k: int | None) -> i
         If the embedded broker fails.
     """
     if csv is not None and policy is None:
-        raise InputError("demo: --csv needs a --policy that says what its columns are")
+        raise InputError("demo: --csv needs a --config that says what its columns are")
     console = _console()
-    with _interruptible():
+    with interruptible():
         path = policy or example("clinic") / "policy.yaml"
         # The section on Kafka is settled before the policy is built: what the file says of it does not count here.
         settings = demo_settings(load_settings(path), "127.0.0.1:1", k)  # nothing is dialled yet
@@ -66,7 +66,7 @@ def demo(csv: Path | None, policy: Path | None, events: int, k: int | None) -> i
                 outcome = _run(console, running, built, values)
         except (KeyboardInterrupt, asyncio.CancelledError):
             console.print("interrupted: the service and its broker are stopped")
-            return 130
+            return INTERRUPTED
     show_outcome(console, built, outcome)
     return 0 if outcome.sound else 1
 
@@ -83,7 +83,7 @@ def example(name: str) -> Path:
     for folder in (package / "_examples" / name, package.parent / "examples" / name):
         if folder.is_dir():
             return folder
-    raise InputError(f"demo: the example {name} is not installed; give --csv and --policy")
+    raise InputError(f"demo: the example {name} is not installed; give --csv and --config")
 
 
 def _events(csv: Path | None, policy: Policy, most: int) -> Sequence[bytes]:
@@ -112,20 +112,6 @@ async def _cancelled_by_signals(settings: Settings, policy: Policy, events: Sequ
         # SIGINT is asyncio's own; the service is stopped before the loop ends.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     return await run_session(settings, policy, events, tell)
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let SIGTERM end the demo as Ctrl-C does, so that its broker is stopped."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

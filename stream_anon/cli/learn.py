@@ -6,14 +6,18 @@ from pathlib import Path
 
 import typer
 
+from stream_anon.adapters.files.names import Format
+from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.errors import InputError
 from stream_anon.runtime.learning import learn_from_file, order_text
 from stream_anon.runtime.policy_file import load_policy
 
 
-def learn(sample: str, settings: Path, output: Path) -> int:
+def learn(sample: str, config: Path, output: Path, standard: Format) -> int:
     """Write the order learned from `sample` to `output`; return the exit code."""
-    order, records = learn_from_file(load_policy(settings, {"engine": {"order": None}}), sample)
+    policy = load_policy(config, {"engine": {"order": None}})
+    with saying_when_compiling():
+        order, records = learn_from_file(policy, sample, standard)
     try:
         output.write_text(order_text(order), encoding="utf-8")
     except OSError as error:

@@ -1,7 +1,6 @@
-"""The `stream-anon` command: every sub-command, its options, and what its exit code means.
+"""The `stream-anon` command: every sub-command and its options. `exit_codes.py` says what it leaves with.
 
-Exit codes: 0 done, 1 a check or an audit found something (or the service gave up), 2 settings, files or options
-are wrong, 3 the broker is away or refuses.
+Every command takes the policy as `--config FILE`; what some of them took before still works beside it.
 """
 
 from __future__ import annotations
@@ -12,6 +11,9 @@ from typing import Annotated
 
 import typer
 
+from stream_anon.adapters.files.names import Format
+from stream_anon.cli.exit_codes import epilog
+from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError, InputError, SettingsError, StreamAnonError
 from stream_anon.version import __version__
 
@@ -19,12 +21,23 @@ app = typer.Typer(
     name="stream-anon",
     help="k-anonymity where the data flows: Kafka in, k-anonymous Kafka out.",
     no_args_is_help=True,
-    add_completion=False,
+    epilog=epilog(),
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+_Accepted = Annotated[
+    list[Condition] | None,
+    typer.Option(
+        "--accept-risk",
+        metavar="NAME",
+        help="Run though this condition forbids it; may be given again. Every certificate names it.",
+    ),
+]
 _Config = Annotated[Path, typer.Option("--config", "-c", help="Settings file (YAML).", metavar="FILE")]
+_StandardFormat = Annotated[
+    Format, typer.Option("--format", help="What standard input and output (-) hold; files say it by their suffix.")
+]
 
 
 def _show_version(wanted: bool) -> None:
@@ -46,22 +59,68 @@ def _options(
 def run_service(
     config: _Config,
     workers: Annotated[int, typer.Option(help="Worker processes, as one service.", min=1, max=256)] = 1,
+    accept_risk: _Accepted = None,
+    shadow: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Publish nothing: add certificates to this file, beside the service."),
+    ] = None,
+    shadow_group: Annotated[str, typer.Option(help="Its consumer group; else GROUP.shadow.")] = "",
 ) -> None:
-    """Serve between two topics until stopped; SIGTERM leaves within 10 s and loses nothing."""
-    from stream_anon.cli.run import run
+    """Serve between two topics until stopped; SIGTERM leaves within 10 s and loses nothing.
 
-    raise typer.Exit(run(config, workers))
+    What `check` forbids it refuses, with exit code 1.
+    """
+    from stream_anon.cli.run import run
+    from stream_anon.runtime.shadow import Shadow
+
+    if shadow is None and shadow_group:
+        raise SettingsError("--shadow-group", "is for --shadow FILE")
+    beside = None if shadow is None else Shadow(shadow, shadow_group)
+    raise typer.Exit(run(config, workers, accept_risk or (), beside))
+
+
+@app.command("pause")
+def pause_service(config: _Config) -> None:
+    """Let the service on this machine read nothing more; the open window is published at its deadline."""
+    from stream_anon.cli.orders import order
+
+    raise typer.Exit(order(config, "pause"))
+
+
+@app.command("resume")
+def resume_service(config: _Config) -> None:
+    """Let a paused service read on."""
+    from stream_anon.cli.orders import order
+
+    raise typer.Exit(order(config, "resume"))
+
+
+@app.command("drain")
+def drain_service(
+    config: _Config,
+    within: Annotated[float, typer.Option(help="Seconds to wait for its end.", min=1)] = 90.0,
+) -> None:
+    """Let the service on this machine publish its open window and end; returns when it has."""
+    from stream_anon.cli.orders import drain
+
+    raise typer.Exit(drain(config, within))
 
 
 @app.command("anonymize")
 def anonymize_file(
-    policy: Annotated[Path, typer.Argument(help="Settings file; only its privacy side is needed.")],
-    source: Annotated[
-        str, typer.Argument(metavar="INPUT", help="CSV or JSON Lines file; - for lines from standard input.")
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT OUTPUT", help="CSV or JSON Lines files; - for standard input and output."),
     ],
-    target: Annotated[
-        str, typer.Argument(metavar="OUTPUT", help="CSV or JSON Lines file; - for lines to standard output.")
-    ],
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            "-c",
+            metavar="FILE",
+            help="Settings file, of which only the privacy side is needed; may also stand before INPUT.",
+        ),
+    ] = None,
     k: Annotated[int | None, typer.Option(help="Override privacy.k.")] = None,
     max_records: Annotated[int | None, typer.Option(help="Override window.max_records.")] = None,
     engine: Annotated[str | None, typer.Option(help="Override engine.name.")] = None,
@@ -69,11 +128,23 @@ def anonymize_file(
     certificates: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write one certificate a line, in output order.")
     ] = None,
+    rejects: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the line, reason and attribute of each reject as JSON Lines."),
+    ] = None,
+    max_rejected: Annotated[
+        str, typer.Option(metavar="SHARE", help="Fail above this share (5%) or number (100) of rejects.")
+    ] = "5%",
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write what happened as JSON.")] = None,
+    standard: _StandardFormat = Format.JSONL,
 ) -> None:
     """Put a file through the engine, window after window."""
-    from stream_anon.cli.anonymize import anonymize
+    from stream_anon.cli.anonymize import anonymize, file_job
 
+    if config is None and len(files) == 3:
+        config, files = Path(files[0]), files[1:]
+    if config is None or len(files) != 2:
+        raise SettingsError("anonymize", "give --config FILE, an input and an output")
     overrides: dict[str, dict[str, object]] = {
         "privacy": {"k": k} if k is not None else {},
         "window": {"max_records": max_records} if max_records is not None else {},
@@ -82,27 +153,48 @@ def anonymize_file(
             **({"seed": seed} if seed is not None else {}),
         },
     }
-    raise typer.Exit(anonymize(policy, source, target, overrides, certificates, report))
+    job = file_job(config, overrides, files, certificates, rejects, max_rejected, standard)
+    raise typer.Exit(anonymize(job, report))
 
 
 @app.command("audit")
 def audit_release(
     config: Annotated[
         Path | None,
-        typer.Option("--config", "-c", metavar="FILE", help="Audit the output topic of these settings."),
+        typer.Option(
+            "--config",
+            "-c",
+            "--policy",
+            metavar="FILE",
+            help="Settings file; its output topic is audited, or files.",
+        ),
     ] = None,
-    policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Policy of the audited files.")] = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Released records to audit.")] = None,
     certificates: Annotated[Path | None, typer.Option(metavar="FILE", help="Their certificates.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Only windows closed since: 2024-05-13T08:30:00Z, a day, or 90m, 36h, 7d ago."
+        ),
+    ] = None,
+    batch: Annotated[str | None, typer.Option(metavar="ID", help="Only the window with this batch id.")] = None,
+    former_input: Annotated[
+        list[str] | None, typer.Option(metavar="TOPIC", help="An input topic of old; may be given again.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    metrics: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write figures for node_exporter's textfile collector.")
+    ] = None,
 ) -> None:
     """Check released records against their certificates, without any code of the engine."""
     from stream_anon.cli import audit
 
-    if config is not None and policy is output is certificates is None:
-        raise typer.Exit(audit.audit_topic(config))
-    if config is None and policy is not None and output is not None and certificates is not None:
-        raise typer.Exit(audit.audit_files(policy, output, certificates))
-    raise SettingsError("audit", "give either --config, or --policy with --output and --certificates")
+    options = audit.Options(since, batch, tuple(former_input or ()), as_json, metrics)
+    if config is not None and output is certificates is None:
+        raise typer.Exit(audit.audit_topic(config, options))
+    if config is not None and output is not None and certificates is not None:
+        raise typer.Exit(audit.audit_files(config, output, certificates, options))
+    raise SettingsError("audit", "give --config; for files --output and --certificates as well")
 
 
 @app.command("forget")
@@ -152,11 +244,35 @@ def realign_mirrored(
 
 
 @app.command("check")
-def check_settings(config: _Config) -> None:
+def check_settings(
+    config: _Config,
+    accept_risk: _Accepted = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
     """Validate settings, topics and permissions, decode a sample, and say what a run would do."""
     from stream_anon.cli.check import check
 
-    raise typer.Exit(check(config))
+    raise typer.Exit(check(config, tuple(accept_risk or ()), as_json=as_json))
+
+
+@app.command("topics")
+def show_topics(
+    config: _Config,
+    create: Annotated[bool, typer.Option("--create", help="Create what is missing, but not the input.")] = False,
+    inputs: Annotated[bool, typer.Option("--input", help="With --create: the input too.")] = False,
+    commands: Annotated[
+        bool, typer.Option("--print", help="Print the commands that create what is missing instead.")
+    ] = False,
+    partitions: Annotated[
+        int | None, typer.Option(help="Partitions of input and output; else as many as the input has.", min=1)
+    ] = None,
+) -> None:
+    """Show which topics the service needs and which exist; create the others."""
+    from stream_anon.cli.topics import topics
+
+    if commands and create:
+        raise SettingsError("topics", "give --create or --print, not both")
+    raise typer.Exit(topics(config, create=create, inputs=inputs, commands=commands, partitions=partitions))
 
 
 @app.command("propose")
@@ -175,22 +291,33 @@ def propose_policy(
 
 @app.command("learn")
 def learn_from_sample(
-    sample: Annotated[str, typer.Argument(help="CSV or JSON Lines file; - for lines from standard input.")],
-    settings: Annotated[Path, typer.Option("--settings", metavar="FILE", help="Settings file.")],
+    sample: Annotated[str, typer.Argument(help="CSV or JSON Lines file; - for standard input.")],
+    config: Annotated[
+        Path, typer.Option("--config", "-c", "--settings", metavar="FILE", help="Settings file (YAML).")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the order.")],
+    standard: _StandardFormat = Format.JSONL,
 ) -> None:
     """Learn the forest's order from a sample, for engine.order; it holds no value of anybody."""
     from stream_anon.cli.learn import learn
 
-    raise typer.Exit(learn(sample, settings, output))
+    raise typer.Exit(learn(sample, config, output, standard))
 
 
 @app.command("schema")
-def released_schema(policy: Annotated[Path, typer.Argument(help="Settings file.")]) -> None:
+def released_schema(
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")
+    ] = None,
+    policy: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The same.", hidden=True)] = None,
+) -> None:
     """Print the JSON Schema of the records that a policy releases."""
     from stream_anon.cli.schema import schema
 
-    raise typer.Exit(schema(policy))
+    chosen = config or policy
+    if chosen is None or (config and policy):
+        raise SettingsError("schema", "give --config FILE")
+    raise typer.Exit(schema(chosen))
 
 
 @app.command("logs-explain")
@@ -206,14 +333,16 @@ def run_demo(
     csv: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Stream this CSV instead of clinic visits.")
     ] = None,
-    policy: Annotated[Path | None, typer.Option(metavar="FILE", help="The policy for it.")] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", "--policy", metavar="FILE", help="The policy for it.")
+    ] = None,
     events: Annotated[int, typer.Option(help="How many events at the most.", min=1, max=10_000_000)] = 60_000,
     k: Annotated[int | None, typer.Option(help="Override privacy.k.", min=2)] = None,
 ) -> None:
     """Stream events through the service with an embedded broker, and audit what came out."""
     from stream_anon.cli.demo import demo
 
-    raise typer.Exit(demo(csv, policy, events, k))
+    raise typer.Exit(demo(csv, config, events, k))
 
 
 def main() -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import bare_kernel
-from stream_anon.engine.people import Numbering
+from stream_anon.engine.dealing import dealt
 from stream_anon.engine.window import SealedWindow
+from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, ReachedSpread, Release, Suppression
@@ -17,6 +18,14 @@ from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread, Spreads
 from stream_anon.privacy.gate import violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize, raised
 from stream_anon.privacy.loss import gcp
+
+TooLarge = Callable[[Release], NDArray[np.int64]]
+"""Returns the released rows that cannot be published, since what would be written of them is too large."""
+
+
+def all_fit(release: Release) -> NDArray[np.int64]:  # noqa: ARG001 - a `TooLarge`
+    """Return no row."""
+    return np.empty(0, np.int64)
 
 
 class Closer:
@@ -36,8 +45,11 @@ class Closer:
         self._criteria = Criteria.of(policy)
         self._generalizers = [Generalizer(attribute) for attribute in policy.quasi_identifiers]
 
-    def release(self, window: SealedWindow, shuffle: np.random.Generator) -> Release:
+    def release(self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge = all_fit) -> Release:
         """Return what becomes of a window.
+
+        A row that is too large becomes a dead letter. Its class is generalized and judged without it, and is
+        suppressed if it falls short.
 
         Parameters
         ----------
@@ -46,6 +58,8 @@ class Closer:
         shuffle
             Orders the released records, deals equal rows among their classes and draws extra levels; from the
             operating system's entropy wherever it matters.
+        too_large
+            Asked of each release before it is final.
         """
         n = window.records
         if not self._criteria.in_reach(window.individuals, window.values):
@@ -53,7 +67,27 @@ class Closer:
         # 1. Partition. The answer is not believed, and which of several equal rows stands where was drawn before.
         clusters = self._partitioned(window, dealt(window.columns.codes, shuffle))
         unplaced = int((clusters < 0).sum())
-        return self._assemble(window, clusters, {Suppression.UNPLACED: unplaced}, shuffle)
+        release = self._assemble(window, clusters, {Suppression.UNPLACED: unplaced}, shuffle)
+        while len(rows := too_large(release)):
+            window = window.rejecting(rows, Reason.TOO_LARGE)
+            clusters = np.where(release.class_of_row >= 0, clusters, SUPPRESSED).astype(np.int32)
+            clusters[rows] = SUPPRESSED
+            release = self._judged_again(window, clusters, release, shuffle)
+        return release
+
+    def _judged_again(
+        self, window: SealedWindow, clusters: NDArray[np.int32], before: Release, shuffle: np.random.Generator
+    ) -> Release:
+        """Return the release of what is left of the clusters of another one, which did not go out.
+
+        That a class falls short now is no violation: no partitioner formed it.
+        """
+        release = self._assemble(window, clusters, before.suppressed, shuffle)
+        reasons = dict(before.suppressed)
+        fallen = sum(release.suppressed.values()) - sum(reasons.values())
+        if fallen:
+            reasons[Suppression.UNPLACED] = reasons.get(Suppression.UNPLACED, 0) + fallen
+        return replace(release, suppressed=reasons, gate_violations=before.gate_violations)
 
     def _partitioned(self, window: SealedWindow, order: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the cluster of each row, found with row order[i] in the place of row i."""
@@ -67,7 +101,7 @@ class Closer:
         self,
         window: SealedWindow,
         clusters: NDArray[np.int32],
-        reasons: dict[Suppression, int],
+        reasons: Mapping[Suppression, int],
         shuffle: np.random.Generator,
     ) -> Release:
         # 2. Generalize, and by a random level or more if so asked; clusters that publish alike become one class.
@@ -82,7 +116,7 @@ class Closer:
         rows = np.flatnonzero(class_of_row >= 0)
         suppressed = {
             **reasons,
-            Suppression.GATE: placed - len(rows),
+            Suppression.GATE: reasons.get(Suppression.GATE, 0) + placed - len(rows),
             Suppression.OVER_LIMIT: window.over_limit,
         }
         suppressed = {reason: count for reason, count in suppressed.items() if count}
@@ -123,6 +157,7 @@ class Closer:
             gcp=gcp(generalized.ncp, counts.records, sum(suppressed.values())),
             gate_violations=violations,
             gate_seconds=gate_seconds,
+            missing=missing_by_name(self._policy, window.missing),
         )
 
     def _united(
@@ -176,44 +211,10 @@ class Closer:
             generalized = _chosen(generalized, kept)
 
 
-@bare_kernel
-def mix_columns(columns: NDArray[np.int32], factors: NDArray[np.int64], keys: NDArray[np.int64]) -> None:
-    """Mix columns int32[c, n] into keys int64[n], zeros before, with an odd factor int64[c] each."""
-    for j in range(len(columns)):
-        for i in range(len(keys)):
-            keys[i] = (keys[i] ^ ((keys[i] >> 29) & 0x7FFFFFFFF)) * factors[j] + columns[j, i]
-
-
-@bare_kernel
-def deal(
-    group_of_row: NDArray[np.int32],
-    order: NDArray[np.int64],
-    first: NDArray[np.int64],
-    after: NDArray[np.int64],
-    answer: NDArray[np.int64],
-) -> None:
-    """Give the n rows of each group to each other's places.
-
-    Parameters
-    ----------
-    group_of_row
-        int32[n].
-    order
-        int64[n], the order in which places are served; each takes the next row of its group.
-    first, after
-        int64[groups], -1 everywhere, and int64[n], room: each group's rows as a chain.
-    answer
-        int64[n], written: the row in each place.
-    """
-    for row in range(len(order)):
-        group = group_of_row[row]
-        after[row] = first[group]
-        first[group] = row
-    for i in range(len(order)):
-        place = order[i]
-        group = group_of_row[place]
-        answer[place] = first[group]
-        first[group] = after[first[group]]
+def missing_by_name(policy: Policy, counts: NDArray[np.int64]) -> dict[str, int]:
+    """Return the counts int64[q + p] that are not 0 by the name of their attribute."""
+    names = (attribute.name for attribute in (*policy.quasi_identifiers, *policy.passed))
+    return {name: count for name, count in zip(names, counts.tolist(), strict=True) if count}
 
 
 def _reached(asked: Spread, found: Spreads) -> ReachedSpread:
@@ -224,33 +225,6 @@ def _reached(asked: Spread, found: Spreads) -> ReachedSpread:
         min(1.0, float(found.distance.max())) if asked.t < 1 else None,
         float(found.share.max()) if asked.alpha < 1 else None,
     )
-
-
-def dealt(codes: NDArray[np.int32], draws: np.random.Generator) -> NDArray[np.int64]:
-    """Return the rows in an order that differs among equal ones only, and there by chance; O(q n).
-
-    Partitioners break ties by arrival: of several people with equal quasi-identifiers all who came first would
-    share one class. Rows with equal codes change places before, so whatever is asked of values and individuals,
-    the table is the same one with its rows written down in another order, and what was prepared still serves.
-
-    Parameters
-    ----------
-    codes
-        int32[q, n].
-    draws
-        Deals.
-    """
-    n = codes.shape[1]
-    # A random odd factor a column makes one key of them. If two collide, a class is wider.
-    factors = draws.integers(0, 2**62, len(codes)) * 2 + 1
-    keys = np.zeros(n, np.int64)
-    mix_columns(codes, factors, keys)
-    groups = Numbering(n)
-    group_of_row = groups.number(keys)
-    answer = np.empty(n, np.int64)
-    first, after = np.full(len(groups), -1, np.int64), np.empty(n, np.int64)
-    deal(group_of_row, draws.permutation(n), first, after, answer)
-    return answer
 
 
 def _chosen(generalized: GeneralizedClasses, kept: NDArray[np.int64]) -> GeneralizedClasses:

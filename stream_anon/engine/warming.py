@@ -55,6 +55,6 @@ def _made_up(policy: Policy, people: NDArray[np.int64], first: int, draws: np.ra
         people,
         np.zeros(count, np.int32),
         np.arange(first, first + count, dtype=np.int64),
-        [None] * count,
+        [(None,) * len(policy.passed)] * count,
         Rejects.of([]),
     )

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.protocol import Outlook, Partitioner
 from stream_anon.engine.people import Numbering
-from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
+from stream_anon.microdata.batch import MISSING_KEY, NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.columns import NO_VALUE, Columns
-from stream_anon.microdata.payload import Payload, joined, taken
+from stream_anon.microdata.payload import Payload, joined, missing_values, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
 from stream_anon.windowing.limits import WindowTimer
@@ -27,21 +27,36 @@ from stream_anon.windowing.limits import WindowTimer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """The part of a batch that one window took: admitted rows of one source that arrived together."""
+    """The part of a batch that one window took: admitted rows of one source that arrived together.
+
+    `missing` is int64[q + p]: of its records, those over their limit included, how many lack a value of each
+    quasi-identifier and of each field that passes.
+    """
 
     source: int
     arrived: float
     columns: Columns
     individuals: NDArray[np.int64]
     sensitive: NDArray[np.int64]
+    offsets: NDArray[np.int64]
     payload: Payload
     rejects: Rejects
     over_limit: int
+    missing: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SealedWindow:
-    """A window that takes no more rows and waits to be released."""
+    """A window that takes no more rows and waits to be released.
+
+    Parameters
+    ----------
+    missing
+        As in its chunks.
+    arrivals, origins
+        For each stretch of rows that arrived together: when, and how many are released or suppressed; its source,
+        and the offset of each row.
+    """
 
     policy: Policy
     partitioner: Partitioner
@@ -49,8 +64,10 @@ class SealedWindow:
     payload: Payload
     rejects: Rejects
     over_limit: int
+    missing: NDArray[np.int64]
     ranges: tuple[InputRange, ...]
     arrivals: tuple[tuple[float, int], ...]
+    origins: tuple[tuple[int, NDArray[np.int64]], ...]
     individuals: int
     values: tuple[NDArray[np.int64], ...]
     opened_at: float
@@ -60,6 +77,38 @@ class SealedWindow:
     def records(self) -> int:
         """Return the number of admitted rows."""
         return len(self.payload)
+
+    def rejecting(self, rows: NDArray[np.int64], reason: Reason) -> SealedWindow:
+        """Return the window with these admitted rows among its rejects; the rows themselves stay where they are."""
+        sizes = [len(offsets) for _, offsets in self.origins]
+        stretches = np.repeat(np.arange(len(sizes)), sizes)[rows]
+        offsets = np.concatenate([offsets for _, offsets in self.origins])[rows]
+        sources = np.array([source for source, _ in self.origins], np.int32)[stretches]
+        n = len(rows)
+        rejects = Rejects(np.full(n, reason, np.int8), np.full(n, NO_ATTRIBUTE, np.int16), sources, offsets)
+        fewer = np.bincount(stretches, minlength=len(sizes)).tolist()
+        return replace(
+            self,
+            rejects=Rejects.concatenate([self.rejects, rejects]),
+            missing=self.missing
+            - missing_counts(self.policy, self.columns.codes[:, rows], taken(self.payload, rows)),
+            arrivals=tuple((at, n - less) for (at, n), less in zip(self.arrivals, fewer, strict=True)),
+        )
+
+
+def missing_counts(
+    policy: Policy, codes: NDArray[np.int32], payload: Payload, rows: slice = slice(None)
+) -> NDArray[np.int64]:
+    """Return how many of the rows lack a value: int64[q + p], of each quasi-identifier, then of what passes.
+
+    Parameters
+    ----------
+    codes
+        int32[q, n], as in a coded batch, of which `rows` are counted.
+    """
+    absent = np.array([[attribute.missing_code] for attribute in policy.quasi_identifiers], np.int32)
+    coded = np.count_nonzero(codes[:, rows] == absent, axis=1)
+    return np.concatenate([coded, missing_values(payload, rows, len(policy.passed))])
 
 
 class Window:
@@ -117,7 +166,8 @@ class Window:
             numbers = self._people.number(batch.individuals[first:stop])
             kept = np.flatnonzero(numbers >= 0)
             over = stop - first - len(kept)
-            if not len(kept) and self._count_over(source, over):
+            missing = missing_counts(self._policy, batch.codes, batch.payload, slice(first, stop))
+            if not len(kept) and self._count_over(source, over, missing):
                 first = stop
                 continue
             chosen = slice(first, stop) if not over else kept + first
@@ -130,7 +180,18 @@ class Window:
             )
             self._latest[source] = len(self._chunks)
             self._chunks.append(
-                Chunk(source, now, columns, batch.individuals[chosen], sensitive, payload, Rejects.of([]), over)
+                Chunk(
+                    source,
+                    now,
+                    columns,
+                    batch.individuals[chosen],
+                    sensitive,
+                    batch.offsets[chosen],
+                    payload,
+                    Rejects.of([]),
+                    over,
+                    missing,
+                )
             )
             self.admitted += len(payload)
             self._partitioner.add(columns, self._outlook(len(payload), now))
@@ -153,10 +214,14 @@ class Window:
         return Outlook(self.timer.expected(self.admitted, oldest, now), rate, self._at_once)
 
     @property
+    def _none_missing(self) -> NDArray[np.int64]:
+        return np.zeros(len(self._policy.quasi_identifiers) + len(self._policy.passed), np.int64)
+
+    @property
     def _no_rows(self) -> Columns:
         return Columns.empty(len(self._policy.quasi_identifiers), len(self._policy.diverse))
 
-    def _count_over(self, source: int, over: int) -> bool:
+    def _count_over(self, source: int, over: int, missing: NDArray[np.int64]) -> bool:
         """Count rows over their limit in a chunk of their source; return False if it has none yet.
 
         A flood of one individual must not fill the memory with empty chunks.
@@ -165,14 +230,14 @@ class Window:
         if place is None:
             return False
         chunk = self._chunks[place]
-        self._chunks[place] = replace(chunk, over_limit=chunk.over_limit + over)
+        self._chunks[place] = replace(chunk, over_limit=chunk.over_limit + over, missing=chunk.missing + missing)
         return True
 
     def reject(self, rejects: Rejects, source: int, now: float) -> None:
         """Take dead letters."""
-        self._chunks.append(
-            Chunk(source, now, self._no_rows, np.empty(0, np.int64), np.empty((0, 0), np.int64), [], rejects, 0)
-        )
+        nobody, nothing = np.empty(0, np.int64), np.empty((0, 0), np.int64)
+        missing = self._none_missing
+        self._chunks.append(Chunk(source, now, self._no_rows, nobody, nothing, nobody, [], rejects, 0, missing))
         self.rejected += len(rejects)
 
     def drop(self, sources: Collection[int]) -> int:
@@ -206,21 +271,8 @@ class Window:
     def _renumbered(self, chunk: Chunk) -> Chunk:
         if not chunk.payload:
             return chunk
-        columns = Columns(
-            chunk.columns.codes,
-            self._people.number(chunk.individuals),
-            self._numbered(chunk.sensitive),
-        )
-        return Chunk(
-            chunk.source,
-            chunk.arrived,
-            columns,
-            chunk.individuals,
-            chunk.sensitive,
-            chunk.payload,
-            chunk.rejects,
-            chunk.over_limit,
-        )
+        people, values = self._people.number(chunk.individuals), self._numbered(chunk.sensitive)
+        return replace(chunk, columns=Columns(chunk.columns.codes, people, values))
 
     def _columns(self) -> Columns:
         return Columns.concatenate([self._no_rows, *(chunk.columns for chunk in self._chunks)])
@@ -234,12 +286,14 @@ class Window:
             payload=joined([chunk.payload for chunk in self._chunks]),
             rejects=Rejects.concatenate([chunk.rejects for chunk in self._chunks]),
             over_limit=sum(chunk.over_limit for chunk in self._chunks),
+            missing=sum((chunk.missing for chunk in self._chunks), self._none_missing),
             ranges=tuple(
                 InputRange(source, starts[source], end)
                 for source, end in sorted(positions.items())
                 if end > starts[source]
             ),
             arrivals=tuple((chunk.arrived, len(chunk.payload)) for chunk in self._chunks if chunk.payload),
+            origins=tuple((chunk.source, chunk.offsets) for chunk in self._chunks if chunk.payload),
             individuals=self.individuals,
             values=self.values,
             opened_at=now if self.oldest is None else self.oldest,

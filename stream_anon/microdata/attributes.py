@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
@@ -50,9 +50,21 @@ class Publication(StrEnum):
 
 @dataclass(frozen=True)
 class Attribute:
-    """A declared field; `name` is its dotted path (`patient.age`)."""
+    """A declared field.
+
+    Parameters
+    ----------
+    name
+        Its name in policies, certificates, metrics and messages.
+    keys
+        The keys from the record's top to the value; by default the name, split at its dots (`patient.age`).
+    accept_missing
+        Of a published field: somebody knows that it may be absent from every record.
+    """
 
     name: str
+    keys: tuple[str, ...] = field(default=(), kw_only=True)
+    accept_missing: bool = field(default=False, kw_only=True)
 
     role: ClassVar[str] = ""
     published: ClassVar[bool] = False
@@ -60,7 +72,12 @@ class Attribute:
     @cached_property
     def path(self) -> tuple[str, ...]:
         """Return the keys from the record's top to the value."""
-        return tuple(self.name.split("."))
+        return self.keys or tuple(self.name.split("."))
+
+    @property
+    def column(self) -> str:
+        """Return the name of its column where records are rows of cells: the keys joined by dots."""
+        return ".".join(self.path)
 
 
 @dataclass(frozen=True)
@@ -208,6 +225,12 @@ class QuasiIdentifier(Attribute):
         if codes[-1] >= self.missing_code:
             return self.ncp(codes[0], codes[-1])
         return 0.0 if len(codes) == 1 else len(codes) / self.domain.size
+
+    def longest(self) -> list[Published]:
+        """Return values of which one is as long, written as JSON, as anything that is published."""
+        if self.publication is Publication.VALUES:
+            return [None, [self.publish(code, code) for code in range(self.domain.size)]]  # type: ignore[misc]
+        return [None, ROOT_LABEL, *map(self._typed, self.domain.longest())]
 
     def read(self, published: object) -> tuple[int, ...] | None:
         """Return the codes' bounds (or, for a set, its codes) behind a published value; None if impossible.

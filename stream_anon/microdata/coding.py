@@ -107,6 +107,7 @@ class RecordCoder:
         self._paths = tuple(attribute.path for attribute in policy.attributes)
         self._individual = -1 if policy.individual == EVERY_RECORD else policy.index[policy.individual]
         self._diverse = {name: diversity.ordered for name, diversity in policy.diversity.items()}
+        self._nulls = policy.null_values
 
     def code_object(self, record: Mapping[str, object]) -> CodedRecord | Misfit:
         """Code a decoded record, nested as its attributes' paths say."""
@@ -117,6 +118,8 @@ class RecordCoder:
 
         The first attribute in policy order that does not fit is the one at fault.
         """
+        if self._nulls:
+            values = [None if isinstance(value, str) and value in self._nulls else value for value in values]
         codes: list[int] = []
         sensitive: list[int] = []
         passed: list[Scalar | None] = []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,3 +140,18 @@ class DateDomain:
         high = int(np.searchsorted(self.firsts[level], self.firsts[level, low], side="right")) - 1
         # A month, quarter or year of which the range holds less is written as what the range holds of it.
         return (low, high) if self.publish(low, high) == published else None
+
+    def outline(self) -> dict[str, Any]:
+        names = ("day", "month", "quarter", "year")
+        return {
+            "kind": "date",
+            "grid": {},
+            "range": [self.earliest.isoformat(), self.latest.isoformat()],
+            "levels": [
+                {"name": name, "groups": len(set(firsts.tolist()))}
+                for name, firsts in zip(names, self.firsts, strict=True)
+            ],
+        }
+
+    def longest(self) -> Sequence[Published]:
+        return [self.publish(0, 0)]  # a day; all of them are equally long

@@ -10,9 +10,9 @@ and decimal ranges (`NumericDomain`), prefixes (`PrefixDomain`), hierarchies (`C
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from stream_anon.errors import Unfit
 from stream_anon.microdata.batch import Reason
@@ -64,6 +64,18 @@ class Domain(Protocol):
 
     def read(self, published: object) -> tuple[int, int] | None:
         """Return the node whose bounds `publish` wrote, or None if it writes no node this way."""
+        ...
+
+    def outline(self) -> dict[str, Any]:
+        """Return in JSON what values may be published as.
+
+        `levels` are the ways to cut the domain into nodes, the finest first and without the root: each has a `name`
+        and the number of `groups` it makes. Two domains of one `kind` and one `grid` have the nodes of every level
+        whose name both have; of another grid they may have none.
+        """
+
+    def longest(self) -> Sequence[Published]:
+        """Return values of which one is as long, written as JSON, as anything that `publish` returns."""
         ...
 
 
@@ -132,10 +144,24 @@ class CategoricalDomain:
         # Of several nodes over the same leaves only the deepest is written, and the root only as "*".
         return (low, high) if self.publish(low, high) == published else None
 
+    def outline(self) -> dict[str, Any]:
+        """See `Domain`; a level is named by the hash of its groups' leaves, whatever the groups are called."""
+        return {
+            "kind": "categorical",
+            "grid": {},
+            "levels": [
+                {"name": name, "groups": groups}
+                for name, groups in map(self.hierarchy.fingerprint, range(self.height))
+            ],
+        }
+
+    def longest(self) -> Sequence[Published]:
+        return [ROOT_LABEL, *self.hierarchy.labels]
+
 
 @dataclass(frozen=True)
 class PrefixDomain:
-    """Texts of one length of which a prefix may be published, as postal codes.
+    """Texts of which a prefix may be published, as postal codes.
 
     Codes are numbers in the base of the alphabet, so that a prefix is an interval. Letters beyond `keep`,
     the longest prefix that fits a code, are never published. NCP is level / height, since the possible
@@ -149,15 +175,33 @@ class PrefixDomain:
         The characters in order.
     keep
         Number of leading characters that are coded.
+    pad
+        A whole number of fewer digits gets the zeros in front that a number loses. Without it, a number is the text
+        of its digits.
+    shorter
+        Texts may have any length from 1 to `length`. Then the end of a text is a letter of its own before all
+        others, and `SW1A*` stands for all texts that begin with SW1A, this one too: it does not tell the length.
     """
 
     length: int
     alphabet: str
     keep: int
+    pad: bool = False
+    shorter: bool = False
+
+    @property
+    def base(self) -> int:
+        """Return how many letters a place of a code can hold, the end of a shorter text among them."""
+        return len(self.alphabet) + self.shorter
+
+    @property
+    def least(self) -> int:
+        """Return the least length of a text."""
+        return 1 if self.shorter else self.length
 
     @property
     def size(self) -> int:
-        return int(len(self.alphabet) ** self.keep)
+        return int(self.base**self.keep)
 
     @property
     def height(self) -> int:
@@ -165,36 +209,50 @@ class PrefixDomain:
 
     def code(self, value: object) -> int:
         text = value if isinstance(value, str) else self._digits(value)
-        if len(text) != self.length:
+        if not self.least <= len(text) <= self.length or any(letter not in self.alphabet for letter in text):
             raise Unfit(Reason.UNKNOWN_VALUE)
-        code = 0
-        for i, letter in enumerate(text):
-            place = self.alphabet.find(letter)
-            if place < 0:
-                raise Unfit(Reason.UNKNOWN_VALUE)
-            if i < self.keep:
-                code = code * len(self.alphabet) + place
-        return code
+        prefix = text[: self.keep]
+        return int(self._number(prefix) * self.base ** (self.keep - len(prefix)))
 
     def _digits(self, value: object) -> str:
-        """Return a whole number as text, with the leading zeros that a number loses."""
         text = _text(value)
         if isinstance(value, bool) or not text.isdigit():
             raise Unfit(Reason.WRONG_TYPE)
-        return text.zfill(self.length)
+        return text.zfill(self.length) if self.pad else text
+
+    def _number(self, prefix: str) -> int:
+        number = 0
+        for letter in prefix:
+            number = number * self.base + self.alphabet.index(letter) + self.shorter
+        return number
 
     def values(self) -> None:
         return None
 
     def _cut(self, low: int, high: int) -> int:
-        """Return how many coded characters must go until `low` and `high` agree."""
-        base, cut = len(self.alphabet), 0
+        """Return how many coded characters must go until `low` and `high` agree and are a text or its beginning."""
+        cut = 0
         while low != high:
-            low, high, cut = low // base, high // base, cut + 1
-        return cut
+            low, high, cut = low // self.base, high // self.base, cut + 1
+        if not self.shorter:
+            return cut
+        places = self._places(low, cut)
+        if 0 not in places:
+            return cut
+        end = places.index(0)
+        whole = end > 0 and cut == 0 and not any(places[end:])
+        return 0 if whole else self.keep - end
+
+    def _places(self, number: int, cut: int) -> list[int]:
+        """Return the places of a code's first letters that are left when `cut` of them have gone."""
+        places = []
+        for _ in range(self.keep - cut):
+            number, place = divmod(number, self.base)
+            places.append(place)
+        return places[::-1]
 
     def node(self, low: int, high: int) -> tuple[int, int]:
-        width = len(self.alphabet) ** self._cut(low, high)
+        width = self.base ** self._cut(low, high)
         return low // width * width, low // width * width + width - 1
 
     def level(self, low: int, high: int) -> int:
@@ -207,24 +265,34 @@ class PrefixDomain:
         level = self.level(low, high)
         if level == self.length:
             return ROOT_LABEL
-        base = len(self.alphabet)
-        rest = low // base ** (level - self.length + self.keep)
-        letters = []
-        for _ in range(self.length - level):
-            rest, place = divmod(rest, base)
-            letters.append(self.alphabet[place])
-        return "".join(reversed(letters)) + "*" * level
+        cut = level - self.length + self.keep
+        places = self._places(low // self.base**cut, cut)
+        if not self.shorter:
+            return "".join(self.alphabet[place] for place in places) + "*" * level
+        text = "".join(self.alphabet[place - 1] for place in places if place)
+        return text if len(text) < len(places) or not level else text + "*"
 
     def read(self, published: object) -> tuple[int, int] | None:
         if published == ROOT_LABEL:
             return 0, self.size - 1
-        if not isinstance(published, str) or len(published) != self.length:
+        if not isinstance(published, str):
             return None
         prefix = published.rstrip("*")
-        if not prefix or len(prefix) > self.keep or any(letter not in self.alphabet for letter in prefix):
+        if not 1 <= len(prefix) <= self.keep or any(letter not in self.alphabet for letter in prefix):
             return None
-        code, base = 0, len(self.alphabet)
-        for letter in prefix:
-            code = code * base + self.alphabet.index(letter)
-        width = base ** (self.keep - len(prefix))
-        return code * width, code * width + width - 1
+        cut = self.keep - len(prefix)
+        code, width = self._number(prefix) * self.base**cut, self.base**cut
+        # A text without a star is the whole of a shorter one.
+        bounds = (code, code) if self.shorter and prefix == published else (code, code + width - 1)
+        return bounds if self.publish(*bounds) == published else None
+
+    def outline(self) -> dict[str, Any]:
+        """See `Domain`."""
+        return {
+            "kind": "prefix",
+            "grid": {"length": self.length, "alphabet": self.alphabet, "shorter": self.shorter},
+            "levels": [{"name": str(kept), "groups": self.base**kept} for kept in range(self.keep, 0, -1)],
+        }
+
+    def longest(self) -> Sequence[Published]:
+        return [letter * self.length for letter in (*self.alphabet, ROOT_LABEL)]

@@ -6,6 +6,8 @@ ancestor of a set of codes is that of its minimum and its maximum.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -93,6 +95,20 @@ class Hierarchy:
         if self.first[node] == self.last[node] and node == self.leaves[self.first[node]]:
             return 0
         return self.height - int(self.depths[node])
+
+    def fingerprint(self, level: int) -> tuple[str, int]:
+        """Return a hash of how a level groups the leaves, and the number of groups; O(leaves x depth).
+
+        Neither the order of leaves and groups nor the groups' labels count: equal hashes mean equal groups.
+        """
+        groups: dict[int, list[str]] = {}
+        for label, code in self.code_of.items():
+            node = int(self.leaves[code])
+            while level and self.depths[node] > self.height - level:
+                node = int(self.parents[node])
+            groups.setdefault(node, []).append(label)
+        text = json.dumps(sorted(sorted(group) for group in groups.values()))
+        return "sha256:" + hashlib.sha256(text.encode()).hexdigest(), len(groups)
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[str]], key: str = "hierarchy") -> Hierarchy:

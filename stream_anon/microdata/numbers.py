@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
@@ -15,6 +16,7 @@ from stream_anon.microdata.hierarchy import ROOT_LABEL
 
 MOST_CELLS = 2**30
 MOST_NUMBER = 10**15  # beyond, neighbouring decimals are one float and would be published alike
+_LONGEST_FLOAT = -1.2345678901234567e-100  # as long as any float is written
 
 
 def _meant(value: float) -> Decimal:
@@ -207,3 +209,26 @@ class NumericDomain:
                 if inside and repr(self.publish(low, high)) == repr(published):  # -0.0 is not written
                     return low, high
         return None
+
+    def outline(self) -> dict[str, Any]:
+        """See `Domain`; halvings depend on the whole range, widths on where they are counted from."""
+        grid = {"min": _plain(self.minimum), "decimals": self.decimals}
+        if not self.levels:
+            grid |= {"max": _plain(self.maximum), "step": _plain(self.step)}
+        wider = zip(self.levels, self.widths, strict=True)
+        levels = [(_plain(self.step), self.size), *((_plain(w), -(-self.size // n)) for w, n in wider)]
+        return {
+            "kind": "numeric",
+            "grid": grid,
+            "range": [_plain(self.minimum), _plain(self.maximum)],
+            "levels": [{"name": name, "groups": groups} for name, groups in levels],
+        }
+
+    def longest(self) -> Sequence[Published]:
+        ends = (int(self.minimum), int(self.maximum)) if self.decimals == 0 else (_LONGEST_FLOAT,)
+        return [{"min": end, "max": end} for end in ends]
+
+
+def _plain(number: Decimal) -> str:
+    """Return a decimal in its one shortest way of writing."""
+    return format(number.normalize(), "f")

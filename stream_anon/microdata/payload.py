@@ -21,6 +21,10 @@ class PackedPayload(Sequence[Any]):
         """Return the chosen rows in a payload that keeps no other ones alive."""
 
     @abstractmethod
+    def missing(self, rows: slice) -> NDArray[np.int64]:
+        """Return how many of the chosen rows lack a value, for each field that passes."""
+
+    @abstractmethod
     def followed_by(self, others: Sequence[Self]) -> Self:
         """Return the rows of this one and then of all others."""
 
@@ -30,6 +34,14 @@ def taken(payload: Payload, rows: Rows) -> Payload:
     if isinstance(payload, PackedPayload):
         return payload.take(rows)
     return list(payload[rows]) if isinstance(rows, slice) else [payload[row] for row in rows.tolist()]
+
+
+def missing_values(payload: Payload, rows: slice, fields: int) -> NDArray[np.int64]:
+    """Return how many of the chosen rows lack a value, for each of the fields that pass; int64[fields]."""
+    if isinstance(payload, PackedPayload):
+        return payload.missing(rows)
+    chosen = payload[rows] if fields else []
+    return np.array([sum(row[field] is None for row in chosen) for field in range(fields)], np.int64)
 
 
 def joined(parts: Sequence[Payload]) -> Payload:

@@ -18,7 +18,7 @@ from stream_anon.microdata.attributes import (
     ScalarType,
     Sensitive,
 )
-from stream_anon.microdata.domains import WHOLE_TABLE
+from stream_anon.microdata.domains import WHOLE_TABLE, CategoricalDomain
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.numbers import NumericDomain
 
@@ -28,6 +28,7 @@ MOST_K_FOREST = 10_000
 MOST_EXTRA_LEVELS = 10
 MOST_ROUNDS = 5
 MOST_REVISION = 2**31 - 1
+MOST_NULLS = 100
 
 
 class Shortfall(StrEnum):
@@ -251,6 +252,8 @@ class Policy:
         Most levels by which a published node is raised at random above the least one that covers its class.
     revision
         How often the policy has been changed, as its owner counts; a lower one never follows a higher one.
+    null_values
+        Texts that mean a missing value, in every declared field.
     digest
         Hash of the settings and hierarchies it was made from, for certificates.
     """
@@ -264,6 +267,7 @@ class Policy:
     engine: EngineChoice = EngineChoice()
     extra_levels: int = 0
     revision: int = 0
+    null_values: frozenset[str] = frozenset()
     digest: str = ""
 
     def __post_init__(self) -> None:
@@ -287,6 +291,20 @@ class Policy:
             raise SettingsError("attributes", "at least one quasi-identifier is needed")
         self._check_publication()
         self._check_diversity()
+        self._check_null_values()
+
+    def _check_null_values(self) -> None:
+        if len(self.null_values) > MOST_NULLS:
+            raise SettingsError("input.null_values", f"must be at most {MOST_NULLS} texts")
+        for attribute in self.quasi_identifiers:
+            domain = attribute.domain
+            twice = (
+                self.null_values & domain.hierarchy.code_of.keys() if isinstance(domain, CategoricalDomain) else ()
+            )
+            if twice:
+                raise SettingsError(
+                    "input.null_values", f"{min(twice)!r} is a category of {attribute.name} too: it can be only one"
+                )
 
     def _check_diversity(self) -> None:
         sensitive = {a.name: a for a in self.attributes if isinstance(a, Sensitive)}
@@ -325,10 +343,20 @@ class Policy:
         for place, name in enumerate(names):
             if name in names[:place]:
                 raise SettingsError(f"attributes.{name}", "is declared twice")
-            if not all(name.split(".")):
-                raise SettingsError(f"attributes.{name}", "must be keys joined by single dots")
-            if any(other.startswith(name + ".") for other in names):
-                raise SettingsError(f"attributes.{name}", "cannot be both a value and a parent of values")
+        self._check_paths()
+
+    def _check_paths(self) -> None:
+        parents = {a.path[:depth] for a in self.attributes for depth in range(1, len(a.path))}
+        columns: dict[str, str] = {}
+        for attribute in self.attributes:
+            key = f"attributes.{attribute.name}"
+            if not all(attribute.path):
+                raise SettingsError(key, "must be keys joined by single dots")
+            if attribute.path in parents:
+                raise SettingsError(key, "cannot be both a value and a parent of values")
+            twin = columns.setdefault(attribute.column, attribute.name)
+            if twin != attribute.name:
+                raise SettingsError(key, f"is the same field as {twin}, or the same column of a file")
 
     def attribute(self, name: str) -> Attribute:
         """Return the declared attribute of that name; KeyError if there is none."""

@@ -139,8 +139,11 @@ def _is_read(attribute: QuasiIdentifier, label: str) -> bool:
 
 def _prefix_pattern(domain: PrefixDomain) -> str:
     letters = "".join(f"\\{letter}" if letter in "\\]^-[" else letter for letter in domain.alphabet)
-    forms = [
-        f"[{letters}]{{{kept}}}" + rf"\*{{{domain.length - kept}}}" * (kept < domain.length)
-        for kept in range(1, domain.keep + 1)
-    ]
+    forms = []
+    for kept in range(1, domain.keep + 1):
+        stars = domain.length - kept
+        if domain.shorter and (stars == 0 or kept < domain.keep):
+            forms.append(f"[{letters}]{{{kept}}}")
+        if stars or not domain.shorter:
+            forms.append(f"[{letters}]{{{kept}}}" + rf"\*{{{1 if domain.shorter else stars}}}" * (stars > 0))
     return f"^({'|'.join(forms)})$"

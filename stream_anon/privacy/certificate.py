@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from stream_anon.errors import CertificateError
+from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains import Published
 from stream_anon.microdata.policy import Policy
@@ -25,11 +25,16 @@ SCHEMA_VERSION: Final = 2
 PART_BYTES = 512 * 1024  # a part is smaller; brokers refuse 1 MiB by default, and copies need room for headers
 
 BATCH_PATTERN = r"^[0-9a-f]{1,64}$"
-TIME_PATTERN = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(Z|\+00:00)$"
+TIME_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|\+00:00)$"
 DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}$"
+NAME_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+MOST_COUNT = 2**53  # beyond, JSON readers round, and sums with floats may overflow
 
 Delivery: TypeAlias = Literal["exactly-once", "at-least-once", "file"]
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MOST_COUNT)]
+AtLeastTwo: TypeAlias = Annotated[int, msgspec.Meta(ge=2, le=MOST_COUNT)]
+Digest: TypeAlias = Annotated[str, msgspec.Meta(pattern=DIGEST_PATTERN)]
+ConditionName: TypeAlias = Annotated[str, msgspec.Meta(pattern=NAME_PATTERN, max_length=100)]
 Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -55,7 +60,7 @@ class AskedRecursion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Recursive (c, l)-diversity."""
 
     c: Annotated[float, msgspec.Meta(gt=0)]
-    l: Annotated[int, msgspec.Meta(ge=2)]  # noqa: E741 - the letter of the paper
+    l: AtLeastTwo  # noqa: E741 - the letter of the paper
 
 
 class AskedCloseness(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,9 +91,9 @@ class AchievedSpread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the policy asks of every class."""
 
-    k: Annotated[int, msgspec.Meta(ge=2)]
+    k: AtLeastTwo
     max_share: Annotated[float, msgspec.Meta(gt=0, le=1)]
-    distinct_l: dict[str, Annotated[int, msgspec.Meta(ge=2)]]
+    distinct_l: dict[str, AtLeastTwo]
     sensitive: dict[str, AskedSpread] = {}
 
 
@@ -108,8 +113,8 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     schema: Literal[1, 2]
     batch: Annotated[str, msgspec.Meta(pattern=BATCH_PATTERN)]
-    part: Annotated[int, msgspec.Meta(ge=1)]
-    parts: Annotated[int, msgspec.Meta(ge=1)]
+    part: Annotated[int, msgspec.Meta(ge=1, le=MOST_COUNT)]
+    parts: Annotated[int, msgspec.Meta(ge=1, le=MOST_COUNT)]
     opened: Annotated[str, msgspec.Meta(pattern=TIME_PATTERN)]
     closed: Annotated[str, msgspec.Meta(pattern=TIME_PATTERN)]
     records_in: Count = msgspec.field(name="in")
@@ -125,13 +130,14 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     policy: str
     software: str
     delivery: Delivery
-    previous: Annotated[str, msgspec.Meta(pattern=DIGEST_PATTERN)] | None
+    previous: Digest | None
     inputs: list[CertifiedRange]
     classes: list[CertifiedClass]
     # From schema 2 on; version 1 has none of these.
     revision: Count = 0
     missing: dict[str, Count] = {}
-    accepted: list[str] = []
+    accepted: list[ConditionName] = []
+    promises: Digest | None = None
 
 
 @dataclass(frozen=True)
@@ -154,6 +160,8 @@ class CertificateFrame:
         Digest of the certificate this worker wrote before; None for its first, and where that is not certain.
     accepted
         Names of the conditions that forbid a run and that somebody accepted when it was started.
+    promises
+        Hash of the policy document (`policy_document`); None where no document is kept beside the certificate.
     """
 
     batch: str
@@ -164,6 +172,7 @@ class CertificateFrame:
     software: str
     previous: str | None = None
     accepted: tuple[str, ...] = ()
+    promises: str | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch(BATCH_PATTERN, self.batch):
@@ -174,15 +183,19 @@ class CertificateFrame:
             raise ValueError("delivery must be exactly-once, at-least-once or file")
         if self.previous is not None and not re.fullmatch(DIGEST_PATTERN, self.previous):
             raise ValueError("previous must be a digest that certificate_digest gave, or None")
+        if self.promises is not None and not re.fullmatch(DIGEST_PATTERN, self.promises):
+            raise ValueError("promises must be the digest of a policy document, or None")
 
 
-def certificate_parts(release: Release, policy: Policy, frame: CertificateFrame) -> list[bytes]:
-    """Return the certificate of a release as compact JSON, each part below 512 KiB; O(classes x attributes).
+def certificate_parts(
+    release: Release, policy: Policy, frame: CertificateFrame, part_bytes: int = PART_BYTES
+) -> list[bytes]:
+    """Return the certificate of a release as compact JSON, each part below `part_bytes`; O(classes x attributes).
 
     Only a single class whose values alone fill a part can exceed that: it cannot be cut.
     """
     head = _head(release, policy, frame)
-    room = PART_BYTES - len(msgspec.json.encode(head)) - 32  # 32: the digits of part and parts
+    room = part_bytes - len(msgspec.json.encode(head)) - 32  # 32: the digits of part and parts
     items: list[_Item] = [*(CertifiedRange(*place) for place in frame.inputs), *_classes(release, policy)]
     stretches = list(_stretches(items, room)) or [[]]
     return [
@@ -209,16 +222,35 @@ def read_part(part: bytes) -> Certificate:
 
     Raises
     ------
+    LaterVersionError
+        If it names a version above 2.
     CertificateError
         If it is not JSON of the right shape. The message holds nothing of its content.
     """
     try:
         read = _DECODER.decode(part)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        refuse_later(part, SCHEMA_VERSION, "certificate")
         raise CertificateError("a part is not a certificate of schema version 1 or 2") from None
     if read.part > read.parts:
         raise CertificateError("a part's number exceeds the number of parts")
     return read
+
+
+class _Versioned(msgspec.Struct):
+    schema: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+
+
+def refuse_later(document: bytes, known: int, what: str) -> None:
+    """Raise `LaterVersionError` if a JSON object names a higher version of its format than `known`."""
+    try:
+        version = msgspec.json.decode(document, type=_Versioned).schema
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return
+    if version > known:
+        raise LaterVersionError(
+            f"{what} of version {version}: made by a later release of stream-anon, audit with that release"
+        )
 
 
 def join_parts(parts: Sequence[Certificate]) -> Certificate:
@@ -287,6 +319,7 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         revision=policy.revision,
         missing={name: int(count) for name, count in release.missing.items() if count},
         accepted=list(frame.accepted),
+        promises=frame.promises,
     )
 
 

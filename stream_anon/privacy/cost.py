@@ -150,7 +150,7 @@ def _walked(attribute: QuasiIdentifier) -> _Walked:
         kind = LINEAR if domain.tight else WIDTHS if len(widths) else HALVING
         return kind, domain.slope, domain.base, widths
     if isinstance(domain, PrefixDomain):
-        powers = [len(domain.alphabet) ** cut for cut in range(1, domain.keep + 1)]
+        powers = [domain.base**cut for cut in range(1, domain.keep + 1)]
         return PREFIX, 1 / domain.length, (domain.length - domain.keep) / domain.length, np.array(powers, np.int32)
     if isinstance(domain, DateDomain):
         return FIRSTS, 1 / domain.size, 1 / domain.size, domain.firsts[1:].ravel()

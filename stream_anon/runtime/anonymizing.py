@@ -18,6 +18,7 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.privacy.certificate import CertificateFrame, certificate_digest, certificate_parts
+from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.version import SOFTWARE
 
 PLACE = ("input", 0)  # what certificates and dead letters call the one source
@@ -54,6 +55,11 @@ class Anonymization:
     clock
         Dates certificates and measures the engine.
 
+    Attributes
+    ----------
+    document
+        The policy document that certificates name; it belongs beside them.
+
     Notes
     -----
     Shuffles and batch ids draw from the operating system's entropy: the policy's seed governs classes only.
@@ -62,6 +68,7 @@ class Anonymization:
     def __init__(self, policy: Policy, clock: Clock | None = None) -> None:
         warm_up(policy)
         self._policy = policy
+        self.document = PolicyDocument.of(policy)
         self._clock = clock or Clock()
         self._engine = Engine(policy, draws=np.random.default_rng(secrets.randbits(128)))
         self._engine.open(SOURCE, 0)
@@ -97,6 +104,7 @@ class Anonymization:
             delivery="file",
             software=SOFTWARE,
             previous=self._previous,
+            promises=self.document.promises,
         )
         parts = certificate_parts(release, self._policy, frame)
         self._previous, self._opened = certificate_digest(parts), closed

@@ -5,40 +5,28 @@ Nothing is written, no group is joined, nothing is committed.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-
-import numpy as np
-from aiokafka import ConsumerRecord
+from typing import Any
 
 from stream_anon.adapters.kafka.connection import Connection
-from stream_anon.adapters.kafka.permissions import Resource, least_privileges, permissions_of
-from stream_anon.adapters.kafka.topic_reader import TopicReading, read_topic
-from stream_anon.adapters.kafka.topics import Finding as TopicFinding
-from stream_anon.adapters.kafka.topics import Severity as TopicSeverity
-from stream_anon.adapters.kafka.topics import Topics, examine
+from stream_anon.conditions import Condition
 from stream_anon.errors import TopicError
 from stream_anon.microdata.policy import Policy
+from stream_anon.runtime.conditions import look_at_deployment, look_at_sample, weighed
 from stream_anon.runtime.findings import (
     AttributeFacts,
     Finding,
     Severity,
     attribute_facts,
     policy_findings,
-    sample_findings,
 )
 from stream_anon.runtime.ledger_findings import ledger_findings
 from stream_anon.runtime.policy_file import build_policy
-from stream_anon.runtime.sample_study import Sample, Study, study
+from stream_anon.runtime.rollout import published_before, rollout_findings
+from stream_anon.runtime.sample_study import Study
 from stream_anon.runtime.settings import KafkaSettings, load_settings
 from stream_anon.runtime.wiring import connection_of, kafka_of, topics_of
-
-LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows if that lies between
-MOST_SAMPLED_BYTES = 128 * 1024 * 1024
-MOST_SAMPLED_TOPICS = 8
-SAMPLED_WITHIN = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +38,7 @@ class Report:
     seen
         What is as it must be.
     findings
-        What forbids a run, and what somebody should know.
+        What forbids a run, what was accepted, and what somebody should know.
     study
         None where the input could not be read.
     complete
@@ -70,9 +58,25 @@ class Report:
         """Return whether a run must not start."""
         return any(finding.severity is Severity.FORBIDS for finding in self.findings)
 
+    def document(self) -> dict[str, Any]:
+        """Return the report as an object that JSON can hold; it names declared attributes and no value."""
+        return {
+            "forbids": self.forbids,
+            "policy": self.policy.digest,
+            "findings": [asdict(finding) for finding in self.findings],
+            "seen": list(self.seen),
+            "attributes": [asdict(facts) for facts in self.attributes],
+            "sample": None if self.study is None else {"complete": self.complete, **asdict(self.study)},
+        }
 
-async def examine_deployment(config: Path) -> Report:
+
+async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ()) -> Report:
     """Return what speaks for and against a run with these settings; takes at most two minutes.
+
+    Parameters
+    ----------
+    accepted
+        Conditions that are accepted beside those of the settings.
 
     Raises
     ------
@@ -85,113 +89,30 @@ async def examine_deployment(config: Path) -> Report:
     kafka = kafka_of(settings)
     policy = build_policy(settings, config)
     connection, topics = connection_of(kafka), topics_of(kafka)
-    exactly_once = kafka.delivery == "exactly-once"
-    looked_at = await examine(
-        connection,
-        topics,
-        transactions=exactly_once,
-        development=kafka.development,
-        max_record_bytes=kafka.max_record_bytes,
+    deployment = await look_at_deployment(connection, topics, kafka, policy)
+    sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
+    findings = [*deployment.findings, *policy_findings(policy), *sampled.findings]
+    absent = {each.place for each in deployment.findings if each.condition is Condition.MISSING_TOPIC}
+    if kafka.certificates not in absent:
+        findings += await _rollout(connection, kafka, policy, settings.privacy.accept_weaker)
+    if kafka.delivery == "exactly-once":
+        # A worker finds the same out in its takeover, and stops those partitions alone.
+        findings += await ledger_findings(connection, topics, deployment.inputs)
+    return Report(
+        policy,
+        kafka,
+        attribute_facts(policy),
+        deployment.seen,
+        weighed(findings, {*kafka.accept_risks, *accepted}),
+        sampled.study,
+        sampled.complete,
     )
-    seen, findings = _split(looked_at)
-    # Asking for records of a topic that is not there could create it.
-    inputs = [
-        each.topic for each in looked_at if each.severity is TopicSeverity.OK and topics.input.holds(each.topic)
-    ]
-    allowed, refused = await _permissions(connection, topics, inputs or topics.input.names, exactly_once)
-    seen, findings = [*seen, *allowed], [*findings, *_settings_findings(kafka), *refused]
-    if exactly_once:
-        findings += await ledger_findings(connection, topics, inputs)
-    found, complete = None, True
+
+
+async def _rollout(connection: Connection, kafka: KafkaSettings, policy: Policy, accepted: str) -> list[Finding]:
+    """Compare with the policy under which the output was published last."""
     try:
-        if inputs:
-            readings = await _newest(connection, inputs, policy)
-            complete = all(reading.complete for reading in readings)
-            found = await asyncio.to_thread(_study, policy, readings, kafka.max_record_bytes)
+        before = await published_before(connection, kafka.certificates)
     except TopicError as error:
-        findings.append(Finding(Severity.FORBIDS, str(kafka.inputs), str(error)))
-    findings += policy_findings(policy)
-    if found is not None:
-        findings += sample_findings(policy, found)
-    findings.sort(key=lambda finding: finding.severity is not Severity.FORBIDS)
-    return Report(policy, kafka, attribute_facts(policy), tuple(seen), tuple(findings), found, complete)
-
-
-def _split(looked_at: Sequence[TopicFinding]) -> tuple[list[str], list[Finding]]:
-    seen, findings = [], []
-    for each in looked_at:
-        place = each.topic or "brokers"
-        if each.severity is TopicSeverity.OK:
-            seen.append(f"{place}: {each.text}")
-        else:
-            grave = each.severity is TopicSeverity.ERROR
-            findings.append(Finding(Severity.FORBIDS if grave else Severity.WARNS, place, each.text))
-    return seen, findings
-
-
-def _settings_findings(kafka: KafkaSettings) -> list[Finding]:
-    found = []
-    if kafka.delivery == "at-least-once":
-        text = "at-least-once: after a failure records are published twice, in different classes"
-        found.append(Finding(Severity.WARNS, "kafka.delivery", text))
-    if kafka.development:
-        text = "true: too few replicas are not held against a run"
-        found.append(Finding(Severity.WARNS, "kafka.development", text))
-    return found
-
-
-async def _permissions(
-    connection: Connection, topics: Topics, inputs: Sequence[str], exactly_once: bool
-) -> tuple[list[str], list[Finding]]:
-    wanted = least_privileges(connection.group, topics, inputs, exactly_once=exactly_once)
-    found = await permissions_of(connection, wanted)
-    refused = [
-        Finding(Severity.FORBIDS, acl.place, f"this user may not {acl.operation.name.lower()}")
-        for acl in found.missing
-    ]
-    short = {acl.place for acl in found.missing}
-    allowed = sorted({acl.place for acl in found.told} - short)
-    seen = [f"permissions suffice for {', '.join(allowed)}"] if allowed else []
-    if not any(acl.resource is Resource.TOPIC for acl in found.told):
-        seen.append("permissions on topics: these brokers do not tell them")
-    return seen, refused
-
-
-async def _newest(connection: Connection, inputs: Sequence[str], policy: Policy) -> list[TopicReading]:
-    """Return the newest records of each partition, as many in all as two windows hold, within limits."""
-    total = min(max(2 * policy.window.max_records, LEAST_SAMPLED), MOST_SAMPLED)
-    sampled = inputs[:MOST_SAMPLED_TOPICS]
-    return [
-        await read_topic(
-            connection,
-            topic,
-            newest=-(-total // len(sampled)),
-            most_bytes=MOST_SAMPLED_BYTES // len(sampled),
-            within=SAMPLED_WITHIN / len(sampled),
-        )
-        for topic in sampled
-    ]
-
-
-def _study(policy: Policy, readings: Sequence[TopicReading], max_record_bytes: int) -> Study:
-    return study(policy, sample_of(*readings), max_record_bytes=max_record_bytes)
-
-
-def sample_of(*readings: TopicReading) -> Sample:
-    """Return the records of readings in order of time, from where all partitions overlap.
-
-    A partition of which older records were left out says nothing of the time before its first one: to take the
-    others from there alone would make windows look poorer than they are.
-    """
-    begins = [
-        part[0].timestamp
-        for reading in readings
-        for number, part in reading.records.items()
-        if part and number not in reading.whole
-    ]
-    begin = max(begins, default=-(2**63))
-    parts = [part for reading in readings for part in reading.records.values()]
-    records: list[ConsumerRecord] = [record for part in parts for record in part if record.timestamp >= begin]
-    records.sort(key=lambda record: (record.timestamp, record.offset))
-    times = np.array([record.timestamp for record in records], np.float64) / 1000
-    return Sample([record.value for record in records], times)
+        return [Finding(Severity.FORBIDS, kafka.certificates, str(error), Condition.PERMISSIONS)]
+    return rollout_findings(policy, before, accepted, ledger=kafka.delivery == "exactly-once")

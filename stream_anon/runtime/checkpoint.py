@@ -7,7 +7,8 @@
 
 A break between 4 and 9 leaves the outcome unknown. The producer is thrown away, and a new one with the same
 transactional id settles what was open. Then the ledger and the stable offsets decide: with an entry of this window,
-it had been committed; with offsets at its start, the same bytes go out again; anything else, takeover.
+it had been committed; with offsets at its start, the same bytes go out again; anything else, takeover. Bytes that
+the output has refused twice are not sent again: a takeover asks what the topics take and reads their records again.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.seam import Ledger, Membership, Place, Sink
+from stream_anon.engine.closing import TooLarge
 from stream_anon.engine.window import SealedWindow
-from stream_anon.errors import BrokerError, Overtaken, OwnershipLost, Recreated, TopicError
+from stream_anon.errors import BatchRefused, BrokerError, Overtaken, OwnershipLost, Recreated, TopicError
 from stream_anon.microdata.release import Release
 from stream_anon.runtime.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.runtime.faults import At
@@ -41,7 +44,7 @@ TOO_LARGE = (
 class Closer(Protocol):
     """Turns a sealed window into a release: partition, generalization and gate; see `engine.closing.Closer`."""
 
-    def release(self, window: SealedWindow, shuffle: np.random.Generator) -> Release:
+    def release(self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge) -> Release:
         """Return what becomes of a window."""
         ...
 
@@ -142,10 +145,12 @@ class Checkpoint:
             await asyncio.wait([before])
         shuffle = np.random.default_rng(secrets.randbits(256))
         # 1. Partition, in a thread without the interpreter's lock, while the next window fills.
-        # 2. The gate recounts every class; what fails is suppressed.
+        # 2. The gate recounts every class; what fails is suppressed. A record that the output would not take is a
+        #    dead letter, and the gate recounts the rest of its class.
         await self.at("closing.1")
         begun = self.clock.monotonic()
-        release = await asyncio.to_thread(self.closer.release, closing.window, shuffle)
+        too_large = partial(self.writer.too_large, targets=closing.targets)
+        release = await asyncio.to_thread(self.closer.release, closing.window, shuffle, too_large)
         released = self.clock.monotonic()
         # 3. Encode, once: every attempt sends these bytes.
         await self.at("closing.3")
@@ -219,13 +224,15 @@ class Checkpoint:
                 text = describe(error) + (TOO_LARGE if slow and refused > 1 else "")
                 self.tell(TransactionBroken(f"closing.{step}", text))
                 ending = await self._ending(publication, pauses)
-                if ending is Ending.AT_START and closing.membership == self.current():
+                unsent = ending is Ending.AT_START and closing.membership == self.current()
+                never = broken and isinstance(error, BatchRefused) and error.never_fits(closing.targets.output)
+                if unsent and not never:
                     if broken:
                         self.reachability.away(Away.PUBLISHING, text)
                     broken = True
                     await pauses.pause()
                     continue
-                outcome = _OUTCOMES[ending]
+                outcome = Outcome.REFUSED if unsent else _OUTCOMES[ending]
             self.reachability.back(Away.PUBLISHING)
             break
         # 10. Forget the window: who asked for it lets go of it.

@@ -128,8 +128,7 @@ class Closings:
             return None
         if closed.outcome is Outcome.LOST:
             self._out = None  # whether this one is out nobody knows: a new chain begins
-        reason = "fenced" if closed.outcome is Outcome.FENCED else "lost"
-        self._tell(WindowAbandoned(closed.release.records_in, reason))
+        self._tell(WindowAbandoned(closed.release.records_in, closed.outcome.value))
         return Unpublished(closed.outcome, leaving.closing.membership)
 
     def abandon(self, reason: str) -> None:
@@ -178,6 +177,8 @@ class Closings:
             wall=self._clock.wall(),
             durations=closed.durations,
             outcome=closed.outcome,
+            faults=_by_attribute(release.rejects),
+            missing=release.missing,
         )
 
 
@@ -190,3 +191,11 @@ def _forget(preparing: asyncio.Task[Prepared]) -> None:
 def _by_reason(rejects: Rejects) -> dict[str, int]:
     counts = np.bincount(rejects.reasons, minlength=len(Reason)).tolist()
     return {reason.label: counts[reason] for reason in Reason if counts[reason]}
+
+
+def _by_attribute(rejects: Rejects) -> dict[tuple[str, int], int]:
+    pairs, counts = np.unique(np.stack([rejects.reasons, rejects.attributes]), axis=1, return_counts=True)
+    return {
+        (Reason(reason).label, attribute): count
+        for (reason, attribute), count in zip(pairs.T.tolist(), counts.tolist(), strict=True)
+    }

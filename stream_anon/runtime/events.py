@@ -29,6 +29,7 @@ class Outcome(StrEnum):
     FOUND_COMMITTED = "found-committed"  # it broke off, and the ledger says that it had been committed
     FENCED = "fenced"  # another worker owns the partitions: nothing became visible
     LOST = "lost"  # it broke off, and somebody else went on: a takeover follows
+    REFUSED = "refused"  # the output does not take a record: nothing became visible, a takeover reads it again
 
 
 class Away(StrEnum):
@@ -50,6 +51,18 @@ class WorkerStarted:
         Seconds, as the policy says.
     attributes
         Names of the quasi-identifiers, in the policy's order.
+    holds
+        Whether a window with too few people waits beyond max_delay.
+    declared
+        Names of all attributes, in the policy's order.
+    asked
+        What the policy asks of every class, in words.
+    published
+        Names of all attributes that are published.
+    accept_missing
+        Those of them of which the policy says that they may be absent.
+    revision
+        `privacy.revision`.
     """
 
     software: str
@@ -63,6 +76,12 @@ class WorkerStarted:
     max_delay: float
     max_records: int
     attributes: tuple[str, ...] = ()
+    holds: bool = False
+    declared: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    published: tuple[str, ...] = ()
+    accept_missing: tuple[str, ...] = ()
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +119,25 @@ class BrokerBack:
     doing: Away
     seconds: float
     attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class CertificatesRead:
+    """The files that secure the connection were looked at.
+
+    Parameters
+    ----------
+    ends
+        When each certificate ends, in seconds since the epoch, by its key in `kafka.security`.
+    soon
+        Keys of those that end within two weeks, or have ended.
+    wall
+        When that was looked at.
+    """
+
+    ends: Mapping[str, float]
+    soon: tuple[str, ...]
+    wall: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +230,25 @@ class StandingBy:
 
 
 @dataclass(frozen=True, slots=True)
+class Superseded:
+    """The output has been published under a higher revision of the policy. Sent once until that is another one.
+
+    The worker stays a member of the group and reads nothing; workers of the newer policy go on.
+
+    Parameters
+    ----------
+    by, own
+        The two revisions.
+    partitions
+        How many partitions the worker owns and does not read.
+    """
+
+    by: int
+    own: int
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionStopped:
     """A partition is owned but not read: its offsets contradict the ledger, or its input is lost or damaged."""
 
@@ -201,8 +258,15 @@ class PartitionStopped:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingOrdered:
+    """An operator paused the reading, or let it go on; the open window keeps its deadline."""
+
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
 class InputSkipped:
-    """Records were deleted before they were read, and the settings say to go on (`lost_input: skip`)."""
+    """Records were deleted unread, or cannot be read, and the settings say to go on (`lost_input: skip`)."""
 
     place: Place
     start: int
@@ -211,9 +275,17 @@ class InputSkipped:
 
 @dataclass(frozen=True, slots=True)
 class RecordsConsumed:
-    """A poll brought records, rejected ones included."""
+    """A poll brought records, rejected ones included.
+
+    Parameters
+    ----------
+    decoding, adding
+        Seconds that it took to decode them, and to put them into the window.
+    """
 
     records: int
+    decoding: float = 0.0
+    adding: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +304,10 @@ class WindowProgress:
         Records of the owned partitions that are not yet read, of stopped ones too; None where it is not known.
     stopped
         Owned partitions that are not read: they need an operator.
+    left
+        Owned partitions that are left to workers of a newer policy.
+    held, held_seconds
+        Records behind open transactions on the input, and how long a partition has stood at one.
     """
 
     records: int
@@ -241,6 +317,9 @@ class WindowProgress:
     paused: bool
     lag: int | None
     stopped: int = 0
+    left: int = 0
+    held: int = 0
+    held_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +345,8 @@ class WindowPublished:
         (topic, partition, start, end).
     suppressed, rejected
         Records by reason.
+    faults
+        Rejected records by reason and the number of the attribute at fault, which is negative where none is.
     classes
         The published classes.
     achieved_k
@@ -277,6 +358,8 @@ class WindowPublished:
         end-to-end delay.
     outcome
         How the transaction ended; `Outcome.FOUND_COMMITTED` included.
+    missing
+        Released and suppressed records without a value, by attribute.
     """
 
     batch: str
@@ -298,6 +381,8 @@ class WindowPublished:
     wall: float
     durations: Durations
     outcome: Outcome
+    faults: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    missing: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:
@@ -330,7 +415,7 @@ class WindowAbandoned:
     """A window is dropped unpublished; the next owner of its partitions reads its records again."""
 
     records: int
-    reason: str  # "stopping" | "fenced" | "lost" | "failed"
+    reason: str  # "stopping" | "fenced" | "lost" | "refused" | "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,6 +442,18 @@ class TransactionEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelsCompiling:
+    """No cache holds the kernels of this policy: they are compiled before the worker joins the group."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsCompiled:
+    """They are compiled, and kept where a cache can be written."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerStopping:
     """SIGTERM or SIGINT arrived, or a fault that a restart must cure."""
 
@@ -372,16 +469,21 @@ class WorkerStopped:
 
 Event = (
     WorkerStarted
+    | KernelsCompiling
+    | KernelsCompiled
     | ReadinessChanged
     | BrokerAway
     | BrokerBack
+    | CertificatesRead
     | LedgerCreated
     | OrderAdopted
     | PartitionsRevoked
     | TakeoverStarted
     | TakeoverDone
     | StandingBy
+    | Superseded
     | PartitionStopped
+    | ReadingOrdered
     | InputSkipped
     | RecordsConsumed
     | WindowProgress

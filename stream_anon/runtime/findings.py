@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from stream_anon.conditions import Condition
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Sensitive, Unknown
 from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
+from stream_anon.runtime.missing_values import MissingValues
 from stream_anon.runtime.sample_study import MOST_LINKABLE, Forecast, RareValues, Study
 
 MANY_REJECTS = 0.05
 MANY_OVER_LIMIT = 0.01
 MANY_SUPPRESSED = 0.1
 MANY_INDIVIDUALS = 0.99  # of the records: they may be events
+MANY_MISSING = 0.5
 FEWEST_RECORDS = 1000  # of which that can be said
 
 
@@ -23,6 +26,7 @@ class Severity(StrEnum):
     """How grave a finding is."""
 
     FORBIDS = "forbids"  # a run must not start
+    ACCEPTED = "accepted"  # it forbids a run, but somebody has accepted it by name
     WARNS = "warns"  # somebody should know
 
 
@@ -34,11 +38,14 @@ class Finding:
     ----------
     place
         A setting, a topic or an attribute.
+    condition
+        The name under which it can be accepted, where it forbids a run.
     """
 
     severity: Severity
     place: str
     text: str
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ def _domain(attribute: QuasiIdentifier) -> str:
     if isinstance(domain, NumericDomain):
         return f"numbers from {domain.minimum} to {domain.maximum} by {domain.step}, {levels}"
     if isinstance(domain, PrefixDomain):
-        return f"prefixes of {domain.length} characters"
+        return f"prefixes of {'up to ' if domain.shorter else ''}{domain.length} characters"
     if isinstance(domain, DateDomain):
         return f"days from {domain.earliest} to {domain.latest}"
     return levels
@@ -147,8 +154,13 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
             _warning("input", "holds no records to look at: nothing is known of rejects, windows and rare values")
         ]
     if not study.fit:
-        return [_prohibition("input", f"none of {study.records} sampled records fits the policy")]
-    found = [_rare(policy, study, field) for field in study.rare if field.too_many]
+        return [
+            _prohibition(
+                Condition.NO_RECORD_FITS, "input", f"none of {study.records} sampled records fits the policy"
+            )
+        ]
+    found = [_missing(study, field) for field in study.missing if field.share > MANY_MISSING and not field.accepted]
+    found += [_rare(policy, study, field) for field in study.rare if field.too_many]
     found += [
         _rare_in_windows(policy, field) for field in study.rare if field.too_many_in_windows and not field.too_many
     ]
@@ -162,12 +174,27 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
     return sorted(found, key=lambda finding: finding.severity is not Severity.FORBIDS)
 
 
+def _missing(study: Study, field: MissingValues) -> Finding:
+    place = f"attributes.{field.attribute}"
+    if field.records < study.fit:
+        return _warning(
+            place, f"{field.share:.1%} of the sampled records have no value: is it declared as it comes?"
+        )
+    return _prohibition(
+        Condition.MISSING_FIELD,
+        place,
+        f"none of {study.fit} sampled records has a value; null would be published for all. "
+        f"{field.likeness}Correct its name or its path, or write accept_missing: true",
+    )
+
+
 def _rare(policy: Policy, study: Study, field: RareValues) -> Finding:
     place = f"attributes.{field.attribute}"
     share = f"{field.share:.1%} of its values are held by fewer than k = {policy.k} individuals"
     if study.individuals < policy.k:
         return _warning(place, f"cannot be judged: the sample holds {study.individuals} individuals, fewer than k")
     return _prohibition(
+        Condition.RARE_VALUES,
         place,
         f"{share}; at most {MOST_LINKABLE:.0%} may pass as they are. Make it a quasi-identifier, leave it out, or "
         "write accept_linkable: true",
@@ -219,5 +246,5 @@ def _warning(place: str, text: str) -> Finding:
     return Finding(Severity.WARNS, place, text)
 
 
-def _prohibition(place: str, text: str) -> Finding:
-    return Finding(Severity.FORBIDS, place, text)
+def _prohibition(condition: Condition, place: str, text: str) -> Finding:
+    return Finding(Severity.FORBIDS, place, text, condition)

@@ -38,10 +38,19 @@ def last_release(event: WindowPublished, attributes: Sequence[str], k: int) -> M
             }
             for i in largest
         ],
+        "attribute_losses": _attribute_losses(event, attributes),
         "more_classes": len(classes) - len(largest),
         "sizes": _sizes(classes.records, k),
         "losses": _losses(losses, classes.records),
     }
+
+
+def _attribute_losses(event: WindowPublished, attributes: Sequence[str]) -> Mapping[str, float]:
+    """Return the mean NCP of each quasi-identifier over released and suppressed records, which count 1."""
+    suppressed = sum(event.suppressed.values())
+    total = max(1, int(event.classes.records.sum()) + suppressed)
+    sums = event.classes.ncp @ event.classes.records + suppressed
+    return {name: round(lost / total, 4) for name, lost in zip(attributes, sums.tolist(), strict=False)}
 
 
 def _sizes(records: NDArray[np.int64], k: int) -> list[Mapping[str, object]]:

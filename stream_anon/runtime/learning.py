@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from stream_anon.adapters.files.formats import open_reader
+from stream_anon.adapters.files.names import Format
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.clustering.forest.order_file import learned_from
 from stream_anon.errors import InputError, SettingsError
@@ -23,7 +24,7 @@ FORMAT = 1
 MOST_RECORDS = 100_000
 
 
-def learn_from_file(policy: Policy, sample: str) -> tuple[LearnedOrder, int]:
+def learn_from_file(policy: Policy, sample: str, standard: Format = Format.JSONL) -> tuple[LearnedOrder, int]:
     """Return the order learned from the first records of a CSV or JSON Lines file, and their number.
 
     Parameters
@@ -32,6 +33,8 @@ def learn_from_file(policy: Policy, sample: str) -> tuple[LearnedOrder, int]:
         Says what the records look like. A window's worth of them is learned from, 100,000 at the most.
     sample
         As in `FileJob`; `-` for standard input.
+    standard
+        The format of standard input.
 
     Raises
     ------
@@ -40,7 +43,7 @@ def learn_from_file(policy: Policy, sample: str) -> tuple[LearnedOrder, int]:
     """
     most = min(policy.window.max_records, MOST_RECORDS)
     parts, count = [], 0
-    with closing(open_reader(sample, policy, JsonCodec(policy).decode)) as reader:
+    with closing(open_reader(sample, policy, JsonCodec(policy).decode, standard)) as reader:
         for batch in reader:
             parts.append(batch.codes)
             count += len(batch)

@@ -15,6 +15,7 @@ from stream_anon.adapters.kafka.marking import has_records
 from stream_anon.adapters.kafka.seam import LedgerEntry, Place
 from stream_anon.adapters.kafka.topics import Topics
 from stream_anon.adapters.kafka.writers import EVERYBODY, writers_of
+from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError
 from stream_anon.runtime.findings import Finding, Severity
 
@@ -102,6 +103,7 @@ def unknown_offsets(
             ledger,
             f"the group has offsets of {named}{more}, and the ledger {what}: nobody can tell whether they were set "
             "back, and then records would be released twice. Compare them with the ends of the newest certificates",
+            Condition.LEDGER_INCOMPLETE,
         )
     ]
 

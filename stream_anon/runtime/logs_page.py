@@ -25,10 +25,17 @@ class Advice:
 ADVICE: Mapping[Event, Advice] = {
     Event.STARTED: Advice("info", "Nothing; compare `policy` and `software` when two workers differ."),
     Event.SERVING: Advice("info", "Nothing; `public` is for probes and Prometheus, `admin` for people."),
+    Event.COMPILING: Advice(
+        "info",
+        "Wait for `compiled`: it takes a minute or two. If it comes at every start, no cache can be written: see "
+        "`NUMBA_CACHE_DIR` in docs/install.md.",
+    ),
+    Event.COMPILED: Advice("info", "Nothing; `seconds` tells how long it took."),
     Event.READY: Advice("info", "Nothing."),
     Event.NOT_READY: Advice("warning", "Read `reason`; if it lasts, runbook not-ready."),
     Event.STOPPING: Advice("info", "Nothing, if somebody asked for it; else look for `failed` beside it."),
     Event.STOPPED: Advice("info", "Nothing."),
+    Event.LEFT_LATE: Advice("error", "Nothing is lost. If it comes again, look for a broker that does not answer."),
     Event.FAILED: Advice(
         "error",
         "Read `error`. Wrong settings and refused permissions need a person (`stream-anon check`); all else is a "
@@ -47,15 +54,24 @@ ADVICE: Mapping[Event, Advice] = {
         "error", "Nothing; over and over: the machine is starved of processor, or it is a bug."
     ),
     Event.AT_LEAST_ONCE: Advice("warning", "Runbook at-least-once: it must be somebody's decision."),
+    Event.SHADOW: Advice("warning", "Nothing, if it is meant; in a service that must publish, leave out --shadow."),
+    Event.PAUSED: Advice("warning", "Nothing, if it is meant; `stream-anon resume` ends it. Lag grows meanwhile."),
+    Event.RESUMED: Advice("warning", "Nothing."),
     Event.BROKER_AWAY: Advice(
         "warning",
         "Wait a minute; then see `doing` and `error`, and try `stream-anon check` from the same place.",
     ),
     Event.BROKER_BACK: Advice("info", "Nothing."),
+    Event.CERTIFICATE_ENDS: Advice(
+        "warning", "Renew the file that `key` names; it is read again without a restart."
+    ),
     Event.REVOKED: Advice("info", "Nothing; many of them in a row mean workers that come and go."),
     Event.ASSIGNED: Advice("info", "Nothing; `taken-over` follows within seconds."),
     Event.ORDER_ADOPTED: Advice("info", "Nothing; `gain` is the share of information loss that it saves."),
     Event.STANDING_BY: Advice("info", "Nothing, if it is meant; more workers than partitions do no more work."),
+    Event.SUPERSEDED: Advice(
+        "warning", "Nothing while a change of the policy is under way; if it lasts, runbook policy-split."
+    ),
     Event.TAKEN_OVER: Advice("info", "Nothing; `starts` tells where each partition goes on."),
     Event.OFFSET_SKIPPED: Advice(
         "warning", "Find out who set the group's offsets ahead: the records between are never published."

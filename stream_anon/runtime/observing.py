@@ -17,8 +17,11 @@ from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.runtime.events import (
     BrokerAway,
     BrokerBack,
+    CertificatesRead,
     Event,
     InputSkipped,
+    KernelsCompiled,
+    KernelsCompiling,
     LedgerCreated,
     Listener,
     OrderAdopted,
@@ -26,8 +29,10 @@ from stream_anon.runtime.events import (
     PartitionsRevoked,
     PartitionStopped,
     ReadinessChanged,
+    ReadingOrdered,
     RecordsConsumed,
     StandingBy,
+    Superseded,
     TakeoverDone,
     TakeoverStarted,
     TransactionBroken,
@@ -65,6 +70,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
         match event:
             case WorkerStarted():
                 _count_start(metrics, event)
+            case CertificatesRead():
+                metrics.certificates(event.ends)
             case ReadinessChanged():
                 metrics.readiness(event.ready)
             case BrokerAway():
@@ -79,16 +86,20 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 _count_takeover(metrics, event)
             case PartitionStopped():
                 metrics.partition_stopped(event.reason)
+            case ReadingOrdered():
+                metrics.reading_ordered(event.paused)
             case InputSkipped():
                 metrics.input_lost(event.end - event.start)
             case RecordsConsumed():
                 metrics.consumed(event.records)
+                metrics.worked({"decode": event.decoding, "window": event.adding})
             case WindowProgress():
                 _show_progress(metrics, event)
             case WindowPublished():
                 _count_window(metrics, event)
             case WindowAudited():
                 metrics.window_audited(event.result, event.seconds)
+                metrics.worked({"audit": event.seconds or 0.0})
             case WindowAbandoned():
                 metrics.window_abandoned(event.reason)
             case OrderAdopted():
@@ -99,8 +110,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 metrics.transaction_ended(event.outcome.value)
             case WorkerStopping() | WorkerStopped():
                 metrics.readiness(False)
-            case LedgerCreated() | StandingBy():
-                pass  # a first run makes one too; partitions_owned says the other
+            case KernelsCompiling() | KernelsCompiled() | LedgerCreated() | StandingBy() | Superseded():
+                pass  # a first run makes a ledger too; gauges of partitions say the others
             case _:
                 assert_never(event)
 
@@ -108,9 +119,10 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
 
 
 def _count_start(metrics: Metrics, event: WorkerStarted) -> None:
-    metrics.started(event.software, event.policy, event.engine, event.delivery)
-    metrics.limits(event.k, event.max_delay, event.max_records)
+    metrics.started(event.software, event.policy, event.engine, event.delivery, event.revision)
+    metrics.limits(event.k, event.max_delay, event.max_records, holds=event.holds)
     metrics.attributes(event.attributes)
+    metrics.published_attributes(event.published, event.accept_missing)
 
 
 def _count_takeover(metrics: Metrics, event: TakeoverDone) -> None:
@@ -121,11 +133,13 @@ def _count_takeover(metrics: Metrics, event: TakeoverDone) -> None:
 def _show_progress(metrics: Metrics, event: WindowProgress) -> None:
     age = 0.0 if event.opened is None else event.at - event.opened
     metrics.window_progress(event.records, age, event.closing, event.paused)
-    metrics.unread(event.lag, event.stopped)
+    metrics.unread(event.lag, event.stopped, event.left)
+    metrics.held(event.held, event.held_seconds)
 
 
 def _count_window(metrics: Metrics, event: WindowPublished) -> None:
     metrics.records_settled(event.records_in, event.released, event.suppressed, event.rejected)
+    metrics.missing(event.missing)
     metrics.classes_published(event.class_sizes, event.achieved_k, event.gcp, event.gate_violations)
     lost = event.classes.ncp @ event.classes.records + sum(event.suppressed.values())
     metrics.attribute_losses(lost.tolist())
@@ -141,6 +155,14 @@ def _count_window(metrics: Metrics, event: WindowPublished) -> None:
             "commit": took.commit,
         }
     )
+    metrics.worked(
+        {
+            "partition": took.release - took.gate,
+            "gate": took.gate,
+            "encode": took.encode,
+            "publish": took.publish,
+        }
+    )
     metrics.window_published(event.closed_at - event.opened_at, event.wall)
 
 
@@ -151,6 +173,12 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
         match event:
             case WorkerStarted():
                 _write_start(log, event)
+            case KernelsCompiling():
+                log.info(Line.COMPILING)
+            case KernelsCompiled():
+                log.info(Line.COMPILED, seconds=_short(event.seconds))
+            case CertificatesRead():
+                _write_certificates(log, event)
             case ReadinessChanged():
                 _write_readiness(log, event)
             case BrokerAway():
@@ -174,8 +202,12 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                 _write_takeover(log, event)
             case StandingBy():
                 log.info(Line.STANDING_BY)
+            case Superseded():
+                log.warning(Line.SUPERSEDED, by=event.by, own=event.own, partitions=event.partitions)
             case PartitionStopped():
                 _write_stopped(log, event)
+            case ReadingOrdered():
+                log.warning(Line.PAUSED if event.paused else Line.RESUMED)
             case InputSkipped():
                 log.warning(
                     Line.INPUT_LOST,
@@ -225,11 +257,18 @@ def _write_readiness(log: Log, event: ReadinessChanged) -> None:
         log.warning(Line.NOT_READY, reason=event.reason)
 
 
+def _write_certificates(log: Log, event: CertificatesRead) -> None:
+    for key in event.soon:
+        days = (event.ends[key] - event.wall) / 86_400
+        log.warning(Line.CERTIFICATE_ENDS, key=f"kafka.security.{key}", days=round(days, 1))
+
+
 def _write_start(log: Log, event: WorkerStarted) -> None:
     log.info(
         Line.STARTED,
         software=event.software,
         policy=event.policy,
+        revision=event.revision,
         group=event.group,
         input=event.topic,
         output=event.output,
@@ -241,6 +280,8 @@ def _write_start(log: Log, event: WorkerStarted) -> None:
     )
     if event.delivery == "at-least-once":
         log.warning(Line.AT_LEAST_ONCE)
+    elif event.delivery == "shadow":
+        log.warning(Line.SHADOW)
 
 
 def _write_takeover(log: Log, event: TakeoverDone) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import string
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -61,11 +62,13 @@ _ALPHABETS = {
     "alphanumeric": string.digits + string.ascii_uppercase,
 }
 _MOST_CODES = 2**30
+_LATER_KEYS = {"path": None, "accept_missing": False}  # with their defaults
+_LATER_PREFIX_KEYS = {"pad": None, "shorter": False}
 _DOMAIN_KEYS = ("hierarchy", "values", "numeric", "prefix", "date")
 
 
 def load_policy(path: Path, overrides: dict[str, dict[str, Any]] | None = None) -> Policy:
-    """Return the policy of a settings file, of which only privacy, window, engine and attributes count."""
+    """Return the policy of a settings file, of which only privacy, window, engine, input and attributes count."""
     return build_policy(load_settings(path, overrides), path)
 
 
@@ -77,8 +80,15 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     relevant["engine"].pop("order", None)
     # A revision orders policies and says nothing of what they promise; certificates name it beside the digest.
     relevant["privacy"].pop("revision", None)
+    if settings.input.null_values:
+        relevant["input"] = {"null_values": sorted(set(settings.input.null_values))}
+    # It names this very hash.
+    relevant["privacy"].pop("accept_weaker", None)
     # The order of attributes is that of what is published, so it counts.
     relevant["attributes"] = list(relevant["attributes"].items())
+    for _, given in relevant["attributes"]:
+        _leave_out_defaults(given, _LATER_KEYS)
+        _leave_out_defaults(given["prefix"] or {}, _LATER_PREFIX_KEYS)
     digest.update(json.dumps(relevant, sort_keys=True).encode())
     chosen = settings.engine
     try:
@@ -105,6 +115,7 @@ def build_policy(settings: Settings, place: Path) -> Policy:
             ),
             extra_levels=settings.privacy.extra_levels,
             revision=settings.privacy.revision,
+            null_values=frozenset(settings.input.null_values),
         )
         if chosen.target is not None and chosen.sample is not None:
             labels = sample_labels(policy, chosen.target, place.parent / chosen.sample)
@@ -122,6 +133,13 @@ def build_policy(settings: Settings, place: Path) -> Policy:
         raise type(error)(error.key, error.message, str(place)) from None
 
 
+def _leave_out_defaults(document: dict[str, Any], later: Mapping[str, Any]) -> None:
+    """Drop keys that came after the first certificates where they say nothing: the policy is the same one."""
+    for key, default in later.items():
+        if document.get(key) == default:
+            document.pop(key, None)
+
+
 def _diversity(given: DiversitySettings) -> Diversity:
     recursion, closeness = given.recursive_cl, given.t_closeness
     return Diversity(
@@ -135,7 +153,7 @@ def _diversity(given: DiversitySettings) -> Diversity:
 
 
 def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) -> Attribute:
-    key = f"attributes.{name}"
+    key, keys = f"attributes.{name}", tuple(given.path or ())
     quasi = given.role == "quasi-identifier"
     domains = [k for k in _DOMAIN_KEYS if getattr(given, k) is not None]
     if quasi and len(domains) != 1:
@@ -147,15 +165,16 @@ def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) ->
             raise SettingsError(f"{key}.{stray[0]}", "is for role: quasi-identifier only")
     if given.role not in ("sensitive", "insensitive") and "accept_linkable" in given.model_fields_set:
         raise SettingsError(f"{key}.accept_linkable", "is for role: sensitive and insensitive only")
+    if given.role == "identifier" and given.accept_missing:
+        raise SettingsError(f"{key}.accept_missing", "is for published fields: without an id a record is rejected")
     if given.role == "identifier":
         if given.type is not None:
             raise SettingsError(f"{key}.type", "an identifier needs no type: it is never published")
-        return Identifier(name)
+        return Identifier(name, keys=keys)
     kind = ScalarType(given.type or "string")
-    if given.role == "sensitive":
-        return Sensitive(name, kind, given.accept_linkable)
-    if given.role == "insensitive":
-        return Insensitive(name, kind, given.accept_linkable)
+    if given.role != "quasi-identifier":
+        passing = Sensitive if given.role == "sensitive" else Insensitive
+        return passing(name, kind, given.accept_linkable, keys=keys, accept_missing=given.accept_missing)
     return _quasi_identifier(name, given, kind, _domain(key, given, place, digest))
 
 
@@ -172,7 +191,15 @@ def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, dom
     if isinstance(domain, NumericDomain) and domain.tight:
         publication = Publication.TIGHT
     return QuasiIdentifier(
-        name, domain, given.weight, Missing(given.missing), Unknown(given.unknown), publication, kind
+        name,
+        domain,
+        given.weight,
+        Missing(given.missing),
+        Unknown(given.unknown),
+        publication,
+        kind,
+        keys=tuple(given.path or ()),
+        accept_missing=given.accept_missing,
     )
 
 
@@ -252,10 +279,12 @@ def _prefix(key: str, given: PrefixSettings) -> PrefixDomain:
         raise SettingsError(
             f"{key}.alphabet", "must be digits, letters, alphanumeric, or distinct characters without *"
         )
+    if given.pad and ("0" not in alphabet or given.shorter):
+        raise SettingsError(f"{key}.pad", "needs an alphabet with 0, and values of one length")
     keep = given.length
-    while len(alphabet) ** keep > _MOST_CODES:
+    while (len(alphabet) + given.shorter) ** keep > _MOST_CODES:
         keep -= 1
-    return PrefixDomain(given.length, alphabet, keep)
+    return PrefixDomain(given.length, alphabet, keep, given.pad == "zeros", given.shorter)
 
 
 def _date(key: str, given: DateSettings) -> DateDomain:

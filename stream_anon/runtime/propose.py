@@ -9,17 +9,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
 
+from stream_anon.adapters.files.csv_cells import parse
 from stream_anon.adapters.files.samples import Column, Sample, read_sample
-from stream_anon.errors import InputError
-from stream_anon.microdata.policy import EVERY_RECORD
+from stream_anon.errors import InputError, Unfit
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.runtime.policy_file import build_policy
+from stream_anon.runtime.proposal.advice import Candidate, few_people, many_columns, window_records
 from stream_anon.runtime.proposal.domains import Guess, guess, label, number
 from stream_anon.runtime.proposal.roles import Kind, is_measure, is_personal, kind_of, person_score
 from stream_anon.runtime.proposal.support import FEWEST, People
@@ -38,6 +41,11 @@ class Field:
     settings: Mapping[str, object]
     remarks: tuple[str, ...] = ()
     diverse: bool = False
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Return the keys from the record's top to the value."""
+        return tuple(cast("list[str]", self.settings.get("path") or self.name.split(".")))
 
 
 def propose(path: Path, k: int = 10) -> str:
@@ -64,15 +72,44 @@ def propose(path: Path, k: int = 10) -> str:
         if not sample.texts and people.number(column.rows) < FEWEST:
             unnamed += 1  # the name itself may be a value, where keys are made from data
         else:
-            fields.append(_field(name, kinds[name], column, people, sample.texts))
+            fields.append(_addressed(_field(name, kinds[name], column, people, sample.texts), column))
     fields = _without_nesting(fields)
     if not any(field.settings.get("role") == "quasi-identifier" for field in fields):
         raise InputError(
             f"{path}: no field looks like a quasi-identifier that {FEWEST} individuals share values of"
         )
-    text = "\n".join(_lines(sample, fields, unnamed, individual, k)) + "\n"
-    build_policy(parse_settings(cast("dict[str, Any]", read_yaml(text))), path)
+    advice = [*few_people(people.number(range(sample.records)), k), *many_columns(_candidates(sample, fields))]
+
+    def written(proposed: list[Field]) -> tuple[str, Policy]:
+        text = "\n".join(_lines(sample, proposed, unnamed, individual, k, advice)) + "\n"
+        return text, build_policy(parse_settings(cast("dict[str, Any]", read_yaml(text))), path)
+
+    text, policy = written(fields)
+    if not sample.more:
+        text, _ = written([_closed(field, sample, policy) for field in fields])
     return text
+
+
+def _candidates(sample: Sample, fields: list[Field]) -> list[Candidate]:
+    chosen = [field.name for field in fields if field.settings.get("role") == "quasi-identifier"]
+    return [Candidate(name, len(set(sample.columns[name].values))) for name in chosen]
+
+
+def _closed(field: Field, sample: Sample, policy: Policy) -> Field:
+    """Let a field reject other values if the sample, which was read whole, holds none."""
+    if field.settings.get("unknown") != "root":
+        return field
+    attribute = policy.attribute(field.name)
+    if not isinstance(attribute, QuasiIdentifier):
+        return field
+    try:
+        values = set(sample.columns[field.name].values)
+        codes = {attribute.code(parse(attribute, str(each)) if sample.texts else each) for each in values}
+    except Unfit:
+        return field
+    if attribute.unknown_code in codes:
+        return field
+    return replace(field, settings={**field.settings, "unknown": "reject"})
 
 
 def _individual(sample: Sample, identifiers: list[str]) -> str:
@@ -111,6 +148,13 @@ def _field(name: str, kind: Kind, column: Column, people: People, texts: bool) -
     return Field(name, {"role": "quasi-identifier", **found.settings}, _remarks(name, found))
 
 
+def _addressed(field: Field, column: Column) -> Field:
+    """Return a field with its path, where one of its keys has a dot in it."""
+    if not field.settings or not column.keys or column.keys == tuple(field.name.split(".")):
+        return field
+    return replace(field, settings={**field.settings, "path": list(column.keys)})
+
+
 def _remarks(name: str, found: Guess) -> tuple[str, ...]:
     remarks = found.remarks
     if is_measure(name):
@@ -144,23 +188,31 @@ def _sensitive(name: str, column: Column, people: People, texts: bool) -> Field:
 
 def _without_nesting(fields: list[Field]) -> list[Field]:
     """Leave out a field that is a value here and a parent of values there."""
-    declared = {field.name for field in fields if field.settings}
+    paths = [field.path for field in fields if field.settings]
+    parents = {path[:depth] for path in paths for depth in range(1, len(path))}
     kept = []
     for field in fields:
-        if field.settings and not all(field.name.split(".")):
+        if field.settings and not all(field.path):
             field = Field(field.name, {}, ("its name cannot be written as a path",))  # noqa: PLW2901
-        elif field.settings and any(other.startswith(field.name + ".") for other in declared):
+        elif field.settings and field.path in parents:
             field = Field(field.name, {}, ("sometimes a value, sometimes a parent of values",))  # noqa: PLW2901
         kept.append(field)
     return kept
 
 
-def _lines(sample: Sample, fields: list[Field], unnamed: int, individual: str, k: int) -> Iterator[str]:
+def _lines(
+    sample: Sample, fields: list[Field], unnamed: int, individual: str, k: int, advice: list[str]
+) -> Iterator[str]:
     more = "the first " if sample.more else ""
     yield f"# A first policy, proposed from {more}{sample.records} records. A person must decide what DECIDE marks."
     yield f"# Values that fewer than {FEWEST} individuals share are not written here; they are published as '*'."
     if sample.malformed:
         yield f"# {sample.malformed} lines were no records and were passed over."
+    if sample.index:
+        yield "# The first column has no name and counts rows: it is left out."
+    if any(field.settings.get("unknown") == "reject" for field in fields):
+        yield "# The sample was read to its end: `unknown: reject` rejects what never occurs in it."
+    yield from advice
     yield from (
         "",
         "# To serve between two topics, add:",
@@ -180,7 +232,7 @@ def _lines(sample: Sample, fields: list[Field], unnamed: int, individual: str, k
         yield "  sensitive:"
         yield from (f"    {_scalar(name)}: {{distinct_l: 2}}" for name in diverse)
     yield from ("", "# DECIDE: longer and larger windows lose less information and delay more.")
-    yield f"window: {{max_records: {max(10_000, 10 * k)}, max_delay: 30s}}"
+    yield f"window: {{max_records: {window_records(k)}, max_delay: 30s}}"
     yield from ("", "attributes:")
     for field in fields:
         if field.settings:

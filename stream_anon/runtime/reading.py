@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Polled
+from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Held, Lost, Polled
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
+from stream_anon.microdata.batch import CodedBatch
 from stream_anon.runtime.arrivals import BrokerTimes
 from stream_anon.runtime.backlog import Backlog
 from stream_anon.runtime.events import Away, InputSkipped, PartitionStopped, RecordsConsumed
@@ -41,7 +42,7 @@ class Reader:
         self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
         self._tell, self._reachability = parts.tell, parts.reachability
         self._next: dict[int, int] = {}  # what each open source must bring next
-        self._stopped = Backlog(parts.source)
+        self._stopped, self._left = Backlog(parts.source), Backlog(parts.source)
         self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
         self._most = min(parts.policy.window.max_records, MOST_POLLED)
         self._probe: asyncio.Task[str] | None = None
@@ -70,7 +71,12 @@ class Reader:
         self._times.keep(kept)
         self._stopped.reset(stopped)
         self._topic_ids, self._is_another_topic = topic_ids, False
+        self._left.reset({})
         self._probed = -np.inf  # how many records wait is asked at once
+
+    def leave(self, sources: Mapping[int, int | None]) -> None:
+        """Leave sources of ours to workers of a newer policy; what waits there counts as lag, where it is known."""
+        self._left.reset({source: begin for source, begin in sources.items() if begin is not None})
 
     def let_go(self) -> None:
         """Read nothing any more."""
@@ -83,15 +89,24 @@ class Reader:
         return self._is_another_topic
 
     @property
+    def reading(self) -> frozenset[int]:
+        """Return the sources that are read."""
+        return frozenset(self._next)
+
+    @property
     def stopped(self) -> int:
         """Return how many of our partitions are not read and need an operator."""
         return len(self._stopped)
 
     def lag(self) -> int | None:
         """Return how many records of our partitions are not yet read; None where not known."""
-        parts = self._source.lag(self._next.keys()), self._stopped.size
+        parts = self._source.lag(self._next.keys()), self._stopped.size, self._left.size
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
+
+    def held(self) -> Held:
+        """Return what of our partitions lies behind open transactions."""
+        return self._source.held(self._next.keys())
 
     def with_times(self, window: SealedWindow) -> Full:
         """Return a sealed window with the broker's times of its records."""
@@ -120,13 +135,19 @@ class Reader:
         chunks = [chunk for chunk in polled.chunks if chunk.source in self._next]
         if any(chunk.first != self._next[chunk.source] for chunk in chunks):
             return None
-        full = [window for chunk in chunks for window in self._feed(chunk, now)]
+        full, decoding, adding = [], 0.0, 0.0
+        for chunk in chunks:
+            begun = self._clock.monotonic()
+            batch = self._parts.codec.decode(chunk.values, chunk.source, chunk.offsets)
+            decoded = self._clock.monotonic()
+            full += self._feed(chunk, batch, now)
+            decoding += decoded - begun
+            adding += self._clock.monotonic() - decoded
         if chunks:
-            self._tell(RecordsConsumed(sum(len(chunk.offsets) for chunk in chunks)))
+            self._tell(RecordsConsumed(sum(len(chunk.offsets) for chunk in chunks), decoding, adding))
         return full
 
-    def _feed(self, chunk: Chunk, now: float) -> list[Full]:
-        batch = self._parts.codec.decode(chunk.values, chunk.source, chunk.offsets)
+    def _feed(self, chunk: Chunk, batch: CodedBatch, now: float) -> list[Full]:
         self._times.add(chunk)
         sealed = self._engine.add(batch, now)
         self._next[chunk.source] = chunk.end
@@ -143,9 +164,9 @@ class Reader:
             return  # it will be told again
         if self._is_another_topic:
             return
-        if self._parts.choices.lost_input == "skip" and not lost.unreadable:
+        if self._parts.choices.lost_input == "skip":
             try:
-                first = (await self._source.bounds([lost.source], "earliest"))[lost.source]
+                first = await self._first_after(lost)
             except BrokerError:
                 return  # it will be told again
             if self._source.marks != marks:
@@ -165,7 +186,7 @@ class Reader:
             reason = "unreadable"
             text = (
                 f"what the brokers keep from {where} on cannot be read: it is damaged, or in a format that the "
-                "client does not know. Set the group's offset behind it"
+                "client does not know. Set the group's offset behind it, or kafka.lost_input: skip"
             )
         else:
             reason = "lost-input"
@@ -183,6 +204,12 @@ class Reader:
             self._is_another_topic = True
         missing = [topic for topic in outputs if topic in now.missing]
         return f"{missing[0]}: does not exist; create it, the worker goes on by itself then" if missing else ""
+
+    async def _first_after(self, lost: Lost) -> int:
+        """Return the first offset that can be read again. Raises BrokerError."""
+        if lost.unreadable:
+            return lost.position if lost.after is None else lost.after
+        return (await self._source.bounds([lost.source], "earliest"))[lost.source]
 
     def watch_broker(self) -> None:
         """Ask now and then whether the broker is there: fetching fails in silence."""
@@ -212,6 +239,7 @@ class Reader:
             async with asyncio.timeout(PROBE_WITHIN):
                 missing = await self._look_at_topics()
                 await self._stopped.look()
+                await self._left.look()
         return missing if there else "no broker answers"
 
     async def close(self) -> None:

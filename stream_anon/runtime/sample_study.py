@@ -23,6 +23,7 @@ from stream_anon.microdata.coding import Passed
 from stream_anon.microdata.payload import Payload, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release, Suppression
+from stream_anon.runtime.missing_values import MissingValues, missing_values
 
 MOST_LINKABLE = 0.05  # design: a field passes if at most this share of its values is rare
 _MOST_CHUNK = 2048  # rows that are handed to the engine at once
@@ -165,6 +166,7 @@ class Study:
     rejects: tuple[RejectCount, ...]
     rare: tuple[RareValues, ...]
     forecast: Forecast | None
+    missing: tuple[MissingValues, ...] = ()
 
     @property
     def rejected_share(self) -> float:
@@ -185,6 +187,7 @@ def study(policy: Policy, sample: Sample, *, max_record_bytes: int = MOST_RECORD
         rejects=_reject_counts(policy, batch.rejects),
         rare=_rare_values(policy, batch, windows),
         forecast=_forecast(windows, whole) if len(batch) else None,
+        missing=missing_values(policy, batch, sample.values),
     )
 
 

@@ -27,6 +27,7 @@ _DESCRIPTIONS = {
         "privacy": "What must hold of every published class.",
         "window": "When a window closes.",
         "engine": "Which partitioner forms the classes.",
+        "input": "How records are read, from topics and from files.",
         "attributes": "Every declared field by dotted name, in the order in which published ones are written.",
         "http": "Where health, metrics and status are served.",
         "logs": "How log lines look.",
@@ -40,12 +41,14 @@ _DESCRIPTIONS = {
         "dead_letters": "Topic of the dead letters; OUTPUT.dead-letters if empty.",
         "ledger": "Compacted topic of released offsets; OUTPUT.ledger if empty.",
         "start": "Where to begin on a partition without an offset and without an entry in the ledger.",
-        "lost_input": "What to do if the broker has deleted records before they were read.",
+        "lost_input": "What to do if records were deleted before they were read, or are damaged.",
         "delivery": "at-least-once is for brokers without transactions and may publish a record twice.",
         "development": "Allow topics with fewer than 3 replicas.",
-        "max_record_bytes": "Larger records are rejected unread.",
+        "max_record_bytes": "Larger records are rejected unread. What is released is bounded by the output's "
+        "max.message.bytes.",
         "session_timeout": "After how long a silent worker's partitions go to others.",
         "transaction_timeout": "After how long the broker aborts a transaction.",
+        "accept_risks": "Conditions that forbid a run and that somebody accepts; certificates name them.",
         "security": "How the connection is secured.",
     },
     "InputSettings": {"pattern": "Regular expression that fits whole names of topics."},
@@ -68,6 +71,7 @@ _DESCRIPTIONS = {
         "individual": "Attribute that tells individuals apart, or every-record.",
         "max_share": "Largest part of a class's records that may belong to one individual.",
         "sensitive": "Criteria by name of the sensitive attribute.",
+        "accept_weaker": "Hash of this policy, where it may promise less than the one before it; a run says it.",
         "revision": "Raise it with every change of the policy; a lower one never takes over from a higher one.",
         "extra_levels": "Raise each published node at random by up to so many levels; needs publish: nodes.",
     },
@@ -118,7 +122,13 @@ _DESCRIPTIONS = {
         "weight": "How much the engine minds loss here; the reported loss leaves it out.",
         "missing": "A missing value is a leaf of its own, or the record is rejected.",
         "unknown": "A value outside is a dead letter, or becomes the root.",
+        "path": "The keys from the record's top to the value, where the name split at its dots is not that: "
+        '["after.age"] is one key with a dot in it.',
+        "accept_missing": "Of a published field: somebody knows that it may be absent from every record.",
         "accept_linkable": "Of a field that passes: somebody has weighed that its rare values can identify.",
+    },
+    "RecordSettings": {
+        "null_values": "Texts that mean a missing value, in every declared field, such as NA or an empty text.",
     },
     "NumericSettings": {
         "min": "Least value.",
@@ -131,6 +141,8 @@ _DESCRIPTIONS = {
     "PrefixSettings": {
         "length": "Characters of a value.",
         "alphabet": "digits, letters, alphanumeric, or the characters themselves.",
+        "pad": "zeros: whole numbers get back the zeros in front that they lost; without it 2138 does not fit 5.",
+        "shorter": "Values of fewer characters fit too, as postal codes of Britain do; SW1A* tells no length.",
     },
     "DateSettings": {
         "format": "How the input writes a day, as in strptime.",

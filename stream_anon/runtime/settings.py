@@ -33,8 +33,9 @@ from pydantic_settings import SettingsError as VariableError
 
 from stream_anon.adapters.files.texts import read_text
 from stream_anon.adapters.kafka.inputs import InputTopics
+from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS, MOST_REVISION, MOST_ROUNDS
+from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS, MOST_NULLS, MOST_REVISION, MOST_ROUNDS
 from stream_anon.runtime.yaml_text import read_yaml
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
@@ -106,20 +107,6 @@ class Security(Section):
             raise ValueError("give key_password or key_password_file, not both")
         return self
 
-    def secret(self) -> str | None:
-        """Return the password, read from its file if it has one."""
-        return _secret(self.password, self.password_file)
-
-    def key_secret(self) -> str | None:
-        """Return the password of the key, read from its file if it has one."""
-        return _secret(self.key_password, self.key_password_file)
-
-
-def _secret(given: SecretStr | None, file: Path | None) -> str | None:
-    if file is not None:
-        return read_text(file).strip()
-    return given.get_secret_value() if given else None
-
 
 class InputSettings(Section):
     """All topics whose names fit, those that appear later too."""
@@ -153,6 +140,7 @@ class KafkaSettings(Section):
     max_record_bytes: int = Field(default=1_048_576, ge=64, le=104_857_600)
     session_timeout: Duration = Field(default=10.0, ge=1, le=300)
     transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)
+    accept_risks: list[Condition] = []
     fault: str = Field(default="", pattern=FAULT_PATTERN, description="For tests: where to break on purpose.")
     security: Security = Security()
 
@@ -232,6 +220,7 @@ class PrivacySettings(Section):
     sensitive: dict[str, DiversitySettings] = {}
     extra_levels: int = Field(default=0, ge=0, le=MOST_EXTRA_LEVELS)
     revision: int = Field(default=0, ge=0, le=MOST_REVISION)
+    accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")
 
 
 class WindowSettings(Section):
@@ -282,6 +271,8 @@ class PrefixSettings(Section):
 
     length: int = Field(ge=1, le=64)
     alphabet: str = Field(default="digits", min_length=2)
+    pad: Literal["zeros"] | None = None
+    shorter: bool = False
 
 
 class DateSettings(Section):
@@ -313,7 +304,15 @@ class AttributeSettings(Section):
     weight: float = Field(default=1.0, gt=0, le=1000)
     missing: Literal["leaf", "reject"] = "leaf"
     unknown: Literal["reject", "root"] = "reject"
+    path: list[Annotated[str, Field(min_length=1)]] | None = Field(default=None, min_length=1)
+    accept_missing: bool = False
     accept_linkable: bool = False
+
+
+class RecordSettings(Section):
+    """How records are read, from topics and from files."""
+
+    null_values: list[str] = Field(default=[], max_length=MOST_NULLS)
 
 
 class HttpSettings(Section):
@@ -343,6 +342,7 @@ class Settings(BaseSettings):
     privacy: PrivacySettings
     window: WindowSettings = WindowSettings()
     engine: EngineSettings = EngineSettings()
+    input: RecordSettings = RecordSettings()
     attributes: dict[str, AttributeSettings] = Field(min_length=1)
     http: HttpSettings = HttpSettings()
     logs: LogSettings = LogSettings()

@@ -30,12 +30,15 @@ the model that validates the file (`make schemas`); the same as a JSON Schema is
   section is an error. The environment wins over the file, and the options of a command win over both.
 - **Durations** are numbers of seconds or texts: `500ms`, `30s`, `2m`, `1h`.
 - **Files** of hierarchies are sought beside the settings file, those of `kafka.security` in the working folder.
-- **Fields** may lie deep: `patient.age` is the field `age` of the object `patient`.
+- **Fields** may lie deep: `patient.age` is the field `age` of the object `patient`. A single key with a dot in it,
+  as in `{"after.age": 30}`, is declared by its `path`: `path: ["after.age"]`. What is released keeps these keys. In
+  a CSV file the column of a field is named by its keys, joined by dots, in either case.
 """
 
 _KAFKA = """Needed by `run`, `check`, `forget`, `realign` and `audit --config`; files need no such section.
 `input`, `output`, `certificates`, `dead_letters` and `ledger` must be five different topics, or more. What the
-protocol makes of these settings is told in [exactly-once.md](exactly-once.md). `fault` is allowed with `development: true` only."""
+protocol makes of these settings is told in [exactly-once.md](exactly-once.md). `fault` is allowed with
+`development: true` only."""
 _INPUT = """Instead of one topic or a list of topics. The pattern must not fit `output`, `certificates`,
 `dead_letters` or `ledger`: where `people.anonymous` lies beside `people.north`, write `people\\.(?!anonymous).*`. A
 topic that appears later is noticed within 10 s and read from `kafka.start` on."""
@@ -53,7 +56,15 @@ _CLOSENESS = """The earth mover's distance from the values of the window's relea
 _WINDOW = """A window closes when it is full, or when its oldest record is as old as a limit that is drawn anew for
 each window, between 0.9 and 1 times `max_delay`. `max_records` must not be below `privacy.k`."""
 _ATTRIBUTES = """What is not declared never leaves. A quasi-identifier has exactly one of `hierarchy`, `values`,
-`numeric`, `prefix` and `date`."""
+`numeric`, `prefix` and `date`. A published field that no record of a sample has forbids a run (`missing-field`)
+unless it says `accept_missing: true`; what is missing is counted in certificates, reports and metrics anyway."""
+_RECORDS = """In every declared field these texts are read as null: a quasi-identifier is missing, a field that
+passes is published as null, a record without an id is rejected. An empty text is a text unless it is among them; an
+empty cell of a CSV file is missing in any case. No category may be among them."""
+_PREFIX = """A value of length 5 is published as `02138`, `0213*`, `021**` and so on. A whole number is the text of
+its digits: JSON has no zeros in front, so 2138 is outside, or 02138 with `pad: zeros`. With `shorter: true` a value
+may have any length up to `length`: `SW1A*` stands for every value that begins with SW1A and does not tell how many
+characters follow; `pad` is for values of one length only."""
 _HIERARCHY = """A mapping with these two keys is built from an ordered list. `hierarchy` may also name a CSV file
 with a row per leaf, from leaf to root, or be a nested mapping of groups."""
 
@@ -67,9 +78,10 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("privacy.sensitive.NAME.t_closeness", settings.ClosenessSettings, _CLOSENESS),
     ("window", settings.WindowSettings, _WINDOW),
     ("engine", settings.EngineSettings, ""),
+    ("input", settings.RecordSettings, _RECORDS),
     ("attributes.NAME", settings.AttributeSettings, _ATTRIBUTES),
     ("attributes.NAME.numeric", settings.NumericSettings, ""),
-    ("attributes.NAME.prefix", settings.PrefixSettings, ""),
+    ("attributes.NAME.prefix", settings.PrefixSettings, _PREFIX),
     ("attributes.NAME.date", settings.DateSettings, ""),
     ("attributes.NAME.hierarchy", settings.BalancedSettings, _HIERARCHY),
     ("http", settings.HttpSettings, "Loopback by default. Port 0 is any free port."),

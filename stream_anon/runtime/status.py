@@ -16,11 +16,15 @@ from stream_anon.runtime.events import (
     BrokerBack,
     Event,
     InputSkipped,
+    KernelsCompiled,
+    KernelsCompiling,
     PartitionsRevoked,
     PartitionStopped,
     Place,
     ReadinessChanged,
+    ReadingOrdered,
     RecordsConsumed,
+    Superseded,
     TakeoverDone,
     WindowAudited,
     WindowProgress,
@@ -29,12 +33,20 @@ from stream_anon.runtime.events import (
     WorkerStopped,
     WorkerStopping,
 )
+from stream_anon.runtime.flow_history import FlowHistory
 from stream_anon.runtime.last_release import last_release
 
 LAST_WINDOWS = 10
+WINDOWS_TO_JUDGE = 5  # before a hint about all of them
+HALF_EMPTY = 0.5
 MOST_PLACES = 1000
 MOST_NAMED = 8  # places in a warning
-AT_LEAST_ONCE = "delivery is at-least-once: a record can be published twice, in two classes"
+STARTING, COMPILING = "starting", "compiling kernels, once after an install"
+PAUSED = "PAUSED by an operator: nothing more is read until `stream-anon resume`"
+REMARKS = {  # by how windows are delivered
+    "at-least-once": "delivery is at-least-once: a record can be published twice, in two classes",
+    "shadow": "SHADOW: nothing is published, no topic is written; what counts as released here was seen by nobody",
+}
 
 
 class StatusBoard:
@@ -49,11 +61,13 @@ class StatusBoard:
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._started: WorkerStarted | None = None
-        self._ready, self._reason = False, "starting"
+        self._ready, self._reason = False, STARTING
         self._away: dict[Away, BrokerAway] = {}
         self._owned: set[Place] = set()
         self._stopped: dict[Place, PartitionStopped] = {}
         self._open: WindowProgress | None = None
+        self._superseded: Superseded | None = None
+        self._paused = False
         self._windows: deque[dict[str, object]] = deque(maxlen=LAST_WINDOWS)
         self._last: WindowPublished | None = None
         self._last_release: Mapping[str, object] | None = None
@@ -61,12 +75,19 @@ class StatusBoard:
         self._totals: Counter[str] = Counter()
         self._suppressed: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
+        self._faults: Counter[str] = Counter()
+        self._flow = FlowHistory()
+        self._missing: Counter[str] = Counter()
 
-    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912 - a table: one case a kind of event
+    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915 - a table: one case a kind of event
         """Take note of what happened."""
         match event:
             case WorkerStarted():
                 self._started = event
+            case KernelsCompiling():
+                self._ready, self._reason = False, COMPILING
+            case KernelsCompiled():
+                self._ready, self._reason = False, STARTING
             case ReadinessChanged():
                 self._ready, self._reason = event.ready, event.reason
             case BrokerAway():
@@ -74,6 +95,7 @@ class StatusBoard:
             case BrokerBack():
                 self._away.pop(event.doing, None)
             case PartitionsRevoked():
+                self._totals["moved away"] += event.dropped
                 self._owned.difference_update(event.places)
                 for place in event.places:
                     self._stopped.pop(place, None)
@@ -81,15 +103,21 @@ class StatusBoard:
                 self._owned.update((topic, partition) for topic, partition, _ in event.starts)
                 for topic, partition, _ in event.starts:
                     self._stopped.pop((topic, partition), None)
+                self._totals["read again"] += event.read_again
                 self._totals["skipped partitions"] += len(event.skipped)
                 self._totals["unprotected"] += len(event.unprotected)
             case PartitionStopped():
                 self._owned.add(event.place)
                 self._stopped[event.place] = event
+            case Superseded():
+                self._superseded = event
+            case ReadingOrdered():
+                self._paused = event.paused
             case InputSkipped():
                 self._totals["lost"] += max(0, event.end - event.start)
             case RecordsConsumed():
                 self._totals["consumed"] += event.records
+                self._flow.add(self._monotonic(), event.records, 0)
             case WindowProgress():
                 self._open = event
             case WindowPublished():
@@ -105,13 +133,19 @@ class StatusBoard:
                 pass
 
     def _take_window(self, event: WindowPublished) -> None:
-        self._windows.appendleft(_window(event))
+        self._windows.appendleft(_window(event, None if self._started is None else self._started.max_records))
+        self._flow.add(self._monotonic(), 0, event.released)
+        names = () if self._started is None else self._started.declared
+        for (reason, attribute), count in event.faults.items():
+            named = 0 <= attribute < len(names)
+            self._faults[f"{reason} ({names[attribute]})" if named else reason] += count
         self._last, self._last_release = event, None
         self._totals["windows"] += 1
         self._totals["released"] += event.released
         self._totals["gate violations"] += event.gate_violations
         self._suppressed.update(event.suppressed)
         self._rejected.update(event.rejected)
+        self._missing.update(event.missing)
 
     def _take_audit(self, event: WindowAudited) -> None:
         self._audits[event.result] += 1
@@ -120,11 +154,21 @@ class StatusBoard:
                 window["audit"], window["violations"] = event.result, list(event.violations)
 
     def readiness(self) -> tuple[bool, str]:
-        """Return whether the worker owns partitions or stands by for them, and if not, why."""
+        """Return whether the worker owns partitions or stands by for them; why not, or what else is to be known."""
         if self._ready:
-            return True, ""
+            return True, self._stands_aside()
         causes = "; ".join(f"{away.doing.value}: {away.error}" for away in self._away.values())
         return False, causes or self._reason or "not ready"
+
+    def _stands_aside(self) -> str:
+        """Return in words that the worker leaves its partitions to a newer policy; empty where it does not."""
+        event, left = self._superseded, 0 if self._open is None else self._open.left
+        if event is None or not left:
+            return ""
+        return (
+            f"stands by: the output has been published under revision {event.by} of the policy, this worker has "
+            f"revision {event.own} and leaves {left} partitions to workers of the newer one"
+        )
 
     def status(self) -> Mapping[str, object]:
         """Return the page as JSON values."""
@@ -133,6 +177,7 @@ class StatusBoard:
             "ready": ready,
             "reason": reason,
             "warnings": self._warnings(),
+            "hints": self._hints(),
             "service": self._service(),
             "partitions": {
                 "owned": len(self._owned),
@@ -145,9 +190,15 @@ class StatusBoard:
                 "released": self._totals["released"],
                 "suppressed": dict(self._suppressed),
                 "rejected": dict(self._rejected),
+                "rejected_by_attribute": dict(self._faults),
+                "read_again": self._totals["read again"],
+                "moved_away": self._totals["moved away"],
+                "missing": dict(self._missing),
                 "lost_before_reading": self._totals["lost"],
                 "not_read_yet": None if self._open is None else self._open.lag,
+                "behind_open_transaction": 0 if self._open is None else self._open.held,
             },
+            "flow": self._flow.view(self._monotonic()),
             "windows": self._totals["windows"],
             "audits": dict(self._audits),
             "last_windows": [dict(window) for window in self._windows],
@@ -166,8 +217,10 @@ class StatusBoard:
         return {
             "software": event.software,
             "policy": event.policy,
+            "revision": event.revision,
             "engine": event.engine,
             "k": event.k,
+            "asked": list(event.asked),
             "max_delay_seconds": event.max_delay,
             "max_records": event.max_records,
             "quasi_identifiers": list(event.attributes),
@@ -191,14 +244,18 @@ class StatusBoard:
 
     def _warnings(self) -> list[str]:
         found = []
-        if self._started is not None and self._started.delivery == "at-least-once":
-            found.append(AT_LEAST_ONCE)
+        if self._started is not None:
+            found += [text for delivery, text in REMARKS.items() if delivery == self._started.delivery]
         found += [
             f"the broker cannot be reached or refuses (while {away.doing.value}): {away.error}"
             for away in self._away.values()
         ]
+        if self._paused:
+            found.append(PAUSED)
         if self._stopped:
             found.append(_in_words(self._stopped))
+        if self._stands_aside():
+            found.append(self._stands_aside())
         if self._totals["gate violations"]:
             found.append(
                 f"the gate had to suppress {self._totals['gate violations']} classes: a bug, please report"
@@ -219,6 +276,15 @@ class StatusBoard:
         if self._overdue():
             found.append("the open window is older than max_delay: publication waits")
         return found
+
+    def _hints(self) -> list[str]:
+        fills = [window["fill"] for window in self._windows if isinstance(window["fill"], float)]
+        fill = sum(fills) / len(fills) if fills else 1.0
+        if len(fills) < WINDOWS_TO_JUDGE or fill >= HALF_EMPTY:
+            return []
+        return [
+            f"windows close at {fill:.0%} of max_records: fewer workers or a longer max_delay lose less information"
+        ]
 
     def _overdue(self) -> bool:
         event, started = self._open, self._started
@@ -242,14 +308,16 @@ def _stopped(event: PartitionStopped) -> Mapping[str, object]:
     return {"place": f"{topic}-{partition}", "reason": event.reason, "explanation": event.explanation}
 
 
-def _window(event: WindowPublished) -> dict[str, object]:
+def _window(event: WindowPublished, max_records: int | None) -> dict[str, object]:
     """Return the summary of a certificate; how its audit ended is added later."""
+    suppressed = sum(event.suppressed.values())
     return {
         "batch": event.batch,
         "published": dt.datetime.fromtimestamp(event.wall, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "in": event.records_in,
         "released": event.released,
-        "suppressed": sum(event.suppressed.values()),
+        "suppressed": suppressed,
+        "fill": None if max_records is None else round((event.released + suppressed) / max_records, 4),
         "rejected": sum(event.rejected.values()),
         "classes": len(event.class_sizes),
         "achieved_k": event.achieved_k,

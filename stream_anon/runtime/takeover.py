@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeVar
 
-from stream_anon.adapters.kafka.seam import Ledger, LedgerEntry, Membership, Place, Sink, Source, TopicIds
+from stream_anon.adapters.kafka.seam import (
+    Ledger,
+    LedgerEntry,
+    Membership,
+    Place,
+    Sink,
+    Source,
+    TopicIds,
+    newest_revision,
+)
 from stream_anon.errors import BrokerError, OwnershipLost, TopicError
 from stream_anon.runtime.events import TakeoverDone
 from stream_anon.runtime.faults import At
@@ -132,6 +141,11 @@ class TakenOver:
         Why a source is not read.
     topic_ids
         Kafka's ids of the input topics, where the brokers told them.
+    superseded_by
+        The revision of the policy under which the output has been published, where ours is a lower one: then no
+        source is open. None otherwise.
+    left
+        Sources that are left to workers of that revision; the offset from which on they are not read, where known.
     """
 
     membership: Membership
@@ -147,6 +161,8 @@ class TakenOver:
     unprotected: tuple[Place, ...] = ()
     stopped: Mapping[int, Stop] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    superseded_by: int | None = None
+    left: Mapping[int, int | None] = field(default_factory=dict)
 
     def done(self, place: Callable[[int], Place], owned: int, attempts: int, seconds: float) -> TakeoverDone:
         """Return the event that tells of it."""
@@ -165,8 +181,8 @@ class TakenOver:
         )
 
 
-async def take_over(
-    source: Source, sink: Sink, ledger: Ledger, rows: Rows, beginnings: Beginnings, at: At
+async def take_over(  # noqa: PLR0915 - the steps stand in one function
+    source: Source, sink: Sink, ledger: Ledger, rows: Rows, beginnings: Beginnings, at: At, revision: int = 0
 ) -> TakenOver:
     """Open the partitions that the group gave, each from the one offset that loses and repeats nothing.
 
@@ -174,6 +190,8 @@ async def take_over(
     ----------
     beginnings
         Where partitions begin of which nothing was ever released.
+    revision
+        `privacy.revision`: once the output has been published under a higher one, no partition is opened.
 
     Raises
     ------
@@ -200,10 +218,16 @@ async def take_over(
     await at("takeover.4")
     topics = await _within(LEDGER, _topics(sink, places.keys()))
     entries = await _within(LEDGER, _entries(ledger))
-    doubtful = beginnings.at_the_first_record if ledger.is_incomplete else ()
-    judged = await _within(
-        LEDGER, _judged(source, places, stable, {**ledger.remembered(), **entries}, topics, doubtful)
-    )
+    newest = newest_revision(entries.values())
+    left: dict[int, int | None] = {}
+    judged: dict[int, Start | Stop | None] = {}
+    if newest > revision:  # another policy has taken over: its workers go on, and ours stands by
+        left = {n: entries[p].next if p in entries else stable[p] for p, n in places.items()}
+    else:
+        doubtful = beginnings.at_the_first_record if ledger.is_incomplete else ()
+        judged = await _within(
+            LEDGER, _judged(source, places, stable, {**ledger.remembered(), **entries}, topics, doubtful)
+        )
     anew = topics.differ_from(beginnings.topic_ids)
     beginnings.keep(number for place, number in places.items() if place[0] not in anew)
     untouched = frozenset(number for number, verdict in judged.items() if verdict is None)
@@ -250,6 +274,8 @@ async def take_over(
         unprotected=_unprotected(stable, entries, beginnings) if sink.delivery == "exactly-once" else (),
         stopped=stopped,
         topic_ids=topics.ids,
+        superseded_by=newest if newest > revision else None,
+        left=left,
     )
 
 

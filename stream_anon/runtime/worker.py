@@ -25,13 +25,16 @@ from stream_anon.runtime.events import (
     Outcome,
     PartitionsRevoked,
     PartitionStopped,
+    ReadingOrdered,
     StandingBy,
+    Superseded,
     TakeoverStarted,
     WindowAbandoned,
     WindowProgress,
     WorkerStopped,
     WorkerStopping,
 )
+from stream_anon.runtime.orders import Orders
 from stream_anon.runtime.parts import Parts
 from stream_anon.runtime.patience import Patience, describe
 from stream_anon.runtime.publication import Targets
@@ -43,6 +46,7 @@ POLL_SECONDS = 0.2
 POLLS_THAT_MAY_FAIL = 5
 # A stop may take ten seconds: these, the cancelling of a closing, and a little for the rest of the process.
 FINISH_WITHIN = 6.0
+DRAIN_WITHIN = 60.0  # a drain waits for a broker too
 LEAVE_WITHIN = 2.0
 DISCONNECT_WITHIN = 1.0  # politely, before connections are cut
 
@@ -52,6 +56,8 @@ class Worker:
 
     def __init__(self, parts: Parts, stop: asyncio.Event) -> None:
         self._parts = parts
+        self._orders = Orders(stop)
+        self._paused = False  # as was last told
         self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
         self._tell, self._reachability = parts.tell, parts.reachability
         self._stop = stop
@@ -65,11 +71,17 @@ class Worker:
         self._beginnings = Beginnings(parts.choices.start)
         self._owned: frozenset[int] = frozenset()
         self._stands_by = False
+        self._superseded_by: int | None = None
+        self._left = 0  # partitions that are left to workers of a newer policy
         self._taken = -1  # the source's marks that the last takeover answered
         self._turned_away: Membership | None = None
         self._attempts = 0
         self._takeover_since: float | None = None
         self._failed_polls = 0
+
+    def obey(self, orders: Orders) -> None:
+        """Look at these orders from now on; without them nothing is ordered."""
+        self._orders = orders
 
     async def run(self) -> None:
         """Work until `stop` is set, then leave within ten seconds.
@@ -114,7 +126,8 @@ class Worker:
             await self._parts.sink.partitions(topic)
         output, certificates, dead_letters = self._parts.choices.outputs
         counts = {topic: await self._parts.sink.partitions(topic) for topic in (output, certificates, dead_letters)}
-        self._targets = Targets(output, certificates, dead_letters, counts)
+        largest = await self._parts.sink.largest_batches(counts)
+        self._targets = Targets(output, certificates, dead_letters, counts, largest)
 
     # -- the loop --------------------------------------------------------------------------------------------
 
@@ -125,6 +138,7 @@ class Worker:
         if self._takeover_due():
             await self._take_over()
             return
+        self._heed_pause()
         if not self._closings.full:
             due = self._engine.tick(self._clock.monotonic())
             if due is not None:
@@ -137,6 +151,17 @@ class Worker:
         else:
             await self._poll()
         self._ahead.look()
+
+    def _heed_pause(self) -> None:
+        """Fetch nothing while a pause is ordered; polls go on, for they keep the membership."""
+        paused = self._orders.paused
+        if paused:
+            self._source.pause(self._source.assigned)  # a takeover lets them go on
+        elif self._paused:
+            self._source.resume(self._reader.reading)
+        if paused != self._paused:
+            self._paused = paused
+            self._tell(ReadingOrdered(paused))
 
     def _how_long(self) -> float:
         """Return how long to wait for anything: not beyond the open window's deadline."""
@@ -152,9 +177,10 @@ class Worker:
 
     def _let_go(self, unpublished: Unpublished) -> None:
         """Close all sources: what they hold follows a window that did not get out."""
-        fenced = unpublished.outcome is Outcome.FENCED
-        self._closings.abandon("fenced" if fenced else "lost")
-        self._turned_away = unpublished.membership if fenced else None
+        self._closings.abandon(unpublished.outcome.value)
+        self._turned_away = unpublished.membership if unpublished.outcome is Outcome.FENCED else None
+        if unpublished.outcome is Outcome.REFUSED:
+            self._targets = None  # what its topics take must be asked again
         self._source.pause(self._source.assigned)
         self._engine.revoke(self._engine.sources)
         self._reader.let_go()
@@ -204,7 +230,21 @@ class Worker:
         window = self._engine.open_window
         now = self._clock.monotonic()
         lag, stopped = self._reader.lag(), self._reader.stopped
-        self._tell(WindowProgress(window.records, window.opened_at, now, self._closings.busy, paused, lag, stopped))
+        held, closing = self._reader.held(), self._closings.busy
+        self._tell(
+            WindowProgress(
+                window.records,
+                window.opened_at,
+                now,
+                closing,
+                paused,
+                lag,
+                stopped,
+                self._left,
+                held.records,
+                held.seconds,
+            )
+        )
 
     # -- taking over -----------------------------------------------------------------------------------------
 
@@ -254,7 +294,17 @@ class Worker:
         await parts.sink.open()
         await parts.keeper.open(Away.TAKING_OVER)
         self._beginnings.ledger_is_new = parts.keeper.made
-        return await take_over(parts.source, parts.sink, parts.ledger, parts.engine, self._beginnings, parts.at)
+        if self._targets is None:
+            await self._find_targets()
+        return await take_over(
+            parts.source,
+            parts.sink,
+            parts.ledger,
+            parts.engine,
+            self._beginnings,
+            parts.at,
+            parts.policy.revision,
+        )
 
     def _still_turned_away(self, now: float) -> bool:
         """Return whether the membership that was turned away is still the one the client holds.
@@ -270,6 +320,7 @@ class Worker:
         lost = self._owned - self._source.assigned
         waiting = {number: stop.begins for number, stop in taken.stopped.items()}
         self._reader.go_on(taken.opened, taken.kept, waiting, taken.topic_ids)
+        self._stand_aside(taken)
         self._membership, self._taken, self._turned_away = taken.membership, taken.marks, None
         self._topic_ids = taken.topic_ids
         self._owned = self._source.assigned
@@ -288,15 +339,24 @@ class Worker:
         self._reachability.back(Away.TAKING_OVER)
         self._reachability.joined()
 
+    def _stand_aside(self, taken: TakenOver) -> None:
+        """Leave the partitions to workers of a newer policy; say so once, and look again at each takeover."""
+        self._reader.leave(taken.left)
+        self._left = len(taken.left)
+        if taken.superseded_by not in (None, self._superseded_by):
+            self._tell(Superseded(taken.superseded_by, self._parts.policy.revision, self._left))
+        self._superseded_by = taken.superseded_by
+
     # -- leaving ---------------------------------------------------------------------------------------------
 
     async def finish(self) -> None:
         """Close what is worth it and abandon the rest: nothing is lost, the next owner reads it again.
 
-        A window past half of its longest age is closed and committed; a younger one is abandoned.
+        A window past half of its longest age is closed and committed; a younger one is abandoned, unless a drain
+        was ordered. A drain has more time.
         """
         try:
-            async with asyncio.timeout(FINISH_WITHIN):
+            async with asyncio.timeout(DRAIN_WITHIN if self._orders.draining else FINISH_WITHIN):
                 await self._close_rest()
         except TimeoutError:
             await self._closings.cancel("stopping")
@@ -307,7 +367,7 @@ class Worker:
     async def _close_rest(self) -> None:
         now = self._clock.monotonic()
         opened = self._engine.open_window.opened_at
-        mature = opened is not None and is_mature(opened, now, self._parts.policy.window)
+        mature = opened is not None and (self._orders.draining or is_mature(opened, now, self._parts.policy.window))
         held = self._engine.deadline is None  # would be suppressed, and is held so that it is not
         if mature and not held and not self._takeover_due():
             window = self._engine.seal(now)

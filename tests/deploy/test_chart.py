@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,8 @@ def test_a_custom_resource_does_not_fit_its_schema(values: Path) -> None:
 @every_value_set
 def test_a_pod_may_do_more_than_it_must(values: Path) -> None:
     objects = render(values)
-    for pod in (_pod(objects), *(o["spec"] for o in objects if o["kind"] == "Pod")):
+    jobs = [o["spec"]["jobTemplate"]["spec"]["template"]["spec"] for o in objects if o["kind"] == "CronJob"]
+    for pod in (_pod(objects), *jobs, *(o["spec"] for o in objects if o["kind"] == "Pod")):
         assert pod["automountServiceAccountToken"] is False
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["runAsUser"] == 65532
@@ -98,10 +100,13 @@ def test_a_name_leads_nowhere(values: Path) -> None:
     else:
         assert {item["key"] for item in config["items"]} == set(maps[config["name"]]["data"])
     labels = deployment["spec"]["template"]["metadata"]["labels"]
+    audits = [o["spec"]["jobTemplate"]["spec"]["template"] for o in objects if o["kind"] == "CronJob"]
+    known = [labels, *(template["metadata"]["labels"] for template in audits)]
     for document in objects:
         spec = document.get("spec", {})
         selector = spec.get("selector", spec.get("podSelector", {}))
-        assert selector.get("matchLabels", selector).items() <= labels.items(), document["kind"]
+        selected = selector.get("matchLabels", selector).items()
+        assert any(selected <= of.items() for of in known), document["kind"]
         target = spec.get("scaleTargetRef")
         assert target is None or target["name"] == deployment["metadata"]["name"]
     service = of_kind(objects, "Service")
@@ -135,6 +140,142 @@ def test_the_service_refuses_what_the_chart_gives_it(
     for section, keys in given.get("settings", {}).items():
         for key in keys.keys() - {"sensitive", "max_delay", "session_timeout"}:
             assert getattr(getattr(settings, section), key) == keys[key]
+
+
+def test_a_registry_for_all_charts_wins_and_its_secrets_are_added() -> None:
+    given = (
+        'global={"imageRegistry": "registry.example/", "imagePullSecrets": ["all", {"name": "ours"}]}',
+        'imagePullSecrets=[{"name": "ours"}]',
+        'image={"registry": "elsewhere.example"}',
+    )
+    objects = render(value_set("minimal"), as_json=given)
+    for pod in (_pod(objects), *(o["spec"] for o in objects if o["kind"] == "Pod")):
+        assert pod["containers"][0]["image"].startswith("registry.example/stream-anon:")
+        assert pod["imagePullSecrets"] == [{"name": "ours"}, {"name": "all"}]
+
+
+def test_labels_of_the_values_do_not_replace_those_that_selectors_rely_on() -> None:
+    stray = '{"app.kubernetes.io/name": "x", "app.kubernetes.io/instance": "y", "team": "z"}'
+    for document in render(value_set("operator"), as_json=(f"commonLabels={stray}", f"podLabels={stray}")):
+        labels = document["metadata"]["labels"]
+        assert labels["app.kubernetes.io/instance"] == "people"
+        assert labels["app.kubernetes.io/name"].startswith("stream-anon")
+        template = document.get("spec", {}).get("template", {"metadata": {"labels": {"team": "z"}}})
+        assert template["metadata"]["labels"]["team"] == "z"
+
+
+def test_a_new_version_of_the_chart_alone_replaces_no_pod(tmp_path: Path) -> None:
+    newer = tmp_path / "stream-anon"
+    shutil.copytree(CHART, newer)
+    (newer / "Chart.yaml").write_text(
+        re.sub(r"(?m)^version: .*", "version: 9.9.9", (CHART / "Chart.yaml").read_text())
+    )
+
+    def template(chart: Path) -> Any:
+        done = attempt(value_set("files"), chart=chart)
+        objects = [document for document in yaml.safe_load_all(done.stdout) if document]
+        return of_kind(objects, "Deployment")["spec"]["template"]
+
+    assert template(newer) == template(CHART)
+
+
+def test_a_changed_configmap_of_ones_own_replaces_the_pods_where_its_checksum_is_given() -> None:
+    def annotations(*more: str) -> dict[str, str]:
+        template = of_kind(render(value_set("existing-configmap"), *more), "Deployment")["spec"]["template"]
+        return dict(template["metadata"]["annotations"])
+
+    assert annotations("existingConfigMapChecksum=abc")["checksum/config"] == "abc"
+    assert "checksum/config" not in annotations(), "rendered without a cluster nothing is known of it"
+
+
+def test_the_test_pod_reaches_a_service_that_only_some_may_reach() -> None:
+    objects = render(value_set("locked-down"))
+    (test,) = [o for o in objects if o["kind"] == "Pod"]
+    sources = of_kind(objects, "NetworkPolicy")["spec"]["ingress"][0]["from"]
+    allowed = [source["podSelector"]["matchLabels"] for source in sources if "podSelector" in source]
+    assert any(labels.items() <= test["metadata"]["labels"].items() for labels in allowed)
+
+
+def test_scalers_add_one_pod_at_a_time_and_ignore_the_lag_of_stopped_partitions() -> None:
+    scaled = of_kind(render(value_set("keda")), "ScaledObject")["spec"]
+    behaviors = [
+        scaled["advanced"]["horizontalPodAutoscalerConfig"]["behavior"],
+        of_kind(render(value_set("autoscaling")), "HorizontalPodAutoscaler")["spec"]["behavior"],
+    ]
+    for behavior in behaviors:
+        assert behavior["scaleUp"]["policies"] == [{"type": "Pods", "value": 1, "periodSeconds": 120}]
+        assert behavior["scaleUp"]["stabilizationWindowSeconds"] == 120
+    assert scaled["triggers"][0]["metadata"]["excludePersistentLag"] == "true"
+
+
+def test_pods_that_are_not_ready_do_not_keep_a_node_from_being_drained() -> None:
+    assert of_kind(render(value_set("minimal")), "PodDisruptionBudget")["spec"]["unhealthyPodEvictionPolicy"] == (
+        "AlwaysAllow"
+    )
+
+
+def test_alerts_can_be_left_out_labelled_and_added_to() -> None:
+    own = {"name": "mine", "rules": [{"alert": "Mine", "expr": "vector(1)"}]}
+    given = (
+        'prometheusRule.disabled=["StreamAnonStalled"]',
+        'prometheusRule.additionalLabels={"team": "privacy"}',
+        'prometheusRule.alertLabels={"StreamAnonNotReady": {"severity": "ticket"}}',
+        f"prometheusRule.additionalGroups=[{json.dumps(own)}]",
+    )
+    spec = of_kind(render(value_set("operator"), as_json=given), "PrometheusRule")["spec"]
+    rules = {rule["alert"]: rule for group in spec["groups"] for rule in group["rules"] if "alert" in rule}
+    assert "StreamAnonStalled" not in rules
+    assert rules.pop("Mine") == own["rules"][0]  # type: ignore[index]
+    assert all(rule["labels"]["team"] == "privacy" for rule in rules.values())
+    assert rules["StreamAnonNotReady"]["labels"]["severity"] == "ticket"
+    unknown = attempt(value_set("operator"), as_json=('prometheusRule.disabled=["Stalled"]',))
+    assert "prometheusRule: there is no alert Stalled" in unknown.stderr
+
+
+def test_targets_and_series_can_be_relabelled() -> None:
+    rule = [{"action": "labeldrop", "regex": "pod"}]
+    for name, kind, place in (
+        ("operator", "ServiceMonitor", "endpoints"),
+        ("pod-monitor", "PodMonitor", "podMetricsEndpoints"),
+    ):
+        key = kind[0].lower() + kind[1:]
+        given = (f"{key}.relabelings={json.dumps(rule)}", f"{key}.metricRelabelings={json.dumps(rule)}")
+        (endpoint,) = of_kind(render(value_set(name), f"{key}.scrapeTimeout=5s", as_json=given), kind)["spec"][
+            place
+        ]
+        assert (endpoint["relabelings"], endpoint["metricRelabelings"]) == (rule, rule)
+        assert endpoint["scrapeTimeout"] == "5s"
+
+
+def test_several_pipelines_are_one_release_of_a_chart_that_names_this_one_twice(tmp_path: Path) -> None:
+    umbrella = tmp_path / "pipelines"
+    shutil.copytree(CHART, umbrella / "charts" / "stream-anon")
+    dependencies = [{"name": "stream-anon", "version": "*", "alias": alias} for alias in ("people", "visits")]
+    chart = {"apiVersion": "v2", "name": "pipelines", "version": "1.0.0", "dependencies": dependencies}
+    (umbrella / "Chart.yaml").write_text(yaml.safe_dump(chart))
+    values = yaml.safe_load(value_set("minimal").read_text())
+    given = tmp_path / "values.yaml"
+    given.write_text(yaml.safe_dump({"people": values, "visits": values}))
+    done = attempt(given, chart=umbrella, release="data")
+    assert done.returncode == 0, done.stderr[-2000:]
+    objects = [document for document in yaml.safe_load_all(done.stdout) if document]
+    assert len({(o["kind"], o["metadata"]["name"]) for o in objects}) == len(objects)
+    deployments = [o for o in objects if o["kind"] == "Deployment"]
+    assert len(deployments) == 2
+    first, second = (o["spec"]["selector"]["matchLabels"] for o in deployments)
+    assert first != second
+    for document in objects:
+        selector = document.get("spec", {}).get("selector", {})
+        labels = selector.get("matchLabels", selector)
+        chosen = [o for o in deployments if labels.items() <= o["spec"]["template"]["metadata"]["labels"].items()]
+        assert not labels or len(chosen) == 1, document["kind"]
+
+
+@pytest.mark.parametrize("name", ["passwordKey", "usernameKey", "tokenKey"])
+def test_a_key_of_a_secret_cannot_bring_yaml_of_its_own(name: str) -> None:
+    done = attempt(value_set("production"), as_json=(f'kafkaSecurity.sasl.{name}="a\\npath: b"',))
+    assert done.returncode != 0
+    assert name in done.stderr
 
 
 def test_a_large_number_reaches_the_service_with_an_exponent() -> None:
@@ -195,6 +336,44 @@ def test_an_alert_leads_to_no_runbook_or_to_another_ones() -> None:
     assert {url.rpartition("/")[2] for url in ours} <= there
     kept = runbooks()
     assert kept == ["https://wiki.example/stream-anon/" + url.rpartition("/")[2] for url in ours]
+
+
+def test_the_audit_runs_by_schedule_with_what_the_workers_log_in_with() -> None:
+    objects = render(value_set("audit"))
+    job = of_kind(objects, "CronJob")
+    spec = job["spec"]["jobTemplate"]["spec"]
+    template = spec["template"]
+    (container,) = template["spec"]["containers"]
+    assert container["args"] == [
+        *("audit", "--config", "/etc/stream-anon/policy.yaml", "--since", "36h"),
+        *("--metrics", "/textfile/stream_anon.prom"),
+    ]
+    assert job["spec"]["concurrencyPolicy"] == "Forbid"
+    assert (spec["backoffLimit"], template["spec"]["restartPolicy"]) == (0, "Never")
+    worker = _pod(objects)
+    assert container["env"] == worker["containers"][0]["env"]
+    mounted = {mount["name"] for mount in container["volumeMounts"]}
+    assert mounted == {volume["name"] for volume in template["spec"]["volumes"]}
+    assert mounted == {volume["name"] for volume in worker["volumes"]} | {"textfile"}
+    shared = [volume for volume in template["spec"]["volumes"] if volume["name"] != "textfile"]
+    assert shared == worker["volumes"]
+
+
+def test_the_service_does_not_lead_to_an_audit() -> None:
+    objects = render(value_set("audit"))
+    labels = of_kind(objects, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["metadata"]["labels"]
+    policies = {o["metadata"]["name"]: o["spec"] for o in objects if o["kind"] == "NetworkPolicy"}
+    for kind in ("Service", "Deployment", "PodDisruptionBudget"):
+        selector = of_kind(objects, kind)["spec"]["selector"]
+        assert not selector.get("matchLabels", selector).items() <= labels.items()
+    workers, audits = policies["people-stream-anon"], policies["people-stream-anon-audit"]
+    assert audits["podSelector"]["matchLabels"].items() <= labels.items()
+    assert audits["egress"] == workers["egress"]
+    assert "ingress" not in audits
+
+
+def test_no_audit_runs_unless_somebody_asks_for_it() -> None:
+    assert not [o for o in render(value_set("minimal")) if o["kind"] == "CronJob"]
 
 
 def test_the_scaler_asks_for_more_workers_than_partitions() -> None:
@@ -347,8 +526,10 @@ def test_the_values_are_open_somewhere() -> None:
     schema = json.loads((CHART / "values.schema.json").read_text())
     values = yaml.safe_load((CHART / "values.yaml").read_text())
     assert schema["additionalProperties"] is False
-    assert values.keys() <= schema["properties"].keys() == values.keys() | {"global"}
+    assert values.keys() == schema["properties"].keys()
     for key, value in values.items():
+        if key == "global":  # other charts have values there
+            continue
         node = schema["properties"][key]
         if isinstance(value, dict) and node.get("properties"):
             assert node["additionalProperties"] is False, key

@@ -112,9 +112,9 @@ def test_the_census_of_adults_does_not_pass(
 def test_a_failing_audit_gives_exit_code_0(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def tampered(*asked: Any) -> AsyncIterator[list[CommittedRecord]]:
+    async def tampered(*asked: Any, **more: Any) -> AsyncIterator[list[CommittedRecord]]:
         fresh = True
-        async for records in committed_records(*asked):
+        async for records in committed_records(*asked, **more):
             for n, record in enumerate(records):
                 if fresh and record.topic == "demo.anonymous":
                     records[n], fresh = dataclasses.replace(record, value=b"{}"), False
@@ -200,7 +200,7 @@ def test_a_broker_that_ends_is_waited_for(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_file_without_a_policy_is_taken(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--policy"):
+    with pytest.raises(InputError, match="--config"):
         demo(tmp_path / "x.csv", None, 10, None)
 
 

@@ -25,7 +25,8 @@ from tests.support.effort import examples
 
 BROAD = [hostile.broad_policy(missing, unknown) for missing in Missing for unknown in Unknown]
 PLAIN = [hostile.plain_policy(missing, unknown) for missing in Missing for unknown in Unknown]
-POLICIES = [*BROAD, *PLAIN]
+NULLED = [hostile.null_policy(policy) for policy in (BROAD[0], BROAD[-1], PLAIN[0], PLAIN[-1])]
+POLICIES = [*BROAD, *PLAIN, *NULLED]
 NAMES = list(hostile.FITTING)
 
 chosen = st.integers(0, len(POLICIES) - 1)
@@ -98,7 +99,7 @@ def test_one_field_fools_the_columns(name: str) -> None:
 def nested(record: dict[str, Any]) -> bytes:
     tree: dict[str, Any] = {}
     for name, value in record.items():
-        *parents, last = name.split(".")
+        *parents, last = hostile.KEYS.get(name, (name,))
         place = tree
         for key in parents:
             place = place.setdefault(key, {})
@@ -179,6 +180,21 @@ def test_the_scanner_is_never_asked(record: bytes) -> None:
     assert_same(batch, one_by_one(PLAIN[0], [record, record], np.arange(2)))
 
 
+def test_texts_that_mean_a_missing_value_leave_the_records_to_the_scanner() -> None:
+    codec, policy = codecs()[-2], POLICIES[-2]
+    assert codec._scanner is not None
+    texts = ("NA", "", "fine", "ü\u2028", "fines", "N", "NAA", None)
+    values: list[bytes | None] = [
+        json.dumps(json.loads(nested(GOOD | {"note": text, "result": text})), ensure_ascii=False).encode()
+        for text in texts
+    ]
+    batch, left = codec._scanner.scan(Texts.of(values), 3, np.arange(len(values)))
+    assert len(left) == 0
+    assert_same(batch, one_by_one(policy, values, np.arange(len(values))))
+    place = [attribute.name for attribute in policy.passed].index("note")
+    assert [row[place] for row in batch.payload] == [None] * 4 + ["fines", "N", "NAA", None]
+
+
 def test_a_policy_that_the_scanner_does_not_read_is_scanned() -> None:
     assert all(codec._scanner is None for codec in codecs()[: len(BROAD)])
 
@@ -223,13 +239,26 @@ NUMBERS = (
 
 
 @pytest.mark.parametrize(
-    "name", ["patient.age", "weight", "height", "meters", "far", "score", "count", "patient.home.zip", "id"]
+    "name",
+    [
+        "patient.age",
+        "weight",
+        "height",
+        "meters",
+        "far",
+        "score",
+        "count",
+        "patient.home.zip",
+        "patient.home.plz",
+        "post",
+        "id",
+    ],
 )
 def test_a_number_is_read_or_written_otherwise(name: str) -> None:
     marked = nested(GOOD | {name: "@"})
     values: list[bytes | None] = [marked.replace(b'"@"', number.encode()) for number in NUMBERS.split()]
     offsets = np.arange(len(values))
-    for codec, policy in zip(codecs()[len(BROAD) :], PLAIN, strict=True):
+    for codec, policy in zip(codecs()[len(BROAD) :], POLICIES[len(BROAD) :], strict=True):
         assert_same(codec.decode(values, 3, offsets), one_by_one(policy, values, offsets))
 
 

@@ -47,7 +47,7 @@ def _release(table: Table, sets: bool, seed: int = 0, limit: int = 100) -> tuple
         table.rows.individuals.astype(np.int64),
         np.zeros(n, np.int32),
         np.arange(n, dtype=np.int64),
-        list(range(n)),
+        [(row,) * len(policy.passed) for row in range(n)],
         Rejects.of([]),
     )
     engine = Engine(policy, draws=np.random.default_rng(0))

@@ -60,7 +60,7 @@ class Driver:
         kafka = {"bootstrap_servers": "nowhere:9092", "group": "g", "input": "people", "output": "out"}
         document: dict[str, Any] = {
             "kafka": kafka | sections.get("kafka", {}),
-            "privacy": {"k": 3, "individual": "person"},
+            "privacy": {"k": 3, "individual": "person"} | sections.get("privacy", {}),
             "window": {"max_records": 20, "max_delay": 10} | sections.get("window", {}),
             "attributes": {
                 "person": {"role": "identifier"},
@@ -81,7 +81,7 @@ class Driver:
             build_policy(settings, ROOT / "policy.yaml"),
             source=self.source,
             sink=self.sink,
-            ledger=MemoryLedger(self.broker, name),
+            ledger=MemoryLedger(self.broker, name, settings.privacy.revision),
             clock=self.clock,
             tell=self.events.append,
             stop=self.stopping,

@@ -31,13 +31,13 @@ def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def attempt(
-    values: Path, *more: str, as_json: tuple[str, ...] = (), release: str = "people"
+    values: Path, *more: str, as_json: tuple[str, ...] = (), release: str = "people", chart: Path = CHART
 ) -> subprocess.CompletedProcess[str]:
     """Render the chart with a value set and `more`, each a `key=value`, as a release in `privacy`."""
     options = ["--namespace", "privacy", "--kube-version", KUBERNETES, "--values", str(values)]
     options += [part for value in more for part in ("--set", value)]
     options += [part for value in as_json for part in ("--set-json", value)]
-    return helm("template", release, str(CHART), *options)
+    return helm("template", release, str(chart), *options)
 
 
 def render(values: Path, *more: str, as_json: tuple[str, ...] = ()) -> list[dict[str, Any]]:

@@ -48,6 +48,10 @@ def broad_policy(missing: Missing, unknown: Unknown) -> Policy:
         quasi("patient.age", grid("0", "99", "1", 0)),
         Identifier("ssn"),
         quasi("patient.home.zip", PrefixDomain(3, "0123456789", 3)),
+        quasi("patient.home.plz", PrefixDomain(3, "0123456789", 3, pad=True)),
+        quasi("post", PrefixDomain(4, "A012", 3, shorter=True)),
+        replace(quasi("dotted.key", grid("0", "9", "1", 0)), keys=("dotted.key",)),
+        replace(quasi("half.dotted.key", grid("0", "9", "1", 0)), keys=("half", "dotted.key")),
         quasi("visit.day", MONTHS),
         quasi("patient.home.code", PrefixDomain(4, "zA0ä", 2)),
         Identifier("id"),
@@ -79,6 +83,14 @@ def plain_policy(missing: Missing, unknown: Unknown) -> Policy:
     return replace(broad, attributes=tuple(a for a in broad.attributes if a.name not in left))
 
 
+def null_policy(policy: Policy) -> Policy:
+    """Return a policy with texts that mean a missing value: an id, a zip code and an empty text among them."""
+    return replace(policy, null_values=frozenset({"", "NA", "fine", "p", "2012", "3.2.2024", "ü\u2028"}))
+
+
+KEYS = {a.name: a.path for a in broad_policy(Missing.LEAF, Unknown.REJECT).attributes}
+
+
 def every_record_policy() -> Policy:
     """Return a small policy in which every record is an individual and nothing passes."""
     attributes = (Identifier("id"), QuasiIdentifier("age", grid("0", "9", "1", 0)))
@@ -89,7 +101,11 @@ FITTING = {
     "visit.ward": ["A", "B%s", "ü\u2028"],
     "visit.day": ["2024-02-29"],
     "patient.age": [0, 25, 99, 25.0],
-    "patient.home.zip": ["012", 12, 999],
+    "patient.home.zip": ["012", 112, 999],
+    "patient.home.plz": ["012", 12, 999],
+    "post": ["A0", "A01", 1, "2012", "0"],
+    "dotted.key": [7, 0, 9.0],
+    "half.dotted.key": [7, 0, 9.0],
     "patient.home.code": ["zA0ä", "AAAA"],
     "ssn": ["x", [], None],
     "id": ["1", 1, 1.0, "p", 10**30, 1e30],
@@ -169,6 +185,7 @@ TRICKY += [
     "\U0001f600",
     "*",
     "null",
+    "NA",
     "None",
     10**16,
     2**63,
@@ -215,7 +232,7 @@ def objects(draw: st.DrawFn, names: list[str]) -> dict[str, Any]:
         value = FITTING[name][0]
         if fate < 30:
             value = None if fate == 1 else draw(anything if fate == 2 else st.sampled_from(FITTING[name]))
-        *parents, last = name.split(".")
+        *parents, last = KEYS[name]
         place = record
         for key in parents:
             place = place.setdefault(key, {})
@@ -224,7 +241,7 @@ def objects(draw: st.DrawFn, names: list[str]) -> dict[str, Any]:
         if isinstance(place, dict):
             place[last] = value
     if draw(st.integers(0, 19)) == 0:
-        key = draw(st.sampled_from(["patient", "visit", "patient.age", "other", "ssn"]))
+        key = draw(st.sampled_from(["patient", "visit", "patient.age", "dotted", "half", "other", "ssn"]))
         record[key] = draw(anything)
     if draw(st.integers(0, 19)) == 0 and isinstance(record.get("patient"), dict):
         record["patient"]["home"] = draw(anything)
@@ -253,7 +270,7 @@ def values(draw: st.DrawFn, names: list[str]) -> bytes | None:
         )
         return text[:-1] + b',"z":' + deep + b"}"
     if fate == 2:
-        name = draw(st.sampled_from([*names, "z"])).split(".")[0]
+        name = KEYS.get(draw(st.sampled_from([*names, "z"])), "z")[0]
         return text[:-1] + b"," + json.dumps(name).encode() + b":" + draw(st.sampled_from(_RAW)) + b"}"
     if fate == 3:
         twin = text_of(draw(objects(names)))

@@ -18,6 +18,7 @@ import numpy as np
 from stream_anon.adapters.kafka.seam import (
     Chunk,
     DeadClient,
+    Held,
     LedgerEntry,
     Lost,
     Membership,
@@ -26,7 +27,15 @@ from stream_anon.adapters.kafka.seam import (
     Polled,
     TopicIds,
 )
-from stream_anon.errors import BrokerError, LedgerMissing, OutcomeUnknown, Overtaken, OwnershipLost, TopicError
+from stream_anon.errors import (
+    BatchRefused,
+    BrokerError,
+    LedgerMissing,
+    OutcomeUnknown,
+    Overtaken,
+    OwnershipLost,
+    TopicError,
+)
 from stream_anon.privacy.certificate import certificate_digest, read_part
 
 INPUT = "people"
@@ -37,6 +46,12 @@ class Transaction:
     group: MemoryBroker
     parcels: list[Parcel] = field(default_factory=list)
     offsets: dict[Place, int] = field(default_factory=dict)
+
+    @property
+    def revision(self) -> int:
+        """Return the revision that its entries in the ledger name; 0 without any."""
+        values = (value for parcel in self.parcels if parcel.topic == "ledger" for value in parcel.values if value)
+        return max((int(json.loads(value)[2]) for value in values), default=0)
 
     def is_about(self, places: Collection[Place]) -> bool:
         """Whether the ledger hears of one of these places."""
@@ -56,11 +71,14 @@ class MemoryBroker:
         self.released_by: dict[Place, str] = {}
         self.released_of: dict[Place, str | None] = {}  # the topic's id
         self.topic_id: str | None = "first"
+        self.revisions: dict[Place, int] = {}
         self.has_ledger = False
         self.ledger_is_gone = False
         self.ledger_lacks_entries = False
         self.deleted_entries: dict[Place, LedgerEntry] = {}
         self.missing: set[str] = set()
+        self.held = 0  # records behind an open transaction
+        self.largest: dict[str, int] = {}  # bytes of a batch, as the topics' settings tell
         self.generation = 0
         self.members: dict[str, MemorySource] = {}
         self.given: dict[str, frozenset[int]] = {}
@@ -78,6 +96,7 @@ class MemoryBroker:
             "ledger",
             "released_by",
             "released_of",
+            "revisions",
             "missing",
             "open",
             "owner",
@@ -102,14 +121,14 @@ class MemoryBroker:
     def delete_ledger(self) -> None:
         """Delete the ledger with all its entries."""
         self.deleted_entries = self.entries()
-        for entries in (self.ledger, self.released_by, self.released_of):
+        for entries in (self.ledger, self.released_by, self.released_of, self.revisions):
             entries.clear()
         self.has_ledger, self.ledger_is_gone = False, True
         self.ledger_lacks_entries = bool(self.visible("out"))
 
     def entries(self) -> dict[Place, LedgerEntry]:
-        by, of = self.released_by, self.released_of
-        return {p: LedgerEntry(n, by.get(p), of.get(p)) for p, n in self.ledger.items()}
+        by, of, under = self.released_by, self.released_of, self.revisions
+        return {p: LedgerEntry(n, by.get(p), of.get(p), under.get(p, 0)) for p, n in self.ledger.items()}
 
     def lose(self, partition: int, first: int) -> None:
         """Delete all records below `first`."""
@@ -156,9 +175,15 @@ class MemoryBroker:
                         self.ledger.pop((topic, partition), None)
                         self.released_by.pop((topic, partition), None)
                         self.released_of.pop((topic, partition), None)
+                        self.revisions.pop((topic, partition), None)
                     else:
                         place = topic, partition
-                        self.ledger[place], self.released_by[place], self.released_of[place] = json.loads(value)
+                        (
+                            self.ledger[place],
+                            self.released_by[place],
+                            self.revisions[place],
+                            self.released_of[place],
+                        ) = json.loads(value)
 
     def expire(self) -> None:
         """Abort every transaction, as their timeouts would."""
@@ -174,13 +199,19 @@ class MemoryBroker:
         return [json.loads(value) for value in self.visible("out")]
 
     @property
+    def certificate_parts(self) -> list[bytes]:
+        """Return the committed certificates without the policy documents that travel with them."""
+        parcels = [parcel for parcel in self.committed if parcel.topic == "out.certificates"]
+        return [value for parcel in parcels if "batch" in dict(parcel.headers) for value in parcel.values if value]
+
+    @property
     def certificates(self) -> list[dict[str, Any]]:
-        return [json.loads(value) for value in self.visible("out.certificates")]
+        return [json.loads(value) for value in self.certificate_parts]
 
     @property
     def astray(self) -> list[str]:
         """Return what certificates name as the one before, and it is not among them, or another names it too."""
-        parts = self.visible("out.certificates")
+        parts = self.certificate_parts
         known = {certificate_digest([part]) for part in parts}
         named = Counter(read_part(part).previous for part in parts)
         return [digest for digest, times in named.items() if digest and (times > 1 or digest not in known)]
@@ -204,6 +235,7 @@ class MemorySource:
         self.dead = False
         self.refusals: list[BrokerError] = []  # what the group says while it reassigns
         self.rotten: set[int] = set()
+        self.damaged: tuple[int, int, int] | None = None  # partition, first offset of a batch, that behind it
         self.polls = 0
         self.paused: set[int] = set()
         self._positions: dict[int, int] = {}
@@ -276,7 +308,14 @@ class MemorySource:
             if position < self.broker.first[source] or position > len(self.broker.input[source]):
                 lost.append(Lost(source, position))
                 continue
-            part = self.broker.input[source][position : position + most]
+            stop = position + most
+            if self.damaged is not None and source == self.damaged[0]:
+                _, first, after = self.damaged
+                if first <= position < after:
+                    lost.append(Lost(source, position, unreadable=True, after=after))
+                    continue
+                stop = min(stop, first) if position < first else stop
+            part = self.broker.input[source][position:stop]
             if not part:
                 continue
             most -= len(part)
@@ -310,6 +349,9 @@ class MemorySource:
             return None
         return sum(len(self.broker.input[s]) - self._positions[s] for s in known)
 
+    def held(self, sources: Collection[int]) -> Held:
+        return Held(self.broker.held, 60.0 * bool(self.broker.held))
+
     async def reachable(self) -> bool:
         return not self.broker.away
 
@@ -334,6 +376,7 @@ class MemorySink:
         self.gate = asyncio.Event()
         self.gate.set()
         self.gate_at = "settle"  # the verb that waits for it
+        self.takes: dict[str, int] = {}  # bytes of a value that a topic takes, before anybody was told
         self._alive = False
         self._transaction: Transaction | None = None
 
@@ -356,6 +399,9 @@ class MemorySink:
         its = self.broker.topic_id
         missing = frozenset(topics) & self.broker.missing
         return TopicIds({INPUT: its} if its is not None and INPUT in topics else {}, missing)
+
+    async def largest_batches(self, topics: Collection[str]) -> Mapping[str, int]:
+        return {topic: most for topic, most in self.broker.largest.items() if topic in topics}
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
         while any(t.group is self.broker and t.offsets.keys() & set(places) for t in self.broker.open.values()):
@@ -390,6 +436,12 @@ class MemorySink:
         there = {parcel.topic for parcel in self._running().parcels} - self.broker.missing
         if self.broker.ledger_is_gone or len(there) < len({p.topic for p in self._running().parcels}):
             raise TopicError("a topic does not exist any more")
+        for parcel in self._running().parcels:
+            most = self.takes.get(parcel.topic, 2**31)
+            for size in (len(value or b"") for value in parcel.values):
+                if size > most:
+                    self.broker.largest[parcel.topic] = most
+                    raise BatchRefused(parcel.topic, 1, size)
         return {}
 
     async def add_offsets(self) -> None:
@@ -434,11 +486,12 @@ class MemorySink:
 
 
 class MemoryLedger:
-    """The ledger as the producer `name` sees it."""
+    """The ledger as the producer `name` sees it, with a policy of some revision."""
 
-    def __init__(self, broker: MemoryBroker, name: str = "") -> None:
+    def __init__(self, broker: MemoryBroker, name: str = "", revision: int = 0) -> None:
         self.broker = broker
         self.name = name
+        self.revision = revision
         self._follows = False
         self._remembered: dict[Place, LedgerEntry] = {}
 
@@ -464,11 +517,14 @@ class MemoryLedger:
         names = list(self.broker.open)
         before = [self.broker.open[n] for n in names[: names.index(self.name) if self.name in names else 0]]
         for _ in range(20):
-            if not any(t in self.broker.open.values() and t.is_about(starts) for t in before):
+            decide = (t for t in before if t.is_about(starts) or t.revision != self.revision)
+            if not any(t in self.broker.open.values() for t in decide):
                 break
             await asyncio.sleep(0.001)
         else:
             raise BrokerError("not decided")
+        if any(revision > self.revision for revision in self.broker.revisions.values()):
+            raise Overtaken("a higher revision")
         if any(self.broker.ledger.get(place, start) > start for place, start in starts.items()):
             raise Overtaken("another group")
 
@@ -482,11 +538,15 @@ class MemoryLedger:
     def entries(
         self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
     ) -> Parcel | None:
-        return self.written({p: LedgerEntry(n, batch, topic_ids.get(p[0])) for p, n in offsets.items()}, time)
+        entries = {p: LedgerEntry(n, batch, topic_ids.get(p[0]), self.revision) for p, n in offsets.items()}
+        return self.written(entries, time)
 
     def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
         keys = [json.dumps(place).encode() for place in entries]
-        values = [json.dumps([entry.next, entry.batch, entry.topic_id]).encode() for entry in entries.values()]
+        values = [
+            json.dumps([entry.next, entry.batch, entry.revision, entry.topic_id]).encode()
+            for entry in entries.values()
+        ]
         return Parcel("ledger", 0, values, time, keys=keys)
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:

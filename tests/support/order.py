@@ -22,6 +22,7 @@ _FIRST = (
     "tests/integration/kafka/test_failures.py",
     "tests/integration/kafka/test_security.py",
     "tests/integration/kafka/test_storm.py",
+    "tests/integration/kafka/test_rollout.py",
     "tests/integration/kafka/test_forget.py",
     "tests/integration/kafka/test_fleet.py",
     "tests/integration/kafka/test_worker.py",

@@ -142,16 +142,19 @@ def released_records(release: Release, policy: Policy) -> list[dict[str, Any]]:
     return records
 
 
-def frame_of(release: Release, number: int = 1, previous: str | None = None) -> CertificateFrame:
+def frame_of(
+    release: Release, number: int = 1, previous: str | None = None, promises: str | None = None
+) -> CertificateFrame:
     """Return the frame of window `number`, with source s as partition s of one topic."""
     return CertificateFrame(
         batch=f"{number:032x}",
         opened="2024-05-13T08:00:00Z",
         closed="2024-05-13T08:00:30Z",
         inputs=tuple(("people", place.source, place.start, place.end) for place in release.ranges),
-        delivery="file",
+        delivery="exactly-once",
         software="stream-anon 0",
         previous=previous,
+        promises=promises,
     )
 
 

@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -71,7 +71,7 @@ class Stage:
         given = {**self.settings, **overrides}
         document = {
             "kafka": {**kafka, **given.get("kafka", {})},
-            "privacy": {"k": K, "individual": "person"},
+            "privacy": {"k": K, "individual": "person", **given.get("privacy", {})},
             "window": {**window, **given.get("window", {})},
             "attributes": {
                 "person": {"role": "identifier"},
@@ -80,7 +80,7 @@ class Stage:
                 # Tells each record apart, so that a test sees every one arrive once.
                 "serial": {"role": "insensitive", "type": "integer", "accept_linkable": True},
             },
-            "http": {"port": 0, "admin_port": 0},
+            "http": given.get("http", {"port": 0, "admin_port": 0}),
             "logs": {"format": "json", "level": "debug"},
         }
         path = self.folder / f"{self.name}.{len(list(self.folder.iterdir()))}.yaml"
@@ -107,6 +107,8 @@ class WorkerProcess:
         How many of them it runs as one service.
     module
         What is run instead of the command line.
+    options
+        More of the command `run`.
     """
 
     def __init__(
@@ -115,6 +117,7 @@ class WorkerProcess:
         environment: Mapping[str, str] | None = None,
         workers: int = 1,
         module: str = "stream_anon.cli.main",
+        options: Sequence[str] = (),
     ) -> None:
         compile_once(config)
         self._log = config.with_suffix(f".{time.monotonic_ns()}.log")
@@ -123,6 +126,7 @@ class WorkerProcess:
                 [
                     *(sys.executable, "-m", module, "run", "--config", str(config)),
                     *([] if workers == 1 else ["--workers", str(workers)]),
+                    *options,
                 ],
                 stdout=log,
                 stderr=log,
@@ -268,7 +272,7 @@ async def read_published(stage: Stage) -> Published:
         assert record.timestamp % 1000 == 0
     return Published(
         [(record.headers[0][1].decode(), json.loads(record.value)) for record in output],
-        [json.loads(record.value) for record in certificates],
+        [json.loads(record.value) for record in certificates if "batch" in dict(record.headers)],
         [json.loads(record.value) for record in dead_letters],
     )
 

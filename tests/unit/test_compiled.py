@@ -5,10 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 from numba.core import caching
 
-from stream_anon.compiled import kernel
+from stream_anon.compiled import kernel, when_compiling
 from tests.support.data import ROOT
 
 PROGRAM = """
@@ -51,3 +52,19 @@ def test_nothing_runs_where_no_folder_can_be_written(monkeypatch: pytest.MonkeyP
         return 2 * number
 
     assert kernel(twice)(21) == 42
+
+
+def test_only_a_kernel_that_no_cache_holds_is_told_to_be_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def thrice(number: int) -> int:
+        return 3 * number
+
+    told: list[str] = []
+    for turn in ("not on disk", "on disk"):
+        compiled = kernel(thrice)
+        with when_compiling(lambda turn=turn: told.append(turn)):  # type: ignore[misc]
+            assert (compiled(21), compiled(2.0)) == (63, 6.0)
+    assert told == ["not on disk"]

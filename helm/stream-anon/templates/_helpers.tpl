@@ -18,16 +18,33 @@ app.kubernetes.io/name: {{ include "stream-anon.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- define "stream-anon.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{/* Labels that the chart sets itself win over those of the values: selectors rely on them. */}}
+{{- define "stream-anon.ownLabels" -}}
 {{ include "stream-anon.selectorLabels" . }}
 app.kubernetes.io/component: anonymizer
 app.kubernetes.io/part-of: stream-anon
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
 {{- end }}
+
+{{/* Labels of an object, given as the root, or as (dict "root" . "more" labels). */}}
+{{- define "stream-anon.labels" -}}
+{{- $root := default . .root }}
+{{- $version := dict
+  "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-")
+  "app.kubernetes.io/version" $root.Chart.AppVersion }}
+{{- $own := merge (include "stream-anon.ownLabels" $root | fromYaml) $version }}
+{{- toYaml (merge $own (default dict .more) $root.Values.commonLabels) }}
+{{- end }}
+
+{{/* Labels of pods: without versions, so that a new chart alone replaces no pod. */}}
+{{- define "stream-anon.podLabels" -}}
+{{- toYaml (merge (include "stream-anon.ownLabels" . | fromYaml) .Values.podLabels .Values.commonLabels) }}
+{{- end }}
+
+{{/* Labels of the pod of `helm test`. */}}
+{{- define "stream-anon.testLabels" -}}
+app.kubernetes.io/name: {{ include "stream-anon.name" . | trunc 58 | trimSuffix "-" }}-test
+app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
 {{- define "stream-anon.serviceAccountName" -}}
@@ -39,10 +56,38 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
 {{- define "stream-anon.image" -}}
+{{- $registry := default .Values.image.registry (default dict .Values.global).imageRegistry }}
+{{- $repository := ternary (printf "%s/%s" (trimSuffix "/" $registry) .Values.image.repository) .Values.image.repository (ne $registry "") }}
 {{- if .Values.image.digest }}
-{{- printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- printf "%s@%s" $repository .Values.image.digest }}
 {{- else }}
-{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
+{{- printf "%s:%s" $repository (default .Chart.AppVersion .Values.image.tag) }}
+{{- end }}
+{{- end }}
+
+{{/* Secrets for the registry: the chart's own and those of all charts, as names or as objects, each once. */}}
+{{- define "stream-anon.imagePullSecrets" -}}
+{{- $names := list }}
+{{- range concat .Values.imagePullSecrets (default list (default dict .Values.global).imagePullSecrets) }}
+{{- $names = append $names (ternary (dict "name" .) . (kindIs "string" .)) }}
+{{- end }}
+{{- with uniq $names }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* What a change of the settings changes: the files of the chart, or of the ConfigMap that exists. */}}
+{{- define "stream-anon.checksum" -}}
+{{- if .Values.existingConfigMapChecksum }}
+{{- .Values.existingConfigMapChecksum }}
+{{- else if .Values.existingConfigMap }}
+{{- $found := default dict (lookup "v1" "ConfigMap" .Release.Namespace .Values.existingConfigMap) }}
+{{- with $found.data }}
+{{- toJson . | sha256sum }}
+{{- end }}
+{{- else }}
+{{- dict "policy" .Values.policy "files" .Values.files | toJson | sha256sum }}
 {{- end }}
 {{- end }}
 
@@ -92,6 +137,16 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "stream-anon.maxReplicas" -}}
 {{- $most := index .root.Values .key "maxReplicas" | int }}
 {{- if eq $most 0 }}{{ .root.Values.inputPartitions | int }}{{ else }}{{ $most }}{{ end }}
+{{- end }}
+
+{{/* One pod at a time, and only for a need that lasts: each that joins makes all workers take over anew. */}}
+{{- define "stream-anon.scaleUp" -}}
+scaleUp:
+  stabilizationWindowSeconds: {{ .scaleUpSeconds }}
+  policies:
+    - type: Pods
+      value: 1
+      periodSeconds: {{ max 15 (int .scaleUpSeconds) }}
 {{- end }}
 
 {{/* A value as the text of a variable. Large numbers would else be written with an exponent. */}}
@@ -148,8 +203,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 - name: STREAM_ANON__KAFKA__SECURITY__USERNAME
   valueFrom:
     secretKeyRef:
-      name: {{ $security.sasl.existingSecret }}
-      key: {{ $security.sasl.usernameKey }}
+      name: {{ $security.sasl.existingSecret | quote }}
+      key: {{ $security.sasl.usernameKey | quote }}
 {{- end }}
 {{- end }}
 

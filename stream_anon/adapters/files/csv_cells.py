@@ -23,15 +23,15 @@ _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?"
 Column = tuple[str, ...]
 
 
-def parse(attribute: Attribute, cell: str) -> object:
-    """Return the value that a cell stands for, as JSON would hold it; None for an empty one.
+def parse(attribute: Attribute, cell: str, nulls: frozenset[str] = frozenset()) -> object:
+    """Return the value that a cell stands for, as JSON would hold it; None for an empty one and one of `nulls`.
 
     What cannot be read as the attribute's type stays text or is unreadable: coding rejects it.
     """
     if isinstance(attribute, PassThrough) and attribute.type is ScalarType.STRING:
-        return cell or None
+        return None if cell in nulls else cell or None
     text = cell.strip()
-    if not text:
+    if not text or text in nulls:
         return None
     if isinstance(attribute, QuasiIdentifier) and isinstance(attribute.domain, NumericDomain):
         return _number(text)
@@ -68,6 +68,7 @@ class CellColumns:
         self._policy = policy
         self._places = places
         self._diverse = {name: diversity.ordered for name, diversity in policy.diversity.items()}
+        self._nulls = policy.null_values
         self._numbers = 0  # running, where every record is an individual
 
     def batch(
@@ -100,13 +101,13 @@ class CellColumns:
                 continue
             column = cells[place] if n else ()
             if isinstance(attribute, QuasiIdentifier):
-                codes.append(_look_up(i, attribute, column, _code, faults))
+                codes.append(_look_up(i, attribute, column, self._nulls, _code, faults))
             elif isinstance(attribute, PassThrough):
-                passed.append(_look_up(i, attribute, column, _pass, faults))
+                passed.append(_look_up(i, attribute, column, self._nulls, _pass, faults))
                 if attribute.name in self._diverse:
                     sensitive.append(sensitive_keys(passed[-1], self._diverse[attribute.name]))
             else:
-                individuals = _look_up(i, attribute, column, _individual, faults)
+                individuals = _look_up(i, attribute, column, self._nulls, _individual, faults)
         kept = [row for row in range(n) if row not in faults]
         lost = [(*fault, source, int(offsets[row])) for row, fault in faults.items()]
         rejects = sorted([*bad, *lost], key=lambda reject: reject[3])
@@ -132,6 +133,7 @@ def _look_up(
     index: int,
     attribute: Any,
     column: Column,
+    nulls: frozenset[str],
     code: Callable[[Any, object], Any],
     faults: dict[int, tuple[int, int]],
 ) -> list[Any]:
@@ -140,7 +142,7 @@ def _look_up(
     unfit: dict[str, int] = {}
     for cell in set(column):
         try:
-            table[cell] = code(attribute, parse(attribute, cell))
+            table[cell] = code(attribute, parse(attribute, cell, nulls))
         except Unfit as error:
             table[cell], unfit[cell] = 0, error.reason
     if unfit:

@@ -6,11 +6,11 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_anon.adapters.files.csv_cells import CellColumns
 from stream_anon.errors import InputError
@@ -35,7 +35,7 @@ class CsvReader:
     file
         Opened for bytes. UTF-8, with or without a byte order mark.
     policy
-        Its attributes are found by name in the header; other columns are ignored.
+        Its attributes are found in the header by their keys, joined by dots; other columns are ignored.
     source
         The number that stands for the file.
     name
@@ -62,22 +62,24 @@ class CsvReader:
         header = text.readline()
         if not header.strip():
             raise InputError(f"{name}: is empty or does not begin with a header")
-        declared = {attribute.name for attribute in policy.attributes}
+        declared = {attribute.column for attribute in policy.attributes}
         headers = {mark: _cells(header, mark) for mark in _DELIMITERS}
         self.delimiter = max(_DELIMITERS, key=lambda mark: len(declared.intersection(headers[mark])))
         self._names = headers[self.delimiter]
         self._columns = CellColumns(policy, self._places(name))
+        self._first = 0  # number of the last batch's first record
+        self._lines: list[int] = []  # of the last batch
 
     def _places(self, name: str) -> list[int | None]:
         """Return the column of each attribute, None for one that is not read."""
         places: list[int | None] = []
         for attribute in self._policy.attributes:
-            count = self._names.count(attribute.name)
+            count = self._names.count(attribute.column)
             needed = not isinstance(attribute, Identifier) or attribute.name == self._policy.individual
             if needed and count != 1:
                 what = "has no column" if not count else "has twice the column"
-                raise InputError(f"{name}: {what} {attribute.name!r}, which the policy declares")
-            places.append(self._names.index(attribute.name) if needed else None)
+                raise InputError(f"{name}: {what} {attribute.column!r}, which the policy declares")
+            places.append(self._names.index(attribute.column) if needed else None)
         return places
 
     @property
@@ -89,7 +91,11 @@ class CsvReader:
         """Yield batches of up to `ROWS` records in order."""
         number = 0
         reader = csv.reader(self._text, delimiter=self.delimiter)
-        while rows := _next_rows(reader):
+        while True:
+            rows, lines = _next_rows(reader)
+            if not rows:
+                return
+            self._first, self._lines = number, lines
             fit, bad = [], []
             for offset, row in enumerate(rows, start=number):
                 reason = self._reject(row)
@@ -100,6 +106,10 @@ class CsvReader:
             cells = [rows[offset - number] for offset in fit]
             number += len(rows)
             yield self._columns.batch(cells, np.array(fit, np.int64), self._source, bad)  # type: ignore[arg-type]
+
+    def lines(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the lines, counted from 1, in which records of the last batch begin; the header is the first."""
+        return np.array([self._lines[offset - self._first] for offset in offsets.tolist()], np.int64)
 
     def _reject(self, row: Row | None) -> Reason | None:
         if row is None:
@@ -118,18 +128,25 @@ def _cells(line: str, delimiter: str) -> Row:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
 
 
-def _next_rows(reader: Iterator[Row]) -> list[Row | None]:
-    """Return the next rows that are not blank, None for one with a cell beyond the limit; empty at the end."""
+def _next_rows(reader: Any) -> tuple[list[Row | None], list[int]]:
+    """Return the next rows that are not blank, and their lines; None for a row with a cell beyond the limit.
+
+    The reader's own count begins after the header, which is line 1; both are empty at the end.
+    """
     rows: list[Row | None] = []
+    lines: list[int] = []
     while len(rows) < ROWS:
-        before = len(rows)
+        line = reader.line_num + 2
         try:
-            rows.extend(islice(filter(None, reader), ROWS - before))
-        except csv.Error:  # what was read stays, the next row begins anew
-            rows.append(None)
-        if len(rows) == before:
+            row = next(reader)
+        except StopIteration:
             break
-    return rows
+        except csv.Error:  # what was read stays, the next row begins anew
+            row = None
+        if row is None or row:
+            rows.append(row)
+            lines.append(line)
+    return rows, lines
 
 
 class CsvWriter:
@@ -145,13 +162,16 @@ class CsvWriter:
         Says what is published.
     delimiter
         Between cells.
+    owned
+        False leaves the file open in the end.
     """
 
-    def __init__(self, file: BinaryIO, policy: Policy, delimiter: str = ",") -> None:
+    def __init__(self, file: BinaryIO, policy: Policy, delimiter: str = ",", *, owned: bool = True) -> None:
         self._policy = policy
+        self._owned = owned
         self._text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         self._writer = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
-        self._writer.writerow([attribute.name for attribute in policy.published])
+        self._writer.writerow([attribute.column for attribute in policy.published])
 
     def write(self, release: Release) -> None:
         """Write all released records of a window and flush them."""
@@ -171,8 +191,11 @@ class CsvWriter:
         self._text.flush()
 
     def close(self) -> None:
-        """Close the file."""
-        self._text.close()
+        """Close the file, or let go of one that is not owned."""
+        if self._owned:
+            self._text.close()
+        else:
+            self._text.detach()
 
 
 def _cell(value: Published) -> str:

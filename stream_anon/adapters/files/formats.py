@@ -1,4 +1,4 @@
-"""Open input and output files; the suffix says which format they have."""
+"""Open input and output files; the suffix says which format they have, for standard streams the caller does."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stream_anon.adapters.files.csv_files import CsvReader, CsvWriter
 from stream_anon.adapters.files.json_lines import Decode, Encode, JsonLinesReader, JsonLinesWriter
+from stream_anon.adapters.files.names import STANDARD, Format, format_of
+from stream_anon.adapters.files.new_files import NewFile
 from stream_anon.errors import InputError
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
-
-STANDARD = "-"
-_JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 
 class RecordReader(Protocol):
@@ -35,6 +37,10 @@ class RecordReader(Protocol):
         """Yield coded batches in order."""
         ...
 
+    def lines(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the lines, counted from 1, in which records of the last batch begin."""
+        ...
+
     def close(self) -> None:
         """Close the file."""
         ...
@@ -52,43 +58,32 @@ class ReleaseWriter(Protocol):
         ...
 
 
-def is_csv(name: str) -> bool:
-    """Tell CSV from JSON Lines by the suffix; `-` is JSON Lines.
-
-    Raises
-    ------
-    InputError
-        For any other suffix.
-    """
-    suffix = Path(name).suffix.lower()
-    if suffix == ".csv":
-        return True
-    if name == STANDARD or suffix in _JSON_LINES:
-        return False
-    raise InputError(f"{name}: must end in .csv, {', '.join(_JSON_LINES)}, or be {STANDARD}")
-
-
-def open_reader(name: str, policy: Policy, decode: Decode, source: int = 0) -> RecordReader:
+def open_reader(name: str, policy: Policy, decode: Decode, standard: Format = Format.JSONL) -> RecordReader:
     """Open an input file, or standard input for `-`.
 
     Parameters
     ----------
     decode
         The JSON codec's, for JSON Lines.
+    standard
+        The format of standard input.
 
     Raises
     ------
     InputError
         If it cannot be read, or lacks a column that the policy declares.
     """
-    if is_csv(name):
-        return CsvReader(_open(name, "rb"), policy, source, name)
-    file = sys.stdin.buffer if name == STANDARD else _open(name, "rb")
-    return JsonLinesReader(file, decode, source)
+    form = format_of(name, standard)
+    file = sys.stdin.buffer if name == STANDARD else _open(name)
+    if form is Format.CSV:
+        return CsvReader(file, policy, name="standard input" if name == STANDARD else name)
+    return JsonLinesReader(file, decode)
 
 
-def open_writer(name: str, policy: Policy, encode: Encode, delimiter: str | None = None) -> ReleaseWriter:
-    """Open an output file anew, or standard output for `-`.
+def open_writer(
+    new: NewFile, form: Format, policy: Policy, encode: Encode, delimiter: str | None = None
+) -> ReleaseWriter:
+    """Return what writes releases into a file; closing it publishes nothing.
 
     Parameters
     ----------
@@ -97,11 +92,9 @@ def open_writer(name: str, policy: Policy, encode: Encode, delimiter: str | None
     delimiter
         The input's, for CSV; `,` if it has none.
     """
-    if is_csv(name):
-        return CsvWriter(_open(name, "wb"), policy, delimiter or ",")
-    if name == STANDARD:
-        return JsonLinesWriter(sys.stdout.buffer, encode, owned=False)
-    return JsonLinesWriter(_open(name, "wb"), encode)
+    if form is Format.CSV:
+        return CsvWriter(new.file, policy, delimiter or ",", owned=new.owned)
+    return JsonLinesWriter(new.file, encode, owned=new.owned)
 
 
 def size_of(name: str) -> int | None:
@@ -109,8 +102,8 @@ def size_of(name: str) -> int | None:
     return None if name == STANDARD else Path(name).stat().st_size
 
 
-def _open(name: str, mode: str) -> BinaryIO:
+def _open(name: str) -> BinaryIO:
     try:
-        return Path(name).open(mode)  # type: ignore[return-value]
+        return Path(name).open("rb")
     except OSError as error:
         raise InputError(f"{name}: cannot be opened ({error.strerror})") from None

@@ -57,6 +57,10 @@ class JsonLinesReader:
             if kept:
                 yield self._decode([lines[i] for i in kept], self._source, offsets[kept])
 
+    def lines(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the lines of records, counted from 1."""
+        return offsets + 1
+
     def _blocks(self) -> Iterator[list[bytes]]:
         """Yield complete lines, block by block; what stands after the last line's end is a line too."""
         read = getattr(self._file, "read1", self._file.read)  # a pipe gives what it has

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -17,7 +18,7 @@ from stream_anon.errors import InputError
 MOST_RECORDS = 50_000
 MOST_FIELDS = 2_000  # beyond these keys are values in disguise, such as names of people
 MOST_DEPTH = 16
-NESTED = ()  # stands for a list, or for what cannot be addressed by a dotted name
+NESTED = ()  # stands for a list, or for what is no value
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _DATA_LIKE = re.compile(r"[-+]?[\d.,:/ -]+|.*@.*")
 
@@ -26,10 +27,14 @@ Value = str | int | float | bool | tuple[()]
 
 @dataclass(slots=True)
 class Column:
-    """The values of one field, with the rows they stand in; null and absent ones are left out."""
+    """The values of one field, with the rows they stand in; null and absent ones are left out.
+
+    `keys` lead from the record's top to the value; cells of a row have none.
+    """
 
     rows: list[int] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
+    keys: tuple[str, ...] = ()
 
     def add(self, row: int, value: Value) -> None:
         """Append the value of a row."""
@@ -46,13 +51,15 @@ class Sample:
     records
         How many were read.
     columns
-        By dotted name, in order of appearance.
+        By dotted name, in order of appearance; of two fields with one name the first.
     malformed
         Lines that are no record.
     texts
         Whether every value is text because the format knows no types (CSV).
     more
         Whether the file holds records beyond those that were read.
+    index
+        Whether a first column without a name, which counts rows as pandas writes it, was left out.
     """
 
     records: int
@@ -60,6 +67,7 @@ class Sample:
     malformed: int
     texts: bool
     more: bool
+    index: bool = False
 
 
 def read_sample(path: Path, most: int = MOST_RECORDS) -> Sample:
@@ -106,8 +114,21 @@ def _read_csv(file: IO[str], path: Path, most: int) -> Sample:
             if cell != "":
                 column.add(records, cell)
         records += 1
+    index = _is_index(names, columns)
+    if index:
+        names, columns = names[1:], columns[1:]
     _check_names(names, columns, path)
-    return Sample(records, dict(zip(names, columns, strict=True)), malformed, texts=True, more=more)
+    return Sample(records, dict(zip(names, columns, strict=True)), malformed, texts=True, more=more, index=index)
+
+
+def _is_index(names: list[str], columns: list[Column]) -> bool:
+    """Return whether the first column has no name and counts rows; a record has no such column."""
+    if len(names) < 2 or names[0] or not columns[0].values:
+        return False
+    numbers = [str(value) for value in columns[0].values]
+    if not all(re.fullmatch("[0-9]{1,15}", number) for number in numbers):
+        return False
+    return all(int(after) == int(before) + 1 for before, after in pairwise(numbers))
 
 
 def _rows(reader: Iterator[list[str]]) -> Iterator[list[str] | None]:
@@ -151,23 +172,26 @@ def _read_json(file: IO[str], most: int) -> Sample:
         if not isinstance(record, dict):
             malformed += 1
             continue
-        for name, value in _flat(record, "", 0):
-            if name in columns or len(columns) < MOST_FIELDS:
-                columns.setdefault(name, Column()).add(records, value)
+        for keys, value in _flat(record, ()):
+            name = ".".join(keys)
+            if name not in columns and len(columns) < MOST_FIELDS:
+                columns[name] = Column(keys=keys)
+            if name in columns and columns[name].keys == keys:
+                columns[name].add(records, value)
         records += 1
     return Sample(records, columns, malformed, texts=False, more=False)
 
 
-def _flat(record: dict[str, object], above: str, depth: int) -> Iterator[tuple[str, Value]]:
-    """Return the scalars of a record by dotted name, `NESTED` for what is none."""
+def _flat(record: dict[str, object], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Value]]:
+    """Return the scalars of a record by their keys, `NESTED` for what is none."""
     for key, value in record.items():
-        if not key or "." in key:
-            continue  # no dotted name leads there, so it cannot be declared
-        name = above + key
+        if not key:
+            continue  # it cannot be declared
+        keys = (*above, key)
         if isinstance(value, dict):
-            if depth < MOST_DEPTH:
-                yield from _flat(value, f"{name}.", depth + 1)
+            if len(above) < MOST_DEPTH:
+                yield from _flat(value, keys)
         elif isinstance(value, list) or (isinstance(value, float) and not math.isfinite(value)):
-            yield name, NESTED
+            yield keys, NESTED
         elif isinstance(value, str | int | float):
-            yield name, value
+            yield keys, value

@@ -13,6 +13,7 @@ from stream_anon.adapters.http.page import page
 
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json; charset=utf-8"
+ORDER_HEADER = "X-Stream-Anon-Order"
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -24,7 +25,7 @@ class Service(Protocol):
     """What the pages ask of the service."""
 
     def readiness(self) -> tuple[bool, str]:
-        """Return whether the worker owns partitions or stands by for them, and if not, why, in a few words."""
+        """Return whether the worker owns partitions or stands by for them; why not, or a remark, in a few words."""
         ...
 
     def status(self) -> Mapping[str, object]:
@@ -45,7 +46,8 @@ def public_pages(service: Service, metrics: Callable[[], bytes], metrics_type: s
 
     def ready() -> web.Response:
         fine, reason = service.readiness()
-        return answer(b"ready\n") if fine else answer(f"not ready: {reason}\n".encode(), status=503)
+        text = ("ready" if fine else "not ready") + (f": {reason}" if reason else "") + "\n"
+        return answer(text.encode(), status=200 if fine else 503)
 
     return {
         # Whoever gets this answer knows that the loop turns; nothing else makes a worker dead.
@@ -68,6 +70,20 @@ def admin_pages(service: Service) -> dict[str, Page]:
         return answer(msgspec.json.format(compact_status(service), indent=2) + b"\n", JSON)
 
     return {"/": root, "/status": status}
+
+
+def obey(request: web.BaseRequest, order: Callable[[], str]) -> web.Response:
+    """Carry out an order of an operator.
+
+    A browser asks before it sends its header for a page of another origin, and is never told that it may.
+    """
+    if request.method != "POST":
+        refused = answer(b"method not allowed\n", status=405)
+        refused.headers["Allow"] = "POST"
+        return refused
+    if request.headers.get(ORDER_HEADER) != request.path.removeprefix("/"):
+        return answer(f"forbidden: the header {ORDER_HEADER} must name the order\n".encode(), status=403)
+    return answer(f"{order()}\n".encode())
 
 
 def compact_status(service: Service) -> bytes:

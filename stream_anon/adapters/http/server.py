@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from typing import cast
 
 from aiohttp import web
 
@@ -14,30 +15,76 @@ from stream_anon.adapters.http.answers import (
     admin_pages,
     answer,
     compact_status,
+    obey,
     public_pages,
     respond,
 )
+from stream_anon.adapters.http.connections import Connections
 from stream_anon.adapters.http.live import LiveStatus, Streams
 from stream_anon.errors import SettingsError
 
 MOST_CONNECTIONS = 64  # for each port; a probe, a scrape and a few people
+BACKLOG = 4 * MOST_CONNECTIONS  # where a queue of the system's is full, a probe comes a second late
 CONNECTION_SECONDS = 30.0  # how old a connection may grow at least; at most twice that
+STALL_SECONDS = 10.0  # how long a client may take nothing of an answer that is ready
 SHUTDOWN_SECONDS = 2.0
 _LARGEST_FIELD = 4096
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
 
 
-class _Refusal(asyncio.Protocol):
-    """Close a connection that is one too many."""
+class _Conversation(web.RequestHandler):
+    """A connection whose errors are answered without the words of the request, and that does not wait for a reader.
+
+    Parameters
+    ----------
+    connections
+        Those of this port; this one is added when it is made.
+    """
+
+    __slots__ = ("_connections", "_own", "_stalled")
+
+    def __init__(self, manager: web.Server, connections: Connections, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(
+            manager,
+            loop=loop,
+            access_log=None,  # type: ignore[arg-type] # None turns it off
+            keepalive_timeout=CONNECTION_SECONDS,
+            max_line_size=_LARGEST_FIELD,
+            max_field_size=_LARGEST_FIELD,
+            lingering_time=0.0,
+        )
+        self._connections = connections
+        self._own: asyncio.Transport | None = None
+        self._stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        transport.close()
+        """Take a place among the connections of the port."""
+        super().connection_made(transport)
+        self._own = cast("asyncio.Transport", transport)
+        self._connections.add(self._own)
 
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Give the place back."""
+        if self._own is not None:
+            self._connections.remove(self._own)
+        self._forget_stall()
+        super().connection_lost(exc)
 
-class _Conversation(web.RequestHandler):
-    """A connection whose errors are answered without the words of the request."""
+    def pause_writing(self) -> None:
+        """Break the connection off unless its client reads on soon: an answer that nobody reads holds memory."""
+        super().pause_writing()
+        if self._own is not None:
+            self._stalled = self._loop.call_later(STALL_SECONDS, self._own.abort)
 
-    __slots__ = ()
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        self._forget_stall()
+        super().resume_writing()
+
+    def _forget_stall(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
 
     def handle_error(
         self,
@@ -60,7 +107,9 @@ class _Pages(web.Server):
     Parameters
     ----------
     names
-        What clients may call this server; any name if empty.
+        What clients may call this server; any name if empty. Then it takes no orders: it is not on loopback.
+    orders
+        What may be ordered, by path.
     """
 
     def __init__(
@@ -69,29 +118,27 @@ class _Pages(web.Server):
         streams: Streams,
         names: frozenset[str],
         loop: asyncio.AbstractEventLoop,
+        orders: Mapping[str, Callable[[], str]],
     ) -> None:
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if names and request.host.rpartition(":")[0] not in names and request.host not in names:
                 return answer(b"misdirected request\n", status=421)
+            order = orders.get(request.path)
+            if order is not None:
+                return obey(request, order) if names else answer(b"orders are taken on loopback only\n", status=403)
             stream = streams.get(request.path)
-            return respond(request, pages) if stream is None else await stream.respond(request)
+            if stream is None:
+                return respond(request, pages)
+            with self._places.kept(request.transport):
+                return await stream.respond(request)
 
         super().__init__(handle, loop=loop)
         self._running = loop
+        self._places = Connections(MOST_CONNECTIONS)
         self._seen: frozenset[object] = frozenset()
 
     def __call__(self) -> web.RequestHandler:
-        if len(self.connections) >= MOST_CONNECTIONS:
-            return _Refusal()  # type: ignore[return-value] # asyncio needs any protocol
-        return _Conversation(
-            self,
-            loop=self._running,
-            access_log=None,  # type: ignore[arg-type] # None turns it off
-            keepalive_timeout=CONNECTION_SECONDS,
-            max_line_size=_LARGEST_FIELD,
-            max_field_size=_LARGEST_FIELD,
-            lingering_time=0.0,
-        )
+        return _Conversation(self, self._places, self._running)
 
     def sweep(self) -> None:
         """Close the connections that were open at the last sweep too, once they have answered."""
@@ -113,6 +160,8 @@ class HttpServers:
         Returns the exposition; its content type.
     public, admin
         Host and port each; port 0 is any free port.
+    orders
+        What an operator may order on the admin port, by name; each returns what happens now, in words.
     """
 
     def __init__(
@@ -122,12 +171,14 @@ class HttpServers:
         metrics_type: str,
         public: tuple[str, int],
         admin: tuple[str, int],
+        orders: Mapping[str, Callable[[], str]] | None = None,
     ) -> None:
         self._live = LiveStatus(lambda: compact_status(service))
         self._tables: tuple[tuple[str, tuple[str, int], Mapping[str, Page], Streams], ...] = (
             ("http.port", public, public_pages(service, metrics, metrics_type), {}),
             ("http.admin_port", admin, admin_pages(service), {"/events": self._live}),
         )
+        self._orders = {f"/{name}": order for name, order in (orders or {}).items()}
         self._pages: list[_Pages] = []
         self._listening: list[asyncio.Server] = []
         self._sweeper: asyncio.Task[None] | None = None
@@ -156,9 +207,10 @@ class HttpServers:
         loop = asyncio.get_running_loop()
         # A web page could have its own name resolve to loopback, and read here what its reader may see.
         own = LOOPBACK | {host} if host in LOOPBACK else frozenset[str]()
-        pages = _Pages(table, streams, own, loop)
+        orders = self._orders if key == "http.admin_port" else {}
+        pages = _Pages(table, streams, own, loop, orders)
         try:
-            server = await loop.create_server(pages, host, port, backlog=MOST_CONNECTIONS)
+            server = await loop.create_server(pages, host, port, backlog=BACKLOG)
         except (OSError, OverflowError):
             raise SettingsError(key, f"cannot listen on {host}:{port}: the address is taken or not ours") from None
         self._pages.append(pages)

@@ -14,6 +14,7 @@ from stream_anon.adapters.json_codec.passing import PassedTexts
 from stream_anon.adapters.json_codec.scan_tables import scan_tables
 from stream_anon.adapters.json_codec.scanner import Scanner
 from stream_anon.adapters.json_codec.single import SingleReader
+from stream_anon.microdata.attributes import ScalarType
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.coding import BatchBuilder, Passed
 from stream_anon.microdata.payload import joined, taken
@@ -22,6 +23,7 @@ from stream_anon.microdata.release import Classes, Release
 from stream_anon.microdata.texts import Texts
 
 MOST_RECORD_BYTES = 1_048_576
+_MOST_GROWTH = {ScalarType.INTEGER: 310, ScalarType.NUMBER: 24}  # 1e308 is written with all its digits
 
 
 class JsonCodec:
@@ -112,6 +114,14 @@ class JsonCodec:
     def encode(self, release: Release) -> list[bytes]:
         """Return one JSON object for each released record, in the release's order."""
         return [text for text in self._encoder.encode(release) if text is not None]
+
+    def most_released(self, read: int) -> int:
+        """Return the most bytes that are written of a record of which so many were read."""
+        return self._encoder.most_around + read + sum(_MOST_GROWTH.get(a.type, 0) for a in self._policy.passed)
+
+    def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
+        """Return the released rows of which more bytes than `most` would be written."""
+        return self._encoder.larger_than(release, most)
 
     def encode_in_bulk(self, release: Release) -> Texts:
         """Return the same without an object for each record."""

@@ -57,6 +57,7 @@ class ColumnDecoder:
 
     def __init__(self, policy: Policy, max_record_bytes: int) -> None:
         self._most = max_record_bytes
+        self._nulls = policy.null_values
         self._shape = record_shape(policy)
         self._decode: Callable[[Any], msgspec.Struct] = msgspec.json.Decoder(self._shape.type).decode
         place = self._shape.place
@@ -78,6 +79,8 @@ class ColumnDecoder:
         """Return the columns of all records that fit beyond doubt."""
         texts, joint = self._fit_to_parse(values)
         rows, left = self._parse(texts)
+        if self._nulls:
+            self._shape.clear(rows, self._nulls)
         places = np.flatnonzero(~left)
         _look_inside(texts, joint, left)
         try:

@@ -45,6 +45,11 @@ class ReleaseEncoder:
 
     A class's quasi-identifiers are written once, from the class alone; only fields that pass are written for
     each record. Nothing is kept between two calls.
+
+    Attributes
+    ----------
+    most_around
+        Bytes of a record beside what passes, at the most.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -57,6 +62,8 @@ class ReleaseEncoder:
                 self._between.append([])
             else:
                 self._between[-1].append(part)
+        fixed = sum(len(part.text) for parts in self._between for part in parts if isinstance(part, _Fixed))
+        self.most_around = fixed + sum(map(longest_form, policy.quasi_identifiers))
 
     def encode(self, release: Release) -> Texts:
         """Return one JSON object for each released record, in the release's order, in one room."""
@@ -66,9 +73,9 @@ class ReleaseEncoder:
         self, classes: Classes, order: NDArray[np.int64], class_of_row: NDArray[np.int32], payload: Payload
     ) -> Texts:
         """Return one JSON object for each row in `order`; see `Release` for the rest."""
-        passed = payload if isinstance(payload, PassedTexts) else PassedTexts.of(payload, self._fields)
+        passed = self._passed(payload)
         shared, shared_ends = self._shared(classes)
-        widths = np.diff(shared_ends[:, -1], prepend=0)[class_of_row[order]] + passed.widths[order]
+        widths = _widths(shared_ends, order, class_of_row, passed)
         room = np.empty(int(widths.sum()) + len(PADDING), np.uint8)
         ends = np.empty(len(order), np.int64)
         write_records(
@@ -85,6 +92,17 @@ class ReleaseEncoder:
         room.setflags(write=False)
         return Texts(room, ends)
 
+    def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
+        """Return the released rows that take more bytes than `most`; O(n) where nothing could."""
+        passed = self._passed(release.payload)
+        if self.most_around + int(passed.widths.max(initial=0)) <= most:
+            return np.empty(0, np.int64)
+        _, shared_ends = self._shared(release.classes)
+        return release.order[_widths(shared_ends, release.order, release.class_of_row, passed) > most]
+
+    def _passed(self, payload: Payload) -> PassedTexts:
+        return payload if isinstance(payload, PassedTexts) else PassedTexts.of(payload, self._fields)
+
     def _shared(self, classes: Classes) -> tuple[bytes, NDArray[np.int64]]:
         """Return what all records of each class share, one behind the other, and where each text ends."""
         columns: list[list[bytes]] = []
@@ -99,6 +117,19 @@ class ReleaseEncoder:
         texts = list(chain.from_iterable(zip(*columns, strict=True)))
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
         return b"".join([*texts, PADDING]), ends.reshape(len(classes), len(columns))
+
+
+def longest_form(attribute: QuasiIdentifier) -> int:
+    """Return the most bytes that anything published of an attribute takes."""
+    return max(len(_encode(value)) for value in attribute.longest())
+
+
+def _widths(
+    shared_ends: NDArray[np.int64], order: NDArray[np.int64], class_of_row: NDArray[np.int32], passed: PassedTexts
+) -> NDArray[np.int64]:
+    """Return the bytes of each record in `order`."""
+    widths: NDArray[np.int64] = np.diff(shared_ends[:, -1], prepend=0)[class_of_row[order]] + passed.widths[order]
+    return widths
 
 
 def _object(policy: Policy, fields: list[tuple[Attribute, tuple[str, ...]]]) -> list[_Part]:

@@ -18,7 +18,7 @@ from stream_anon.microdata.keys import span_key
 
 _MISSING, _UNKNOWN = t.MISSING, t.UNKNOWN
 _LOW, _HIGH, _STEP, _DECIMALS, _WHOLE, _CELLS = t.LOW, t.HIGH, t.STEP, t.DECIMALS, t.WHOLE, t.CELLS
-_LENGTH, _KEEP, _BASE = t.LENGTH, t.KEEP, t.BASE
+_LENGTH, _KEEP, _BASE, _LEAST, _PAD = t.LENGTH, t.KEEP, t.BASE, t.LEAST, t.PAD
 _PASS_STRING, _PASS_INTEGER, _PASS_NUMBER, _PASS_BOOLEAN = (
     t.PASS_STRING,
     t.PASS_INTEGER,
@@ -129,7 +129,7 @@ def prefix_codes(
     codes: NDArray[np.int32],
     plain: NDArray[np.bool_],
 ) -> None:
-    """Write codes of texts of one length; a whole number gets back the zeros in front that it lost.
+    """Write codes of texts; a whole number gets back the zeros in front that it lost, if the policy says so.
 
     Parameters
     ----------
@@ -141,11 +141,16 @@ def prefix_codes(
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
         elif form == STRING or (form == INTEGER and text[starts[i]] != 45):
-            lead = field[_LENGTH] - (stops[i] - starts[i])
-            known = lead == 0 or (lead > 0 and form == INTEGER)
+            width = stops[i] - starts[i]
+            lead = max(0, field[_LENGTH] - width) if form == INTEGER and field[_PAD] > 0 else 0
+            known = field[_LEAST] <= lead + width <= field[_LENGTH]
             code = 0
             for place in range(field[_LENGTH] if known else 0):
-                letter = letters[48 if place < lead else text[starts[i] + place - lead]]
+                letter = 0  # the end of a shorter text
+                if place < lead:
+                    letter = letters[48]
+                elif place < lead + width:
+                    letter = letters[text[starts[i] + place - lead]]
                 known &= letter >= 0
                 if place < field[_KEEP]:
                     code = code * field[_BASE] + letter

@@ -14,6 +14,7 @@ from stream_anon.microdata.payload import PackedPayload, Rows
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
+_NULL = ord("n")  # no other value begins with it
 
 
 class PassedTexts(PackedPayload):
@@ -91,6 +92,12 @@ class PassedTexts(PackedPayload):
         shift = starts[rows] - firsts
         places = np.arange(int(widths[rows].sum())) + np.repeat(shift, widths[rows])
         return type(self)(self.text[places], self.ends[rows] - shift[:, None])
+
+    def missing(self, rows: slice) -> NDArray[np.int64]:
+        """Return how many of the chosen rows lack a value, for each field; int64[p]."""
+        ends = self.ends[rows]
+        begins = np.column_stack([self.starts[rows], ends[:, :-1]]) if ends.size else ends
+        return np.array(np.count_nonzero(self.text[begins] == _NULL, axis=0), np.int64)
 
     def followed_by(self, others: Sequence[Self]) -> Self:
         """Return the rows of this one and then of all others."""

@@ -43,8 +43,8 @@ _PASSES = {
 KIND, ROW, TABLE, MISSING, UNKNOWN, KEYED = range(6)
 # Of a number, in units of its last decimal. WHOLE: finer ones are unfit.
 LOW, HIGH, STEP, DECIMALS, WHOLE, CELLS = range(6, 12)
-# Of a prefix.
-LENGTH, KEEP, BASE = range(6, 9)
+# Of a prefix. LEAST: length of a text. PAD: whole numbers get zeros in front.
+LENGTH, KEEP, BASE, LEAST, PAD = range(6, 11)
 _WIDTH = 12
 
 
@@ -79,9 +79,12 @@ class ScanTables:
         int64[fields, 12], see the columns above; quasi-identifiers first, then what passes, the individual, and
         the parents of others.
     letters
-        int16[quasi-identifiers, 256]: the place of each byte in a prefix's alphabet, -1 if it has none.
+        int16[quasi-identifiers, 256]: the place of each byte in a prefix's alphabet, -1 if it has none; from
+        1 on where texts may be shorter, whose end is 0.
     longest
         Most slots that a look-up looks at, whatever is looked up.
+    nulls
+        The table of the texts that mean a missing value, -1 if there are none.
     """
 
     labels: NDArray[np.int64]
@@ -90,6 +93,7 @@ class ScanTables:
     fields: NDArray[np.int64]
     letters: NDArray[np.int16]
     longest: int
+    nulls: int
 
 
 def scan_tables(policy: Policy) -> ScanTables | None:
@@ -105,8 +109,9 @@ def scan_tables(policy: Policy) -> ScanTables | None:
             known = _values(attribute)
             if known is not None:
                 builder.fields[place][TABLE] = builder.table(known)
+    nulls = builder.table({text.encode(): 0 for text in policy.null_values}) if policy.null_values else _NONE
     builder.keys([(attribute.path, place) for place, attribute in enumerate(_read(policy))])
-    return builder.build(np.array([_letters(a) for a in policy.quasi_identifiers], np.int16))
+    return builder.build(np.array([_letters(a) for a in policy.quasi_identifiers], np.int16), nulls)
 
 
 def _read(policy: Policy) -> list[Attribute]:
@@ -142,7 +147,8 @@ def _describe(row: list[int], attribute: QuasiIdentifier) -> bool:
         return domain.values() is not None
     elif isinstance(domain, PrefixDomain):
         row[KIND] = PREFIX
-        row[LENGTH], row[KEEP], row[BASE] = domain.length, domain.keep, len(domain.alphabet)
+        row[LENGTH], row[KEEP], row[BASE] = domain.length, domain.keep, domain.base
+        row[LEAST], row[PAD] = domain.least, domain.pad
         return domain.alphabet.isascii()
     elif isinstance(domain, NumericDomain):
         row[KIND] = NUMBER
@@ -168,8 +174,11 @@ def _values(attribute: QuasiIdentifier) -> dict[bytes, int] | None:
 
 
 def _letters(attribute: QuasiIdentifier) -> list[int]:
-    alphabet = attribute.domain.alphabet if isinstance(attribute.domain, PrefixDomain) else ""
-    return [alphabet.find(chr(byte)) if byte < 128 else _NONE for byte in range(256)]
+    domain = attribute.domain
+    if not isinstance(domain, PrefixDomain):
+        return [_NONE] * 256
+    places = {ord(letter): place for place, letter in enumerate(domain.alphabet, start=domain.shorter)}
+    return [places.get(byte, _NONE) if byte < 128 else _NONE for byte in range(256)]
 
 
 class _Builder:
@@ -218,7 +227,7 @@ class _Builder:
             meanings[key.encode()] = place
         return self.table(meanings)
 
-    def build(self, letters: NDArray[np.int16]) -> ScanTables:
+    def build(self, letters: NDArray[np.int16], nulls: int) -> ScanTables:
         return ScanTables(
             np.array(self._labels, np.int64),
             np.array(self._slots, np.int64),
@@ -226,6 +235,7 @@ class _Builder:
             np.array(self.fields, np.int64),
             letters,
             self._longest,
+            nulls,
         )
 
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.json_codec import fields
 from stream_anon.adapters.json_codec.members import find_members
+from stream_anon.adapters.json_codec.nulls import clear_nulls
 from stream_anon.adapters.json_codec.passing import PassedTexts
 from stream_anon.adapters.json_codec.scan_tables import (
     CATEGORY,
@@ -72,6 +73,9 @@ class Scanner:
             tables.labels, tables.slots, tables.tables, self._inner, np.empty(MOST_PARENTS, np.int64),
             np.full(len(self._inner) + 1, -1), found.forms, found.starts, found.stops, found.plain,
         )  # fmt: skip
+        if tables.nulls >= 0:
+            table = tables.tables[tables.nulls]
+            clear_nulls(found.words, found.forms, found.starts, found.stops, table, tables.slots, tables.labels)
         # 3. Columns; a value that is not for the scanner takes its record out.
         codes, sensitive, individuals = self._columns(found)
         places = np.flatnonzero(found.plain)

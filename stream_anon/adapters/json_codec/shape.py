@@ -66,6 +66,16 @@ class RecordShape:
         for parent in self.parents:
             parent.repair(rows)
 
+    def clear(self, rows: Sequence[msgspec.Struct], nulls: frozenset[str]) -> None:
+        """Treat texts that mean a missing value as null; `repair` is done on the way."""
+        self.repair(rows)
+        for place in self.place.values():
+            reach, _, own = place.rpartition(".")
+            for holder in map(attrgetter(reach), rows) if reach else rows:
+                value = getattr(holder, own)
+                if type(value) is str and value in nulls:
+                    msgspec.structs.force_setattr(holder, own, None)
+
 
 def record_shape(policy: Policy) -> RecordShape:
     """Return the shape of a policy's records. Identifiers that tell no individuals apart are not read.
@@ -73,10 +83,10 @@ def record_shape(policy: Policy) -> RecordShape:
     Raises
     ------
     SettingsError
-        For a name that msgspec does not take as a key: it would have to be escaped in JSON.
+        For a key that msgspec does not take: it would have to be escaped in JSON.
     """
     for attribute in policy.attributes:
-        if _ESCAPED.search(attribute.name):
+        if _ESCAPED.search(attribute.column):
             raise SettingsError(
                 f"attributes.{attribute.name}", "must hold no quote, backslash or control character"
             )

@@ -85,7 +85,7 @@ def table_of(attribute: QuasiIdentifier) -> Table | None:
 def column_coder(attribute: QuasiIdentifier) -> CodeColumn:
     """Return what codes a column of an attribute without a table; `attribute.size` marks what it leaves open."""
     domain = attribute.domain
-    if isinstance(domain, PrefixDomain):
+    if isinstance(domain, PrefixDomain) and not domain.shorter:
         return _PrefixColumn(attribute, domain)
     if isinstance(domain, NumericDomain) and domain.decimals is None and domain.size <= _MOST_EDGES:
         edges = [domain.minimum + i * domain.step for i in range(domain.size)]

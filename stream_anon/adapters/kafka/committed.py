@@ -36,6 +36,7 @@ class CommittedRecord:
     """
 
     topic: str
+    partition: int
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...]
     keyed: bool
@@ -43,7 +44,13 @@ class CommittedRecord:
 
 
 async def committed_records(
-    connection: Connection, topics: Collection[str], enough: Callable[[], bool], patience: float
+    connection: Connection,
+    topics: Collection[str],
+    enough: Callable[[], bool],
+    patience: float,
+    *,
+    since: float | None = None,
+    trimmed: Callable[[str, int, bool], None] = lambda _topic, _partition, _empty: None,
 ) -> AsyncIterator[list[CommittedRecord]]:
     """Yield all committed records of topics up to their ends, then further ones until it is enough.
 
@@ -56,6 +63,11 @@ async def committed_records(
         still writes, the ends of different partitions are never of one moment.
     patience
         Seconds to wait for enough after that.
+    since
+        Seconds since the epoch: each partition is read from its first record of that time on. None for all.
+    trimmed
+        Told of each partition that is read from its start, where that is not offset 0: topic, partition, and
+        whether nothing is left of it.
 
     Raises
     ------
@@ -75,7 +87,8 @@ async def committed_records(
         async with asyncio.timeout(_START_WITHIN):
             await consumer.start()
             places = [place for topic in topics for place in await _places(consumer, topic)]
-        consumer.assign(places)
+            consumer.assign(places)
+            await _begin(consumer, places, since, trimmed)
         async for records in _read(consumer, places, enough, patience):
             yield records
     except BrokerError:
@@ -95,6 +108,27 @@ async def _places(consumer: AIOKafkaConsumer, topic: str) -> list[TopicPartition
     except UnknownTopicOrPartitionError:
         raise TopicError(f"{topic}: does not exist") from None
     return [TopicPartition(topic, number) for number in sorted(numbers)]
+
+
+async def _begin(
+    consumer: AIOKafkaConsumer,
+    places: list[TopicPartition],
+    since: float | None,
+    trimmed: Callable[[str, int, bool], None],
+) -> None:
+    """Go to the first record of a time, and tell what is read from its start and lacks some of it."""
+    starts = await consumer.beginning_offsets(places)
+    ends = await consumer.end_offsets(places)
+    firsts = dict(starts)
+    if since is not None:
+        found = await consumer.offsets_for_times(dict.fromkeys(places, max(0, int(since * 1000))))
+        for place in places:
+            first = found.get(place)
+            firsts[place] = ends[place] if first is None else first.offset
+            consumer.seek(place, firsts[place])
+    for place in places:
+        if firsts[place] == starts[place] > 0:
+            trimmed(place.topic, place.partition, starts[place] >= ends[place])
 
 
 async def _read(
@@ -119,4 +153,6 @@ async def _read(
 
 def _record(record: ConsumerRecord) -> CommittedRecord:
     time = None if record.timestamp_type == _BY_BROKER else record.timestamp
-    return CommittedRecord(record.topic, record.value, tuple(record.headers), record.key is not None, time)
+    return CommittedRecord(
+        record.topic, record.partition, record.value, tuple(record.headers), record.key is not None, time
+    )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.conn import AIOKafkaConnection, collect_hosts
@@ -34,18 +35,34 @@ _OTHER_HOST = frozenset({62, 64})
 
 @dataclass(frozen=True)
 class Security:
-    """How the connection is secured; fields as in the settings file. Secrets stand in no representation."""
+    """How the connection is secured; fields as in the settings file. Secrets stand in no representation.
+
+    A secret that stands in a file is read for each client that is made, so that a changed one is taken without a
+    restart; `Connection.keep_up` brings a changed password to clients that live on.
+    """
 
     protocol: str = "PLAINTEXT"
     mechanism: str | None = None
     username: str | None = None
     password: str | None = field(default=None, repr=False)
+    password_file: Path | None = None
     token_file: Path | None = None
     token_command: tuple[str, ...] = field(default=(), repr=False)
     ca_file: Path | None = None
     certificate_file: Path | None = None
     key_file: Path | None = None
     key_password: str | None = field(default=None, repr=False)
+    key_password_file: Path | None = None
+
+
+def _secret(key: str, given: str | None, file: Path | None) -> str | None:
+    """Return a secret, from its file if it has one. Raises SettingsError where that cannot be read."""
+    if file is None:
+        return given
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise SettingsError(f"kafka.security.{key}", "cannot be read") from None
 
 
 @dataclass(frozen=True)
@@ -69,8 +86,8 @@ class Connection:
     session_timeout, transaction_timeout
         Seconds.
     checked
-        Whether certificate and key could be loaded when the service started. If they cannot later on, they are
-        just being renewed: that is waited for, as a broker is.
+        Whether certificate, key and secrets could be loaded when the service started. If they cannot later on, they
+        are just being renewed: that is waited for, as a broker is.
     """
 
     servers: str
@@ -83,12 +100,13 @@ class Connection:
     def options(self, purpose: str) -> dict[str, Any]:
         """Return the keyword arguments that every aiokafka client takes.
 
-        Certificates are read anew each time: a client that is made later takes those that were renewed.
+        Certificates and secrets in files are read anew each time: a client that is made later takes those that were
+        renewed.
 
         Raises
         ------
         SettingsError
-            If a certificate or key cannot be loaded.
+            If a certificate, a key or a secret's file cannot be loaded.
         BrokerError
             Instead of it, if the connection is `checked`.
         """
@@ -116,8 +134,25 @@ class Connection:
                 options["sasl_oauth_token_provider"] = self._tokens
             else:
                 options["sasl_plain_username"] = security.username
-                options["sasl_plain_password"] = security.password
+                password = _secret("password_file", security.password, security.password_file)
+                options["sasl_plain_password"] = password
+                for client in self._clients:
+                    client._sasl_plain_password = password  # noqa: SLF001 - see `keep_up`
         return options
+
+    def keep_up(self, client: Any) -> None:
+        """Let a client that lives on log in with a changed password, too: it would try the old one for ever.
+
+        Parameters
+        ----------
+        client
+            An aiokafka client. It takes its password anew for each connection; a test on a real broker pins that.
+        """
+        self._clients.add(client)
+
+    @cached_property
+    def _clients(self) -> WeakSet[Any]:
+        return WeakSet()
 
     @property
     def request_timeout_ms(self) -> int:
@@ -133,13 +168,12 @@ class Connection:
 
     def _ssl_context(self) -> ssl.SSLContext:
         security = self.security
+        key_password = _secret("key_password_file", security.key_password, security.key_password_file)
         try:
             context = ssl.create_default_context(cafile=security.ca_file)
             if security.certificate_file is not None:
                 # Without a password OpenSSL would ask the terminal for one.
-                context.load_cert_chain(
-                    security.certificate_file, security.key_file, lambda: security.key_password or ""
-                )
+                context.load_cert_chain(security.certificate_file, security.key_file, lambda: key_password or "")
         except (OSError, ssl.SSLError, ValueError):
             raise SettingsError(
                 "kafka.security", "ca_file, certificate_file or key_file cannot be loaded, or key_password is wrong"

@@ -28,7 +28,7 @@ from stream_anon.adapters.kafka.ledger_tail import (
     value_of,
 )
 from stream_anon.adapters.kafka.marking import has_records, send_one
-from stream_anon.adapters.kafka.seam import LedgerEntry, Parcel, Place
+from stream_anon.adapters.kafka.seam import LedgerEntry, Parcel, Place, newest_revision
 from stream_anon.adapters.kafka.topic_ids import topic_ids
 from stream_anon.errors import BrokerError, LedgerMissing, Overtaken, TopicError
 
@@ -47,7 +47,7 @@ class KafkaLedger:
     Parameters
     ----------
     revision
-        `privacy.revision`, for the entries that are written.
+        `privacy.revision`, for the entries that are written; nothing follows entries of a higher one.
     output
         Where records are released. A ledger that never held an entry beside an output that holds records is not
         the one that was written with them, and is marked as such; without this nothing is marked.
@@ -83,6 +83,7 @@ class KafkaLedger:
             isolation_level="read_committed",
             fetch_max_wait_ms=_FETCH_WAIT_MS,
         )
+        self._connection.keep_up(self._consumer._client)  # noqa: SLF001 - pinned by a test
         self._tail = Tail(self._connection)
         try:
             async with asyncio.timeout(_OPEN_WITHIN):
@@ -225,6 +226,8 @@ class KafkaLedger:
                 await self._settled(consumer, follower, ends, 0.01)
         except BrokerError:
             raise
+        except TimeoutError:
+            raise TopicError(self._held_open()) from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
         if self._strange:
@@ -264,16 +267,23 @@ class KafkaLedger:
                 end = sent.get((self._topic, _PARTITION))
                 if end is None:
                     end = (await tail.ends({ours}))[ours]
-                last = await tail.last_before(_PARTITION, end, starts)
+                last = await tail.last_before(_PARTITION, end, starts, self._revision)
                 if last is not None:
                     await self._settled(consumer, follower, {ours: last + 1}, 0.002)
                 raise_if_ended(follower, _FOLLOWING)
         except BrokerError:
             raise
         except TimeoutError:
-            raise BrokerError("the ledger: whether others have released the same records is not decided") from None
+            undecided = "whether others have released the same records is not decided"
+            raise BrokerError(f"{undecided}: {self._held_open()}") from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
+        newest = newest_revision(self._entries.values())
+        if newest > self._revision:
+            raise Overtaken(
+                f"{self._topic} holds entries of revision {newest} of the policy, and this worker has revision "
+                f"{self._revision}: it publishes nothing more"
+            )
         for (topic, partition), start in starts.items():
             entry = self._entries.get((topic, partition))
             if entry is not None and entry.next > start:
@@ -282,6 +292,13 @@ class KafkaLedger:
                     f"group that writes to the same output; its entries are in {self._topic}. One output takes one "
                     "group: stop one of them"
                 )
+
+    def _held_open(self) -> str:
+        return (
+            f"{self._topic}: what was written last cannot be read, since a transaction is open there or the "
+            "brokers are slow. If it is no worker's, abort it with kafka-transactions.sh, and give WRITE on this "
+            "topic to nobody but the workers"
+        )
 
     def holds(self, batch: str) -> bool:
         """See `seam.Ledger`."""

@@ -35,7 +35,8 @@ class Tail:
         self._connection = connection
         self._consumer: AIOKafkaConsumer | None = None
         self._follower: asyncio.Task[None] | None = None
-        self._entries: deque[tuple[int, int, Place | None]] = deque()  # partition, offset, whose entry
+        # Partition, offset, whose entry, its revision.
+        self._entries: deque[tuple[int, int, Place | None, int]] = deque()
         self._read: dict[int, int] = {}
         self._moved = asyncio.Event()
 
@@ -49,6 +50,7 @@ class Tail:
             fetch_max_wait_ms=_POLL_MS,
             fetch_min_bytes=_FETCH_BYTES,
         )
+        self._connection.keep_up(self._consumer._client)  # noqa: SLF001 - pinned by a test
         await self._consumer.start()
 
     async def ends(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
@@ -86,21 +88,29 @@ class Tail:
             while True:
                 for record in await fetched(consumer, doing):
                     with contextlib.suppress(ValueError, TypeError, RecursionError):
-                        self._entries.append((record.partition, record.offset, place_of(record.key or b"")))
+                        place, revision = place_of(record.key or b""), _revision_of(record.value)
+                        self._entries.append((record.partition, record.offset, place, revision))
                 # Positions pass over the markers of transactions, which no answer holds.
                 self._read.update(await positions(consumer, doing))
                 self._moved.set()
         finally:
             self._moved.set()
 
-    async def last_before(self, partition: int, end: int, places: Collection[Place]) -> int | None:
-        """Return the offset of the last entry below `end` that is about one of `places`; None if there is none."""
+    async def last_before(
+        self, partition: int, end: int, places: Collection[Place], revision: int = 0
+    ) -> int | None:
+        """Return the offset of the last entry below `end` that may decide about ours; None if there is none.
+
+        That is an entry of one of `places`, and any of another revision of the policy.
+        """
         while self._read.get(partition, 0) < end:
             raise_if_ended(self._follower, "following the ledger's end")
             self._moved.clear()
             await self._moved.wait()
-        found = (o for p, o, place in reversed(self._entries) if p == partition and o < end and place in places)
-        return next(found, None)
+        for other, offset, place, theirs in reversed(self._entries):
+            if other == partition and offset < end and (place in places or theirs != revision):
+                return offset
+        return None
 
     def forget_before(self, partition: int, offset: int) -> None:
         """Let go of entries below an offset before which all are settled; costs as much as are held."""
@@ -206,6 +216,14 @@ def entry_of(value: bytes) -> LedgerEntry:
     if not all(text is None or isinstance(text, str) for text in (batch, topic_id)):
         raise TypeError("neither an id nor null")
     return LedgerEntry(_natural(entry["next"]), batch, topic_id, _natural(entry.get("revision", 0)))
+
+
+def _revision_of(value: bytes | None) -> int:
+    """Return the revision that an entry names; 0 for a tombstone, and for what is no entry."""
+    try:
+        return entry_of(value or b"").revision
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return 0
 
 
 def _natural(number: object) -> int:

@@ -114,6 +114,25 @@ def _headers(headers: tuple[tuple[str, bytes], ...]) -> np.ndarray[Any, np.dtype
     return np.frombuffer(bytes(text), np.uint8)
 
 
+def most_bytes_of_value(most: int, headers: tuple[tuple[str, bytes], ...]) -> int:
+    """Return the bytes of the largest value, without a key, that a batch of at most `most` bytes can hold alone."""
+    value = most - least_batch_bytes(0, headers)
+    while value > 0 and least_batch_bytes(value, headers) > most:
+        value -= 1
+    return max(value, 0)
+
+
+def least_batch_bytes(value: int, headers: tuple[tuple[str, bytes], ...]) -> int:
+    """Return the bytes of a batch that holds one value of so many bytes, without a key."""
+    body = 4 + _width(value) + value + len(_headers(headers))  # attributes, time, place and no key: a byte each
+    return kernels.HEAD + _width(body) + body
+
+
+def _width(value: int) -> int:
+    """Return how many bytes a number that is not negative takes as a zigzag varint."""
+    return max(-(-(value << 1).bit_length() // 7), 1)
+
+
 def warm_up() -> None:
     """Compile every kernel that writing calls."""
     text = np.frombuffer(b"value" + PADDING, np.uint8)

@@ -88,6 +88,7 @@ def least_privileges(
     needed += [
         Acl(topic, each, Operation.WRITE) for each in (topics.output, topics.certificates, topics.dead_letters)
     ]
+    needed.append(Acl(topic, topics.certificates, Operation.READ))  # what was promised before
     if exactly_once:
         needed += [Acl(topic, topics.ledger, each) for each in (Operation.READ, Operation.WRITE, Operation.CREATE)]
         needed.append(Acl(Resource.TRANSACTIONAL_ID, f"{group}-", Operation.WRITE, Pattern.PREFIXED))

@@ -22,7 +22,7 @@ from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.leaving import leave
 from stream_anon.adapters.kafka.packed_batch import PackedBatch
 from stream_anon.adapters.kafka.seam import Parcel, Place
-from stream_anon.errors import TopicError
+from stream_anon.errors import BatchRefused, TopicError
 from stream_anon.microdata.texts import Texts
 
 # Below a broker's default of 1 MiB a batch; a single larger record gets a batch of its own.
@@ -31,24 +31,6 @@ LEAST_BATCH_BYTES = 256
 # With 100 ms, the default, every transaction would wait for the markers of the one before it.
 RETRY_BACKOFF_MS = 5
 _TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
-
-
-class BatchRefused(TopicError):  # noqa: N818 - named after what happened
-    """A batch is larger than its topic or the brokers take.
-
-    Parameters
-    ----------
-    records
-        How many it held; of more than one, smaller batches may be taken.
-    """
-
-    def __init__(self, topic: str, records: int, size: int) -> None:
-        self.divisible = records > 1
-        what = f"a batch of {records} records" if self.divisible else "a single record"
-        super().__init__(
-            f"{topic}: {what} ({size} bytes) is more than max.message.bytes allows"
-            + ("; smaller batches follow" if self.divisible else "; raise it, the worker goes on by itself then")
-        )
 
 
 def smaller(batch_bytes: int) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+import contextlib
+from collections.abc import Awaitable, Collection, Sequence
 from typing import TypeVar
 
 from aiokafka import AIOKafkaProducer
@@ -12,7 +13,6 @@ from stream_anon.adapters.kafka.connection import Connection, connection_error
 from stream_anon.adapters.kafka.group_fencing import GroupRequests
 from stream_anon.adapters.kafka.producers import (
     BATCH_BYTES,
-    BatchRefused,
     Shipment,
     follow_topics,
     producer_options,
@@ -21,9 +21,11 @@ from stream_anon.adapters.kafka.producers import (
     what_is_missing,
 )
 from stream_anon.adapters.kafka.seam import Parcel, Place
-from stream_anon.errors import BrokerError, OutcomeUnknown, TopicError
+from stream_anon.adapters.kafka.topics import largest_batches
+from stream_anon.errors import LEAST_LIMIT, BatchRefused, BrokerError, OutcomeUnknown, TopicError
 
 _OPEN_WITHIN = 15.0
+_LOOK_WITHIN = 10.0
 _T = TypeVar("_T")
 
 
@@ -50,12 +52,14 @@ class ProducingSink:
         self._shipment: Shipment | None = None
         self._topics: set[str] = set()
         self._batch_bytes = BATCH_BYTES
+        self._refused: dict[str, int] = {}  # bytes of the smallest batch of one record that a topic did not take
 
     async def open(self) -> None:
         """See `seam.Sink`. Does nothing while a producer is at hand."""
         if self._producer is not None:
             return
         producer = AIOKafkaProducer(**producer_options(self._connection, self._batch_bytes), **self._options)
+        self._connection.keep_up(producer.client)
         try:
             async with asyncio.timeout(_OPEN_WITHIN):
                 await producer.start()
@@ -86,12 +90,28 @@ class ProducingSink:
         except BatchRefused as error:
             if error.divisible:
                 self._batch_bytes = smaller(self._batch_bytes)
+            else:
+                self._refused[error.topic] = min(error.size, self._refused.get(error.topic, error.size))
             raise
         except OutcomeUnknown:
             missing = what_is_missing(producer, self._topics)
             if missing:
                 raise TopicError(missing) from None
             raise
+
+    async def largest_batches(self, topics: Collection[str]) -> dict[str, int]:
+        """See `seam.Sink`. A topic whose settings explain what it refused takes as much as they say.
+
+        A limit below what a sound topic takes is left out: records must not become dead letters for it.
+        """
+        told: dict[str, int] = {}
+        with contextlib.suppress(BrokerError, TimeoutError):  # then a batch that is refused will tell
+            async with asyncio.timeout(_LOOK_WITHIN):
+                told = await largest_batches(self._connection, topics)
+        for topic in topics:
+            if topic in self._refused and self._refused[topic] <= told.get(topic, self._refused[topic]):
+                told[topic] = self._refused[topic] - 1
+        return {topic: most for topic, most in told.items() if most >= LEAST_LIMIT}
 
     async def discard(self) -> None:
         """See `seam.Sink`."""

@@ -18,7 +18,7 @@ from stream_anon.compiled import bare_inlined, bare_kernel
 
 HEAD_FIELDS = struct.Struct(">qiibIhiqqqhii")
 HEAD = HEAD_FIELDS.size
-_LEAST_RECORD = 7  # bytes
+LEAST_RECORD = 7  # bytes
 RECORDS, FILLED, NEXT, BROKEN = range(4)
 """What `read_run` has found: places in `found`."""
 
@@ -104,7 +104,7 @@ def survey(data: NDArray[np.uint8], at: int, found: NDArray[np.int64]) -> None:
         count = _big(data, at + 57, 4)
         if length < HEAD - 12 or end > len(data) or data[at + 16] != 2 or _big(data, at + 21, 2) & 7:
             break
-        if count < 0 or count > length // _LEAST_RECORD:
+        if count < 0 or count > length // LEAST_RECORD:
             break
         records += count
         at = end
@@ -133,7 +133,7 @@ def _read(
     records, filled, after = found[RECORDS], found[FILLED], found[NEXT]
     for _ in range(count):
         size, at = _varint(data, at, end)
-        if at < 0 or size < _LEAST_RECORD - 1 or size > end - at:
+        if at < 0 or size < LEAST_RECORD - 1 or size > end - at:
             return False
         stop = at + size
         time, at = _varint(data, at + 1, stop)

@@ -5,7 +5,7 @@ A client library with transactions and group fencing of its own fits behind the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,6 +16,11 @@ from stream_anon.errors import BrokerError
 
 Place = tuple[str, int]
 """A topic and a partition."""
+
+
+def newest_revision(entries: Iterable[LedgerEntry]) -> int:
+    """Return the highest revision of the policy under which anything was released; 0 where nothing was."""
+    return max((entry.revision for entry in entries), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +107,34 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The source stood at an offset whose records are gone, or cannot be read."""
+    """The source stood at an offset whose records are gone, or cannot be read.
+
+    Parameters
+    ----------
+    after
+        Where it can go on behind what cannot be read, if that is known.
+    """
 
     source: int
     position: int
     unreadable: bool = False
+    after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What open transactions on the input keep from every reader of committed records.
+
+    Parameters
+    ----------
+    records
+        From where the oldest open transaction of each partition began to the partition's end.
+    seconds
+        How long one partition has stood at the same open transaction, of all of them the longest.
+    """
+
+    records: int = 0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +228,14 @@ class Source(Protocol):
         ...
 
     def lag(self, sources: Collection[int]) -> int | None:
-        """Return how many records of assigned partitions are not yet read; None where not known."""
+        """Return how many records of assigned partitions are not yet read; None where not known.
+
+        Those behind an open transaction count, though nobody can read them yet.
+        """
+        ...
+
+    def held(self, sources: Collection[int]) -> Held:
+        """Return what of assigned partitions lies behind open transactions, as far as it is known."""
         ...
 
     async def reachable(self) -> bool:
@@ -233,6 +268,12 @@ class Sink(Protocol):
 
     async def topic_ids(self, topics: Collection[str]) -> TopicIds:
         """Return what the brokers know topics by; nothing where offsets are all there is. Raises BrokerError."""
+
+    async def largest_batches(self, topics: Collection[str]) -> Mapping[str, int]:
+        """Return how many bytes a batch may have in each topic; left out where that is not known.
+
+        What a topic has refused counts where the brokers do not tell.
+        """
         ...
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
@@ -329,7 +370,7 @@ class Ledger(Protocol):
         Raises
         ------
         Overtaken
-            If somebody has.
+            If somebody has, or if the ledger holds an entry of a higher revision of the policy than ours.
         BrokerError
             If that is not decided in time.
         """

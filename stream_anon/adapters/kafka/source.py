@@ -13,14 +13,16 @@ from aiokafka.cluster import ClusterMetadata
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
+from stream_anon.adapters.kafka.budget import Budget
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
-from stream_anon.adapters.kafka.draining import Records, Unreadable, drain_in_batches
+from stream_anon.adapters.kafka.draining import Unreadable, drain_in_batches
 from stream_anon.adapters.kafka.group_fencing import membership_of
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.adapters.kafka.leaving import leave_consumer
 from stream_anon.adapters.kafka.liveness import has_died
 from stream_anon.adapters.kafka.marks import Marks
-from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Lost, Membership, Place, Polled
+from stream_anon.adapters.kafka.records import Records
+from stream_anon.adapters.kafka.seam import Chunk, DeadClient, Held, Lost, Membership, Place, Polled
 from stream_anon.errors import BrokerError, TopicError
 
 # A worker that waits for a broker does not poll; the group is told of it by heartbeats alone.
@@ -38,12 +40,15 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     The group's callbacks only pause what was assigned and count; they never wait for the broker, since heartbeats
     start after they return.
 
+    Of a record of more than `max_record_bytes` only the beginning is given where it was compressed with others.
+
     A pattern is resolved here and not by the client: once the client has lost the leader of one topic it asks for
     the metadata of that topic alone, takes the others for deleted and lets go of them.
     """
 
-    def __init__(self, connection: Connection, inputs: InputTopics) -> None:
+    def __init__(self, connection: Connection, inputs: InputTopics, max_record_bytes: int = 2**31) -> None:
         super().__init__()
+        self._budget = Budget(max_record_bytes)
         self._connection = connection
         self._inputs = inputs
         # The library keeps what a member had in the class, and never the generation in which it had it: a member
@@ -58,6 +63,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._unread: tuple[Lost | None, int] = None, 0  # what could not be read last, and how often
         self._since = 0.0  # when the group began to assign, on the loop's clock
         self._ends: Mapping[TopicPartition, int] = {}
+        self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
 
     def place(self, source: int) -> Place:
         """See `seam.Source`. Numbers are given in the order in which partitions were first assigned."""
@@ -95,12 +101,13 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             fetch_max_wait_ms=_FETCH_WAIT_MS,
             metadata_max_age_ms=int(_LOOK_EVERY * 1000),
         )
+        self._connection.keep_up(consumer._client)  # noqa: SLF001 - pinned by a test
         self._consumer = consumer
         try:
             async with asyncio.timeout(self._patience):
                 await self._subscribe(consumer)
                 await consumer.start()
-                drain_in_batches(consumer)
+                drain_in_batches(consumer, self._budget)
             self._since = asyncio.get_running_loop().time()  # its first assignment may still be on its way to us
             if self._inputs.pattern is not None:
                 self._looking = asyncio.create_task(self._look_for_topics(consumer))
@@ -182,6 +189,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         """See `seam.Source`. May be cancelled: what was not returned stays with the client."""
         consumer = self._running()
         _raise_if_dead(consumer)
+        self._budget.begin_poll()
         try:
             async with asyncio.timeout(wait + 0.05):  # while the group reassigns, aiokafka waits without limit
                 answer = await consumer.getmany(timeout_ms=int(wait * 1000), max_records=most)
@@ -216,7 +224,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     def _unreadable(self, error: Unreadable) -> Lost:
         """Return where a partition cannot be read; raise BrokerError the first times: it may have been the way."""
         number = self._number(error.place)
-        found = Lost(number, self._next.get(number, 0), unreadable=True)
+        found = Lost(number, self._next.get(number, 0), unreadable=True, after=error.after)
         self._unread = (found, self._unread[1] + 1 if self._unread[0] == found else 1)
         if self._unread[1] <= _READ_AGAIN:
             raise BrokerError(f"fetching {error.place.topic} {error.place.partition}: {error.kind}")
@@ -276,12 +284,26 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         total = 0
         for source in self._assigned.intersection(sources):
             place, position = self._places[source], self._next.get(source)
-            fetched = self._consumer.last_stable_offset(place)
+            fetched = self._consumer.highwater(place)
             if fetched is None or position is None:
                 return None
             # What a fetch told grows old where much was fetched ahead.
             total += max(fetched - position, self._ends.get(place, 0) - position, 0)
         return total
+
+    def held(self, sources: Collection[int]) -> Held:
+        """See `seam.Source`. As the last answers to fetches told."""
+        if self._consumer is None:
+            return Held()
+        now, records, since = asyncio.get_running_loop().time(), 0, {}
+        for source in self._assigned.intersection(sources):
+            place = self._places[source]
+            end, stable = self._consumer.highwater(place), self._consumer.last_stable_offset(place)
+            if end is not None and stable is not None and 0 <= stable < end:
+                records += end - stable
+                since[source, stable] = self._held_since.get((source, stable), now)
+        self._held_since = since
+        return Held(records, max((now - begun for begun in since.values()), default=0.0))
 
     async def reachable(self) -> bool:
         """See `seam.Source`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -14,6 +14,7 @@ from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.inputs import InputTopics
+from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError, TopicError
 
 _WITHIN = 30.0
@@ -22,6 +23,7 @@ _TXN_OFFSET_COMMIT = 28
 _NOT_THERE = 3
 _REFUSED = 29
 _COMPACT = "compact"  # and nothing beside it: with `compact,delete` entries expire
+_ABSENT = "does not exist"
 _MAY_NOT = "may not be described by this user"
 
 
@@ -35,11 +37,12 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something seen of a topic, or of the brokers where `topic` is empty."""
+    """Something seen of a topic, or of the brokers where `topic` is empty; `condition` where it forbids a run."""
 
     topic: str
     severity: Severity
     text: str
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ async def examine(
     *,
     transactions: bool = True,
     development: bool = False,
-    max_record_bytes: int = 1_048_576,
+    largest_release: int = 0,
 ) -> list[Finding]:
     """Return what was found of the brokers and the topics.
 
@@ -79,6 +82,8 @@ async def examine(
         Whether delivery is exactly-once: then the ledger and the internal topics count too.
     development
         Turn missing replicas from errors into warnings.
+    largest_release
+        Bytes of the batch that the largest record may become alone.
 
     Raises
     ------
@@ -102,8 +107,33 @@ async def examine(
     if not inputs:
         findings.append(Finding(str(topics.input), Severity.WARNING, "no topic fits it yet: a run waits for one"))
     for name in names:
-        findings += _judge(name, described[name], topics, development, max_record_bytes)
+        findings += _judge(name, described[name], topics, development, largest_release)
     return findings
+
+
+async def largest_batches(connection: Connection, names: Collection[str]) -> dict[str, int]:
+    """Return how many bytes a batch may have in each topic, as far as the brokers tell.
+
+    Raises
+    ------
+    BrokerError
+        If no broker answers.
+    """
+    admin = await _connected(connection)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            settings = await _settings(admin, sorted(names))
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error("reading the topics' settings", error) from None
+    finally:
+        await admin.close()
+    return {name: most for name, own in settings.items() if (most := largest_batch(own)) is not None}
+
+
+def largest_batch(settings: Mapping[str, str]) -> int | None:
+    """Return how many bytes a batch may have in a topic with these settings; None where they do not say."""
+    limits = [int(settings[key]) for key in ("max.message.bytes", "segment.bytes") if settings.get(key)]
+    return min(limits, default=None)
 
 
 async def create_ledger(connection: Connection, topics: Topics) -> bool:
@@ -156,6 +186,54 @@ def _must_be_compact(policy: str) -> str:
     )
 
 
+async def look(connection: Connection, topics: Topics) -> tuple[int, dict[str, Described | str]]:
+    """Return the number of brokers, and the inputs and own topics of a service or why one cannot be described.
+
+    Raises
+    ------
+    BrokerError
+        If no broker answers.
+    """
+    admin = await _connected(connection)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            brokers = len((await admin.describe_cluster())["brokers"])
+            inputs = topics.input.among(await admin.list_topics() if topics.input.pattern is not None else ())
+            own = (topics.output, topics.certificates, topics.dead_letters, topics.ledger)
+            return brokers, await _describe(admin, [*inputs, *own])
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error("describing the topics", error) from None
+    finally:
+        await admin.close()
+
+
+async def create(connection: Connection, wanted: Sequence[NewTopic]) -> None:
+    """Create topics and wait until they can be seen; one that was made meanwhile is left as it is.
+
+    Raises
+    ------
+    TopicError
+        If one cannot be created; those before it have been.
+    BrokerError
+        If no broker answers.
+    """
+    admin = await _connected(connection)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            answers = [(await admin.create_topics([new])).topic_errors[0] for new in wanted]
+            made = [name for name, code, *_ in answers if code in (0, TopicAlreadyExistsError.errno)]
+            # A broker that answers may not have heard of it yet; nothing tells when it has.
+            while made and _ABSENT in (await _describe(admin, made)).values():  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error("creating topics", error) from None
+    finally:
+        await admin.close()
+    for name, code, *_ in answers:
+        if name not in made:
+            raise TopicError(f"{name}: cannot be created ({for_code(code).__name__})")
+
+
 async def _connected(connection: Connection) -> AIOKafkaAdminClient:
     admin = AIOKafkaAdminClient(**connection.options("admin"))
     try:
@@ -172,11 +250,18 @@ def _version(admin: AIOKafkaAdminClient) -> list[Finding]:
     for connection in connections:
         newest = connection._versions.get(_TXN_OFFSET_COMMIT, (0, -1))[1]  # noqa: SLF001
         if newest < 0:
-            return [Finding("", Severity.ERROR, "the brokers know no transactions: set delivery: at-least-once")]
+            return [_brokers("the brokers know no transactions: set delivery: at-least-once")]
         if newest < 5:
-            text = "the brokers are older than Apache Kafka 4.0: a committed transaction may not be settled yet"
-            return [Finding("", Severity.ERROR, text)]
+            return [
+                _brokers(
+                    "the brokers are older than Apache Kafka 4.0: a committed transaction may not be settled yet"
+                )
+            ]
     return [Finding("", Severity.OK, "reachable")]
+
+
+def _brokers(text: str) -> Finding:
+    return Finding("", Severity.ERROR, text, Condition.BROKERS)
 
 
 async def _describe(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, Described | str]:
@@ -212,7 +297,7 @@ async def _settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[st
 
 
 def _judge(
-    name: str, topic: Described | str, topics: Topics, development: bool, max_record_bytes: int
+    name: str, topic: Described | str, topics: Topics, development: bool, largest_release: int
 ) -> list[Finding]:
     if not isinstance(topic, Described):
         if name in _INTERNAL and topic == "does not exist":
@@ -221,7 +306,7 @@ def _judge(
             return [Finding(name, Severity.OK, "does not exist yet: a run creates it")]
         if name in _INTERNAL and topic == _MAY_NOT:
             return [Finding(name, Severity.WARNING, f"{topic}: whether it outlives a broker is not known")]
-        return [Finding(name, Severity.ERROR, topic)]
+        return [Finding(name, Severity.ERROR, topic, Condition.MISSING_TOPIC)]
     findings = [Finding(name, Severity.OK, f"{topic.partitions} partitions, {topic.replicas} replicas")]
     findings += _judge_safety(topic, Severity.WARNING if development else Severity.ERROR)
     if not topic.settings:
@@ -229,26 +314,31 @@ def _judge(
         findings.append(Finding(name, Severity.WARNING, text))
     policy = topic.settings.get("cleanup.policy", "")
     if name == topics.ledger and policy not in ("", _COMPACT):
-        findings.append(Finding(name, Severity.ERROR, _must_be_compact(policy)))
+        findings.append(Finding(name, Severity.ERROR, _must_be_compact(policy), Condition.LEDGER_CLEANUP))
     if name not in (topics.ledger, *_INTERNAL) and "compact" in policy:
         text = "cleanup.policy must not be compact: records have no key"
-        findings.append(Finding(name, Severity.WARNING if topics.input.holds(name) else Severity.ERROR, text))
+        severity = Severity.WARNING if topics.input.holds(name) else Severity.ERROR
+        findings.append(Finding(name, severity, text, Condition.OUTPUT_CLEANUP))
     if name == topics.output:
-        largest = int(topic.settings.get("max.message.bytes", "0") or 0)
-        if 0 < largest < max_record_bytes:
-            text = f"max.message.bytes is {largest}, less than kafka.max_record_bytes ({max_record_bytes})"
+        largest = largest_batch(topic.settings)
+        if largest is not None and largest < largest_release:
+            text = (
+                f"max.message.bytes (or segment.bytes) is {largest}. A record of kafka.max_record_bytes may take "
+                f"{largest_release} bytes once it is generalized, and would be a dead letter (too-large). Raise it "
+                f"to {largest_release}, or lower kafka.max_record_bytes by {largest_release - largest}"
+            )
             findings.append(Finding(name, Severity.WARNING, text))
     return findings
 
 
 def _judge_safety(topic: Described, severity: Severity) -> list[Finding]:
     """Three replicas, two in sync, no unclean election: an acknowledged window must survive a broker."""
-    findings = []
+    texts = []
     if topic.replicas < 3:
-        findings.append(Finding(topic.name, severity, f"has {topic.replicas} replicas, 3 are needed"))
+        texts.append(f"has {topic.replicas} replicas, 3 are needed")
     in_sync = topic.settings.get("min.insync.replicas")
     if in_sync is not None and int(in_sync) < 2:
-        findings.append(Finding(topic.name, severity, f"min.insync.replicas is {in_sync}, 2 are needed"))
+        texts.append(f"min.insync.replicas is {in_sync}, 2 are needed")
     if topic.settings.get("unclean.leader.election.enable") == "true":
-        findings.append(Finding(topic.name, severity, "unclean.leader.election.enable must be false"))
-    return findings
+        texts.append("unclean.leader.election.enable must be false")
+    return [Finding(topic.name, severity, text, Condition.DURABILITY) for text in texts]

@@ -1,25 +1,52 @@
-"""Unpack compressed batches, but no more than so many bytes: a few kilobytes of a producer's may hold gigabytes."""
+"""Unpack compressed batches in bounded memory: a few kilobytes of a producer's may hold gigabytes.
+
+What is small is unpacked at one go. Of anything larger a stream gives so many bytes at a time as are asked for.
+"""
 
 from __future__ import annotations
 
+import struct
+import sys
 import zlib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import cramjam
-from aiokafka.codec import snappy_decode
 
-MOST = 64 * 1024 * 1024
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+AT_ONE_GO = 8 * 1024 * 1024
+"""Bytes up to which a batch is unpacked at one go; more than batches of ordinary producers hold."""
 _FIRST = 64 * 1024
 _WIDER = 8
+_XERIAL = b"\x82SNAPPY\x00"
+_XERIAL_HEAD = 16
+_SNAPPY_PACKS = 22  # 64 bytes into 3 at the best
+_LZ4_MAGIC = 0x184D2204
+_LZ4_BLOCKS = {4: 1 << 16, 5: 1 << 18, 6: 1 << 20, 7: 1 << 22}
 
 
 class TooLargeError(Exception):
-    """A batch unpacks to more than `MOST` bytes, or its compression is not sound."""
+    """A batch unpacks to more than `AT_ONE_GO` bytes, or its compression is not sound."""
+
+
+class UnsoundError(Exception):
+    """The compression of a batch is not sound, or of a kind that no consumer of Kafka's reads."""
+
+
+class Stream(Protocol):
+    """A batch that is unpacked piece by piece."""
+
+    def read(self, most: int) -> bytes:
+        """Return some of the next bytes, about `most`; none at the end. Raises anything where it is not sound."""
+        ...
 
 
 def _gunzip(data: bytes) -> bytes:
-    parts, room = [], MOST
+    parts, room = [], AT_ONE_GO
     while data:
         member = zlib.decompressobj(wbits=31)
         parts.append(member.decompress(data, room + 1))
@@ -32,28 +59,131 @@ def _gunzip(data: bytes) -> bytes:
 
 def _into(decompress_into: Callable[[bytes, bytearray], int]) -> Callable[[bytes], bytes]:
     def unpack(data: bytes) -> bytes:
-        size = min(_FIRST + _WIDER * len(data), MOST)
+        size = min(_FIRST + _WIDER * len(data), AT_ONE_GO)
         while True:
             room = bytearray(size)
             try:
                 return bytes(memoryview(room)[: decompress_into(data, room)])
             except cramjam.DecompressionError:  # of both: too little room, and no such stream
-                if size == MOST:
+                if size == AT_ONE_GO:
                     raise TooLargeError from None
-            size = min(_WIDER * size, MOST)
+            size = min(_WIDER * size, AT_ONE_GO)
 
     return unpack
 
 
 def _unsnap(data: bytes) -> bytes:
-    if len(data) > MOST // 16:  # it packs 64 bytes into 3 at the best
+    if len(data) > AT_ONE_GO // _SNAPPY_PACKS:
         raise TooLargeError
-    return bytes(snappy_decode(data))
+    return b"".join(_snappy_blocks(data))
 
 
-UNPACK: dict[int, Callable[[Any], bytes]] = {
+class _Gzip:
+    def __init__(self, data: bytes) -> None:
+        self._rest = data
+        self._member = zlib.decompressobj(wbits=31)
+
+    def read(self, most: int) -> bytes:
+        while self._rest or not self._member.eof:
+            if self._member.eof:
+                self._member = zlib.decompressobj(wbits=31)
+            found = self._member.decompress(self._rest, most)
+            self._rest = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+            if found:
+                return found
+            if not self._rest and not self._member.eof:
+                raise UnsoundError
+        return b""
+
+
+class _Zstd:
+    """Frames one behind the other; the window of a frame takes up to 128 MiB, as Kafka's own consumer allows."""
+
+    def __init__(self, data: bytes) -> None:
+        self._rest = data
+        self._frame = zstd.ZstdDecompressor()
+
+    def read(self, most: int) -> bytes:
+        while self._rest or not self._frame.eof:
+            if self._frame.eof:
+                self._frame = zstd.ZstdDecompressor()
+            given, self._rest = self._rest, b""
+            found = self._frame.decompress(given, most)
+            if self._frame.eof:
+                self._rest = self._frame.unused_data
+            if found:
+                return found
+            if self._frame.needs_input and not self._frame.eof:
+                raise UnsoundError
+        return b""
+
+
+class _Blocks:
+    """A stream of whole blocks, each of which the format bounds."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+
+    def read(self, most: int) -> bytes:  # noqa: ARG002 - see `Stream`
+        return next(filter(None, self._blocks), b"")
+
+
+def _snappy_blocks(data: bytes) -> Iterator[bytes]:
+    """Yield what is packed in the frames of Java's library, or in a single block."""
+    if not data.startswith(_XERIAL):
+        yield _snappy_block(data)
+        return
+    at = _XERIAL_HEAD
+    while at < len(data):
+        (size,) = struct.unpack_from(">I", data, at)
+        if size > len(data) - at - 4:
+            raise UnsoundError
+        yield _snappy_block(data[at + 4 : at + 4 + size])
+        at += 4 + size
+
+
+def _snappy_block(block: bytes) -> bytes:
+    if cramjam.snappy.decompress_raw_len(block) > _SNAPPY_PACKS * len(block) + _FIRST:
+        raise UnsoundError
+    return bytes(cramjam.snappy.decompress_raw(block))
+
+
+def _lz4_blocks(data: bytes) -> Iterator[bytes]:
+    """Yield the blocks of a frame; Kafka's own consumer, too, reads only blocks that do not lean on each other."""
+    magic, flags, size = struct.unpack_from("<IBB", data)
+    most = _LZ4_BLOCKS.get(size >> 4 & 7)
+    if magic != _LZ4_MAGIC or flags >> 6 != 1 or not flags & 32 or most is None:
+        raise UnsoundError
+    room = bytearray(most)
+    at = 7 + (8 if flags & 8 else 0)
+    while True:
+        (head,) = struct.unpack_from("<I", data, at)
+        if not head:
+            return
+        length = head & 0x7FFFFFFF
+        block = data[at + 4 : at + 4 + length]
+        if len(block) < length or length > most:
+            raise UnsoundError
+        if head >> 31:  # it would not have become smaller
+            yield block
+        else:
+            filled = cramjam.lz4.decompress_block_into(block, room, output_len=most)
+            yield bytes(memoryview(room)[:filled])
+        at += 4 + length + (4 if flags & 16 else 0)
+
+
+UNPACK: dict[int, Callable[[bytes], bytes]] = {
     1: _gunzip,
     2: _unsnap,
     3: _into(cramjam.lz4.decompress_into),
     4: _into(cramjam.zstd.decompress_into),
 }
+"""What unpacks a batch of each codec at one go. Raises TooLargeError, and anything where it is not sound."""
+
+STREAMS: dict[int, Callable[[bytes], Stream]] = {
+    1: _Gzip,
+    2: lambda data: _Blocks(_snappy_blocks(data)),
+    3: lambda data: _Blocks(_lz4_blocks(data)),
+    4: _Zstd,
+}
+"""What unpacks a batch of each codec piece by piece. For what is not sound anything may be raised."""

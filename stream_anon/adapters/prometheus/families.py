@@ -13,10 +13,11 @@ OTHER = "other"  # a label outside its set: a bug, but no reason to grow without
 
 SUPPRESSIONS = tuple(reason.value for reason in Suppression)
 REJECTIONS = tuple(reason.label for reason in Reason)
-OUTCOMES = ("committed", "repeated", "found-committed", "fenced", "lost")
-ABANDONMENTS = ("stopping", "fenced", "lost", "failed")
+OUTCOMES = ("committed", "repeated", "found-committed", "fenced", "lost", "refused")
+ABANDONMENTS = ("stopping", "fenced", "lost", "refused", "failed")
 STOPS = ("rewound", "recreated", "unbacked", "unrecorded", "lost-input", "unreadable")
 ACTIVITIES = ("starting", "consuming", "taking-over", "publishing")
+BUSY = ("decode", "window", "partition", "gate", "encode", "publish", "audit")
 CHANGES = ("assigned", "revoked")
 VERDICTS = ("passed", "failed", "skipped")
 

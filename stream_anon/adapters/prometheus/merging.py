@@ -35,9 +35,14 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_last_release_timestamp_seconds": max,
     "stream_anon_partitions_owned": _ADDED,
     "stream_anon_partitions_not_read": _ADDED,
+    "stream_anon_partitions_superseded": _ADDED,
     "stream_anon_consumer_lag_records": _ADDED,  # not known of one is not known at all: NaN
+    "stream_anon_records_behind_open_transaction": _ADDED,
+    "stream_anon_input_held_seconds": max,
     "stream_anon_broker_reachable": min,
     "stream_anon_ready": min,
+    "stream_anon_certificate_end_timestamp_seconds": min,
+    "stream_anon_paused": max,
     "stream_anon_build_info": max,
     "stream_anon_policy_info": max,
     "stream_anon_order_version": min,  # each worker learns for itself
@@ -45,6 +50,8 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_policy_max_delay_seconds": max,
     "stream_anon_policy_max_records": max,
     "stream_anon_policy_delay_budget_seconds": max,
+    "stream_anon_policy_holds": max,
+    "stream_anon_policy_accepts_missing": max,
     "stream_anon_workers": max,
     "stream_anon_workers_running": max,
     "process_virtual_memory_bytes": _ADDED,

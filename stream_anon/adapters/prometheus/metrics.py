@@ -20,6 +20,7 @@ from stream_anon.adapters.prometheus.columns import ColumnHistogram
 from stream_anon.adapters.prometheus.families import (
     ABANDONMENTS,
     ACTIVITIES,
+    BUSY,
     CHANGES,
     CLASS_SIZES,
     OUTCOMES,
@@ -65,6 +66,11 @@ class Metrics:
     def _histogram(self, name: str, documentation: str, bounds: tuple[float, ...]) -> ColumnHistogram:
         return ColumnHistogram(f"{PREFIX}_{name}", documentation, bounds, self._registry)
 
+    def certificates(self, ends: Mapping[str, float]) -> None:
+        """Note when certificates of the connection end, in seconds since the epoch."""
+        for name, end in ends.items():
+            self._certificate_ends.labels(name).set(end)
+
     def _declare_records(self) -> None:
         self._consumed = self._counter("records_consumed", "Records read from the input topic.")
         self._released = self._counter("records_released", "Records published k-anonymous.")
@@ -74,10 +80,21 @@ class Metrics:
         self._rejected = self._family(
             "dead_letters", "Records that do not fit the policy, by reason.", "reason", REJECTIONS
         )
+        self._missing = Counter(
+            f"{PREFIX}_records_missing",
+            "Released and suppressed records without a value, by published attribute.",
+            ["attribute"],
+            registry=self._registry,
+        )
 
     def _declare_windows(self) -> None:
         self._open_records = self._gauge("window_records", "Records admitted to the open window.")
         self._open_age = self._gauge("window_oldest_age_seconds", "How long the open window's oldest record waits.")
+        self._certificate_ends = self._gauge(
+            "certificate_end_timestamp_seconds",
+            "When a certificate of the connection ends, by its key in kafka.security.",
+            ("certificate",),
+        )
         self._closing = self._gauge("window_closing", "1 while a window is being closed and published.")
         self._paused = self._gauge("consumer_paused", "1 while reading waits for the window being closed.")
         self._windows = self._counter("windows_published", "Windows published and committed.")
@@ -87,6 +104,11 @@ class Metrics:
         )
         self._window_size = self._histogram(
             "window_size_records", "Records of each published window, rejected ones included.", WINDOW_SIZES
+        )
+        self._fill = self._histogram(
+            "window_fill_ratio",
+            "Admitted records of each published window, suppressed ones included, as a share of max_records.",
+            RATIOS,
         )
         self._class_size = self._histogram(
             "class_size_records", "Records of each published equivalence class.", CLASS_SIZES
@@ -130,6 +152,9 @@ class Metrics:
                 ("audit", "Auditing a published window again, beside the work."),
             )
         }
+        self._busy = self._family(
+            "busy_seconds", "Time spent working, by stage; the rest of each second is to spare.", "stage", BUSY
+        )
         self._last = self._gauge("last_release_timestamp_seconds", "When the last window was published.")
 
     def _declare_kafka(self) -> None:
@@ -153,35 +178,57 @@ class Metrics:
             "partitions_not_read",
             "Input partitions that this worker owns and does not read: they need an operator.",
         )
+        self._left = self._gauge(
+            "partitions_superseded",
+            "Input partitions that this worker owns and leaves to workers of a higher revision of the policy.",
+        )
         self._lag = self._gauge(
             "consumer_lag_records",
-            "Records of the owned partitions that are not read yet, of stopped ones too; NaN until it is known.",
+            "Records of the owned partitions that are not read yet, of stopped ones and behind open transactions "
+            "too; NaN until it is known.",
         )
         self._lag.set(math.nan)  # 0 would say that nothing waits
+        self._held = self._gauge(
+            "records_behind_open_transaction",
+            "Records of the input that nobody can read until somebody's open transaction ends.",
+        )
+        self._held_seconds = self._gauge(
+            "input_held_seconds", "How long an input partition has stood at the same open transaction."
+        )
         self._outages = self._family("broker_outages", "Times the broker was away.", "activity", ACTIVITIES)
         self._away = self._counter("broker_away_seconds", "Time the broker was away, counted when it is back.")
         self._reachable = self._gauge("broker_reachable", "0 while the broker is away.")
 
     def _declare_service(self) -> None:
         self._ready = self._gauge("ready", "1 while the worker owns partitions or stands by for them.")
+        self._ordered = self._gauge("paused", "1 while an operator has paused the reading.")
         self._build = self._gauge("build_info", "The running software.", ("version",))
-        self._policy = self._gauge("policy_info", "The policy in force.", ("policy", "engine", "delivery"))
+        labels = ("policy", "engine", "delivery", "revision")
+        self._policy = self._gauge("policy_info", "The policy in force.", labels)
         self._k_asked = self._gauge("policy_k", "Least number of individuals that the policy asks of a class.")
         self._max_delay = self._gauge("policy_max_delay_seconds", "Age at which the policy closes a window.")
         self._max_records = self._gauge("policy_max_records", "Records at which the policy closes a window.")
+        self._holds = self._gauge(
+            "policy_holds", "1 where the policy lets a window with too few people wait beyond max_delay."
+        )
         self._order = self._gauge("order_version", "Orders the engine has adopted since the start, the first is 1.")
         self._budget = self._gauge("policy_delay_budget_seconds", "Longest wait that counts as in time.")
-        self._limits = (0, 0.0)
+        self._accepts_missing = self._gauge(
+            "policy_accepts_missing", "1 for attributes that may be absent from every record.", ("attribute",)
+        )
+        self._limits = (0, 0.0, math.inf)
+        self._published: frozenset[str] = frozenset()
         self._attributes: tuple[str, ...] = ()
 
-    def started(self, version: str, policy: str, engine: str, delivery: str) -> None:
+    def started(self, version: str, policy: str, engine: str, delivery: str, revision: int = 0) -> None:
         """Name what runs."""
         self._build.labels(version).set(1)
-        self._policy.labels(policy, engine, delivery).set(1)
+        self._policy.labels(policy, engine, delivery, str(revision)).set(1)
 
-    def limits(self, k: int, max_delay: float, max_records: int) -> None:
+    def limits(self, k: int, max_delay: float, max_records: int, *, holds: bool = False) -> None:
         """Name what the policy asks, so that an alert can compare with it."""
-        self._limits = (k, max_delay)
+        self._limits = (k, max_delay, max_records)
+        self._holds.set(holds)
         self._k_asked.set(k)
         self._max_delay.set(max_delay)
         self._max_records.set(max_records)
@@ -193,6 +240,18 @@ class Metrics:
         for name in names:
             self._attribute_loss.labels(name)
 
+    def published_attributes(self, names: Sequence[str], accepted: Sequence[str]) -> None:
+        """Name what the policy publishes, and of which attributes it says that they may be absent."""
+        self._published = frozenset(names)
+        for name in names:
+            self._missing.labels(name)
+            self._accepts_missing.labels(name).set(name in accepted)
+
+    def missing(self, counts: Mapping[str, int]) -> None:
+        """Count a window's records without a value, by published attribute; no other name becomes a label."""
+        for name in self._published.intersection(counts):
+            self._missing.labels(name).inc(counts[name])
+
     def order_adopted(self, version: int) -> None:
         """Tell that the engine uses another order."""
         self._order.set(version)
@@ -200,6 +259,10 @@ class Metrics:
     def readiness(self, ready: bool) -> None:
         """Say whether the worker can work."""
         self._ready.set(ready)
+
+    def reading_ordered(self, paused: bool) -> None:
+        """Say whether an operator has paused the reading."""
+        self._ordered.set(paused)
 
     def broker_away(self, activity: str, *, again: bool = False) -> None:
         """Count an outage; `again` where one goes on for another cause."""
@@ -253,11 +316,23 @@ class Metrics:
         self._closing.set(closing)
         self._paused.set(paused)
 
-    def unread(self, lag: int | None, stopped: int) -> None:
-        """Show what is not read yet, where it is known, and how many partitions are not read at all."""
+    def unread(self, lag: int | None, stopped: int, left: int = 0) -> None:
+        """Show what is not read yet, where it is known, and how many partitions are not read at all.
+
+        Parameters
+        ----------
+        stopped, left
+            Those that wait for an operator, and those that are left to workers of a newer policy.
+        """
         self._not_read.set(stopped)
+        self._left.set(left)
         if lag is not None:
             self._lag.set(lag)
+
+    def held(self, records: int, seconds: float) -> None:
+        """Show what lies behind open transactions on the input, and for how long."""
+        self._held.set(records)
+        self._held_seconds.set(seconds)
 
     def window_published(self, age: float, wall: float) -> None:
         """Count a window that closed at `age` seconds and was committed at `wall`, seconds since 1970."""
@@ -272,6 +347,7 @@ class Metrics:
     ) -> None:
         """Count what became of a window's records."""
         self._window_size.observe(records_in)
+        self._fill.observe((released + sum(suppressed.values())) / self._limits[2])
         self._released.inc(released)
         for reason, count in suppressed.items():
             self._suppressed.add(reason, count)
@@ -308,6 +384,11 @@ class Metrics:
         self._late.inc(float(np.asarray(records, np.float64)[late].sum()))
         self._delay.observe(waits, records)
         self._end_to_end.observe(end_to_end)
+
+    def worked(self, seconds: Mapping[str, float]) -> None:
+        """Count the time that stages of the work took."""
+        for stage, value in seconds.items():
+            self._busy.add(stage, max(0.0, value))
 
     def durations(self, seconds: Mapping[str, float]) -> None:
         """Count how long the stages close, gate, encode, publish and commit took."""

@@ -89,7 +89,7 @@ def _digits(domain: Domain) -> list[_Digit]:
     if isinstance(domain, CategoricalDomain):
         return [_listed(digit) for digit in _categorical(domain)]
     size = domain.size
-    step = len(domain.alphabet) if isinstance(domain, PrefixDomain) else _SLICE
+    step = domain.base if isinstance(domain, PrefixDomain) else _SLICE
     widths = [1]
     while widths[-1] * step < size:
         widths.append(widths[-1] * step)

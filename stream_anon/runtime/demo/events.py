@@ -33,19 +33,23 @@ def csv_events(path: Path, policy: Policy, most: int = MOST_EVENTS) -> list[byte
     if len(rows) < 2:
         raise InputError(f"{path}: holds no rows below its header")
     header = rows[0]
-    needed = [a.name for a in policy.quasi_identifiers]
+    needed = [a.column for a in policy.quasi_identifiers]
     if policy.individual != EVERY_RECORD:
-        needed.append(policy.individual)
+        needed.append(policy.attribute(policy.individual).column)
     absent = [name for name in needed if name not in header]
     if absent:
         raise InputError(f"{path}: has no column {', '.join(absent)} that the policy declares")
-    declared = {attribute.name: attribute for attribute in policy.attributes}
-    columns = [(name.split(".") if name in declared else [name], _reader(declared.get(name))) for name in header]
+    declared = {attribute.column: attribute for attribute in policy.attributes}
+    columns = [
+        (declared[name].path if name in declared else (name,), _reader(declared.get(name))) for name in header
+    ]
     encode = msgspec.json.Encoder().encode
     return [encode(_record(columns, row)) for row in rows[1 : most + 1]]
 
 
-def _record(columns: Sequence[tuple[list[str], Callable[[str], object]]], row: Sequence[str]) -> dict[str, object]:
+def _record(
+    columns: Sequence[tuple[tuple[str, ...], Callable[[str], object]]], row: Sequence[str]
+) -> dict[str, object]:
     record: dict[str, object] = {}
     for (path, read), cell in zip(columns, row, strict=False):
         if cell == "":

@@ -14,6 +14,7 @@ from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.topic_reader import TopicReading, read_topic
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.audit.verdict import Verdict
+from stream_anon.compiled import when_compiling
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.auditing import audit_committed
@@ -35,7 +36,8 @@ _STOP_WITHIN = 12.0
 class Phase(StrEnum):
     """What the demo is doing."""
 
-    COMPILING = "compiling the engine"
+    STARTING = "starting the engine"
+    COMPILING = "compiling kernels, once after an install"
     JOINING = "joining the consumer group"
     STREAMING = "streaming"
     STOPPING = "stopping the service"
@@ -146,7 +148,7 @@ class _Session:
         self._connection = connection_of(settings.kafka)
         self._clock = clock
         self._tally = Tally()
-        self._phase = Phase.COMPILING
+        self._phase = Phase.STARTING
         self._stop = asyncio.Event()
         self._source = EventSource(self._connection, settings.kafka.inputs.names[0], policy, events)
 
@@ -155,7 +157,7 @@ class _Session:
         telling = asyncio.create_task(self._keep_telling())
         try:
             await create_topics(self._connection, self._kafka)
-            await asyncio.to_thread(warm_up, self._policy)
+            await asyncio.to_thread(self._warm_up)
             await self._stream()
             seconds = self._clock.monotonic() - begun
             self._phase = Phase.AUDITING
@@ -164,6 +166,13 @@ class _Session:
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)
             self._report()
+
+    def _warm_up(self) -> None:
+        def compiling() -> None:
+            self._phase = Phase.COMPILING
+
+        with when_compiling(compiling):
+            warm_up(self._policy)
 
     # -- the service -----------------------------------------------------------------------------------------
 

@@ -16,7 +16,8 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "faust":
         raise
-    raise ImportError("stream_anon.runtime.faust needs faust-streaming: pip install 'stream-anon[faust]'") from None
+    text = "stream_anon.runtime.faust needs faust-streaming: pip install '.[faust]' in a clone"
+    raise ImportError(text) from None
 
 from stream_anon.runtime.faust.agent import anonymizing_agent
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.marks import Marks
-from stream_anon.adapters.kafka.seam import DeadClient, Lost, Membership, Place, Polled
+from stream_anon.adapters.kafka.seam import DeadClient, Held, Lost, Membership, Place, Polled
 from stream_anon.errors import BrokerError
 from stream_anon.runtime.faust.lane import Lane
 
@@ -233,6 +233,10 @@ class FaustSource(Marks):
                 return None
             total += max(end - lane.first, 0)
         return total
+
+    def held(self, sources: Collection[int]) -> Held:  # noqa: ARG002
+        """See `seam.Source`. The app's consumer does not tell."""
+        return Held()
 
     async def reachable(self) -> bool:
         """See `seam.Source`."""

@@ -11,11 +11,14 @@ from prometheus_client import CollectorRegistry
 from stream_anon.adapters.prometheus.merging import Samples, growing, merged, sampled
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.runtime.fleet.reports import Report
+from stream_anon.runtime.flow_history import SECONDS
 from stream_anon.runtime.status import LAST_WINDOWS, MOST_PLACES
 
 SILENT = 5.0  # seconds without a report after which a worker does not count as ready
 
 Status = Mapping[str, Any]
+_COUNTED = ("consumed", "released", "lost_before_reading", "read_again", "moved_away")
+_COUNTED_BY_REASON = ("suppressed", "rejected", "rejected_by_attribute", "missing")
 
 
 class FleetBoard:
@@ -39,6 +42,7 @@ class FleetBoard:
         self._past_metrics: tuple[Samples, ...] = ()
         self._past: dict[str, Any] = _counts([])
         self._stopping = False
+        self._ends: dict[int, str] = {}
         nothing = CollectorRegistry()
         Metrics(nothing)
         self._nothing = sampled(nothing)  # a worker that has told nothing yet: not ready, its lag not known
@@ -47,8 +51,15 @@ class FleetBoard:
         """Take note of a report."""
         self._reports[number] = report, self._monotonic()
 
-    def ended(self, number: int) -> None:
-        """Forget how a worker stood, and keep what it had counted: a counter that falls looks like a restart."""
+    def ended(self, number: int, reason: str = "") -> None:
+        """Forget how a worker stood, and keep what it had counted: a counter that falls looks like a restart.
+
+        Parameters
+        ----------
+        reason
+            Why it ended, where that is known: readiness says so until the worker that follows it reports.
+        """
+        self._ends[number] = reason
         report, _ = self._reports.pop(number, (None, 0.0))
         if report is not None:
             self._past_metrics = merged([self._past_metrics, growing(report.metrics)])
@@ -73,11 +84,13 @@ class FleetBoard:
             reason = self._not_ready(number)
             if reason is not None:
                 return False, f"worker {number}: {reason}"
-        return True, ""
+        remarks = ((number, str(report.status["reason"])) for number, (report, _) in sorted(self._reports.items()))
+        return True, next((f"worker {number}: {text}" for number, text in remarks if text), "")
 
     def _not_ready(self, number: int) -> str | None:
         if number not in self._reports:
-            return "starting"
+            reason = self._ends.get(number)
+            return f"starting again: the one before {reason}" if reason else "starting"
         report, heard = self._reports[number]
         if self._monotonic() - heard > SILENT:
             return "silent"
@@ -92,19 +105,21 @@ class FleetBoard:
         return {
             "ready": ready,
             "reason": reason,
-            "warnings": list(self._warnings()),
+            "warnings": list(self._noted("warnings")),
+            "hints": list(self._noted("hints")),
             "service": next((page["service"] for page in pages if page["service"]), None),
             "partitions": _partitions(pages),
             "open_window": _open_window(pages),
             **counts,
+            "flow": _flow(pages),
             "workers": [self._worker(number) for number in range(self._workers)],
         }
 
-    def _warnings(self) -> Iterator[str]:
-        """Yield each warning once, with the workers that have it where not all do."""
+    def _noted(self, section: str) -> Iterator[str]:
+        """Yield each warning or hint once, with the workers that have it where not all do."""
         having: dict[str, list[int]] = {}
         for number, (report, _) in sorted(self._reports.items()):
-            for text in report.status["warnings"]:
+            for text in report.status[section]:
                 having.setdefault(text, []).append(number)
         for text, numbers in having.items():
             everybody = len(numbers) == self._workers
@@ -143,13 +158,22 @@ def _counts(pages: Sequence[Status]) -> dict[str, Any]:
     records, newest = [page["records"] for page in pages], _newest(pages)
     return {
         "records": {
-            **{key: sum(each[key] for each in records) for key in ("consumed", "released", "lost_before_reading")},
-            **{key: _added(each[key] for each in records) for key in ("suppressed", "rejected")},
+            **{key: sum(each[key] for each in records) for key in _COUNTED},
+            **{key: _added(each[key] for each in records) for key in _COUNTED_BY_REASON},
         },
         "windows": sum(page["windows"] for page in pages),
         "audits": {"passed": 0, "failed": 0, "skipped": 0} | _added(page["audits"] for page in pages),
         "last_windows": [window for window, _ in newest],
         "last_release": newest[0][1] if newest else None,
+    }
+
+
+def _flow(pages: Sequence[Status]) -> Status:
+    """Return the records of each of the last seconds, of all workers together."""
+    nothing = [0] * SECONDS
+    return {
+        way: [sum(each) for each in zip(nothing, *(page["flow"][way] for page in pages), strict=True)]
+        for way in ("read", "released")
     }
 
 

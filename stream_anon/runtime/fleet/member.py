@@ -1,7 +1,7 @@
-"""One worker process of a fleet: `python -m stream_anon.runtime.fleet.member FILE NUMBER`, started by the fleet.
+"""One worker process of a fleet: `python -m stream_anon.runtime.fleet.member FILE [CONDITION ...] NUMBER`.
 
-Its standard output carries reports. It stops at SIGTERM, and when its standard input ends: whoever started it is
-then gone, whatever became of it.
+The fleet starts it. Its standard output carries reports, its standard input orders (`runtime/orders.py`). It stops
+at SIGTERM, and when its standard input ends: whoever started it is then gone, whatever became of it.
 """
 
 from __future__ import annotations
@@ -9,26 +9,31 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.logs import Event as Line
-from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.logs import open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import watch_process
 from stream_anon.adapters.prometheus.merging import sampled
 from stream_anon.adapters.prometheus.metrics import Metrics
-from stream_anon.errors import SettingsError, StreamAnonError
+from stream_anon.conditions import Condition
+from stream_anon.errors import Refused, SettingsError, StreamAnonError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime.fleet.reports import EVERY, Report, framed
+from stream_anon.runtime.leaving import stop_at_signals
 from stream_anon.runtime.observing import into_log, into_metrics, tell_all
+from stream_anon.runtime.orders import Orders
 from stream_anon.runtime.policy_file import build_policy
-from stream_anon.runtime.settings import Settings, load_settings
+from stream_anon.runtime.settings import Settings
 from stream_anon.runtime.status import StatusBoard
-from stream_anon.runtime.wiring import stop_at_signals, work
+from stream_anon.runtime.wiring import settings_of_run, work
 
 WRONG_SETTINGS = 2
+REFUSED = 4
 
 
 class _Reporter:
@@ -61,14 +66,15 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
     watch_process(registry)
     board = StatusBoard(clock.monotonic)
     tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
-    stop = stop_at_signals()
-    _stop_at_end_of_input(stop)
+    stop = stop_at_signals(log)
+    orders = Orders(stop)
+    _read_orders(stop, orders)
     reporter = _Reporter(board, registry)
     reporting = asyncio.create_task(reporter.report(descriptor))
     try:
         with quiet_libraries(log, clock.monotonic):
             try:
-                await work(settings, policy, clock, tell, stop, reporter.warm.set)
+                await work(settings, policy, clock, tell, stop, reporter.warm.set, orders=orders)
             except Exception:
                 log.exception(Line.FAILED)
                 raise
@@ -77,27 +83,35 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
         await asyncio.gather(reporting, return_exceptions=True)
 
 
-def _stop_at_end_of_input(stop: asyncio.Event) -> None:
+def _read_orders(stop: asyncio.Event, orders: Orders) -> None:
+    """Heed the last order on standard input, and stop at its end."""
     loop, descriptor = asyncio.get_running_loop(), sys.stdin.fileno()
 
     def read() -> None:
-        if not os.read(descriptor, 4096):
+        letters = os.read(descriptor, 4096)
+        if letters:
+            orders.heed(letters[-1:])
+        else:
             loop.remove_reader(descriptor)
             stop.set()
 
     loop.add_reader(descriptor, read)
 
 
-def main(config: Path, number: int) -> int:
+def main(config: Path, accepted: Sequence[Condition], number: int) -> int:
     """Work until told to stop; return the exit code."""
     descriptor = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may write between reports
     try:
-        settings = load_settings(config)
+        settings = settings_of_run(config, accepted)
+        silence_the_end()
         asyncio.run(_work(settings, build_policy(settings, config), number, descriptor))
     except SettingsError as error:
         sys.stderr.write(f"stream-anon: {error}\n")
         return WRONG_SETTINGS
+    except Refused as error:
+        sys.stderr.write(f"stream-anon: {error}\n")
+        return REFUSED
     except StreamAnonError:  # it has been logged
         return 1
     except Exception:  # noqa: BLE001 - logged by its kind and place; its message may hold values
@@ -106,4 +120,4 @@ def main(config: Path, number: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), int(sys.argv[2])))
+    sys.exit(main(Path(sys.argv[1]), [Condition(name) for name in sys.argv[2:-1]], int(sys.argv[-1])))

@@ -17,7 +17,7 @@ from stream_anon.errors import HierarchyError, SettingsError
 from stream_anon.microdata import automatic
 from stream_anon.microdata.dates import DateDomain
 from stream_anon.microdata.hierarchy import ROOT_LABEL
-from stream_anon.runtime.proposal.roles import is_postal
+from stream_anon.runtime.proposal.roles import is_age, is_postal
 from stream_anon.runtime.proposal.support import FEWEST, People
 
 FITTING = 0.95  # share of the values that must fit a domain of numbers, days or prefixes
@@ -25,6 +25,7 @@ FLAT = 12  # categories up to which no hierarchy is proposed
 ARITY = 4
 COVERED = 0.5  # share of the records that the common categories must cover
 MOST_CELLS = 1000
+AGE_LEVELS = [5, 10, 20]  # years
 DAY_FORMATS = (
     "%Y-%m-%d",
     "%Y/%m/%d",
@@ -123,7 +124,10 @@ def _prefix(name: str, column: Column, people: People, texts: bool) -> Guess | N
     same = sum(len(text) == length for text in digits)
     if not isinstance(length, int) or not 3 <= length <= 10 or same < 0.9 * len(digits):
         return None
-    return Guess({"prefix": {"length": length}, "unknown": "root"}, _misfits(column, len(digits)))
+    padded = not texts and any(isinstance(value, int) and len(str(value)) < length for value in column.values)
+    settings: dict[str, Setting] = {"prefix": {"length": length} | ({"pad": "zeros"} if padded else {})}
+    remarks = ("numbers lose zeros in front: a shorter one gets them back",) * padded
+    return Guess({**settings, "unknown": "root"}, (*_misfits(column, len(digits)), *remarks))
 
 
 def _months(name: str, column: Column, people: People, texts: bool) -> Guess | None:  # noqa: ARG001 - one signature
@@ -194,7 +198,7 @@ def _rare(people: People, rows: Sequence[int], values: Sequence[object]) -> set[
     return {value for value in values if shared[value] < FEWEST}
 
 
-def _numbers(name: str, column: Column, people: People, texts: bool) -> Guess | None:  # noqa: ARG001 - one signature
+def _numbers(name: str, column: Column, people: People, texts: bool) -> Guess | None:
     found = _fitting(column, lambda value: number(value, texts))
     if found is None:
         return None
@@ -207,12 +211,19 @@ def _numbers(name: str, column: Column, people: People, texts: bool) -> Guess | 
     spread = ends[1] - ends[0]
     step = max(unit, _round_number(spread / (MOST_CELLS // 2)), key=abs) if spread else unit or Decimal(1)
     margin = max(step, _round_number(spread / 20))
-    low, high = _outwards(ends, margin, _rare(people, rows, numbers))
+    rare = _rare(people, rows, numbers)
+    low, high = _outwards(ends, margin, rare)
+    levels = [] if decimals or step != 1 or spread < AGE_LEVELS[-1] or not is_age(name) else AGE_LEVELS
+    if levels:
+        aligned = _outwards(ends, Decimal(levels[-1]), rare)
+        low, high, levels = (*aligned, levels) if aligned[0] >= 0 else (low, high, [])
     settings: dict[str, object] = {"min": _plain(low), "max": _plain(high), "step": _plain(step)}
     if decimals > 4:
         settings["min"], settings["max"], settings["step"] = float(low), float(high), float(step)
     elif decimals:
         settings["decimals"] = decimals
+    if levels:
+        settings["levels"] = levels
     remarks = _misfits(column, len(numbers))
     if step > unit:
         remarks += ("DECIDE: values are cut into steps; is a step fine enough?",)
@@ -264,7 +275,10 @@ def _categories(column: Column, people: People) -> Guess | None:
         settings = {"values": [value == "true" for value in values], "type": "boolean", **settings}
     elif len(values) > FLAT and _grows_a_tree(values):
         settings = {"hierarchy": {"ordered": values, "arity": ARITY}, **settings}
-        remarks += ("DECIDE: the order is the alphabet's; order by meaning, or write a hierarchy file",)
+        remarks += (
+            f"DECIDE: the groups are alphabetical, {ARITY} neighbours each, and mean nothing: put values that",
+            "belong together side by side, write a hierarchy file, or declare them as `values` without groups",
+        )
     else:
         settings = {"values": values, **settings}
     return Guess(settings, remarks)

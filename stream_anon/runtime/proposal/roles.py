@@ -19,7 +19,9 @@ _IDENTIFYING = _set(
     "ssn nin passport iban mrn nhs username login surname lastname firstname fullname forename familyname "
     "givenname imei imsi uuid guid uid iid pid userid customerid patientid personid memberid individual"
 )
-# Words that do so if the values are many; if they are few it may be a yes or no, and is left out.
+# Of these, words that stand for one person.
+_OF_PEOPLE = _set("iid uid pid mrn ssn nhs userid customerid patientid personid memberid")
+# Words that identify if the values are many; if they are few it may be a yes or no, and is left out.
 _CONTACT = _set("email mail phone telephone tel mobile fax address street plate ip mac")
 _MANY = 20
 _PEOPLE = _set(
@@ -32,6 +34,8 @@ _RECORDS = _set(
     "rid record row line event message order transaction receipt visit ride trip booking invoice session request "
     "sequence seq nr number index"
 )
+# Beside a word for people these number people.
+_NUMBERING = _set("no nr num number key code ref")
 _SENSITIVE = _set(
     "diagnosis diagnoses icd icd9 icd10 disease condition illness symptom symptoms disorder medication medications "
     "drug drugs prescription hiv genetic disability religion political politics party orientation sexuality union "
@@ -84,9 +88,14 @@ def is_postal(name: str) -> bool:
     return not _POSTAL.isdisjoint(words(name))
 
 
+def is_age(name: str) -> bool:
+    """Return whether a name is that of somebody's age in years."""
+    return "age" in _last(name)
+
+
 def is_personal(name: str) -> bool:
     """Return whether a name is that of a property by which people are described."""
-    return not _PERSONAL.isdisjoint(words(name))
+    return not (_PERSONAL | _POSTAL).isdisjoint(words(name))
 
 
 def is_measure(name: str) -> bool:
@@ -130,6 +139,8 @@ def _identifies(name: str, distinct: int, present: int) -> bool:
         return True
     if "id" in own:
         return people or many
+    if own & _PEOPLE and own & _NUMBERING:
+        return many
     if "name" in own:
         return people or own == {"name"} or bool(own & _NAMING)
     if own & _CONTACT:
@@ -162,27 +173,20 @@ def _counts_up(values: Sequence[Value]) -> bool:
 
 
 def person_score(name: str, distinct: int, present: int) -> int:
-    """Return how well an identifier seems to tell people (not records) apart; 0 for not at all."""
+    """Return how well an identifier seems to tell people (not records) apart; 0 for not at all.
+
+    A name counts more than repeats, and of two that are named alike the one with repeats wins: people come back.
+    """
     named = set(words(name))
     recurs = distinct < 0.95 * present
+    if named & _PEOPLE and named & _RECORDS - _NUMBERING:
+        return 4 if recurs else 0  # `customer_order_id` numbers orders
     if named & _PEOPLE:
-        return 6 if "id" in named else 5
-    if named & {
-        "iid",
-        "uid",
-        "pid",
-        "mrn",
-        "ssn",
-        "nhs",
-        "userid",
-        "customerid",
-        "patientid",
-        "personid",
-        "memberid",
-    }:
-        return 5
+        return 10 + 2 * ("id" in named or bool(named & _NUMBERING)) + recurs
+    if named & _OF_PEOPLE:
+        return 10 + recurs
     if named & _RECORDS:
         return 0
     if recurs:
-        return 4
+        return 8
     return 2 if named & (_IDENTIFYING | _CONTACT) else 1

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from stream_anon.audit.verdict import Kind
 from tests.support.apache_kafka import ApacheKafka
@@ -18,9 +19,9 @@ from tests.support.service import Stage, WorkerProcess, make_records, produce, w
 pytestmark = pytest.mark.kafka
 
 
-async def _audit(config: Path) -> tuple[int | None, str]:
+async def _audit(config: Path, *more: str) -> tuple[int | None, str]:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "stream_anon.cli.main", "audit", "--config", str(config)),
+        *(sys.executable, "-m", "stream_anon.cli.main", "audit", "--config", str(config), *more),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         env={"COLUMNS": "200", "PYTHONPATH": ":".join(sys.path)},
@@ -62,6 +63,60 @@ async def test_a_right_topic_is_accused_or_a_wrong_one_passes(stage: Stage) -> N
     assert code == 1
     assert Kind.EXTRA_RECORDS.value in text
     assert batch in text
+
+
+async def _remove_starts(stage: Stage, topic: str) -> int:
+    """Delete half of what each partition holds, as retention does; return how many offsets are gone."""
+    consumer = AIOKafkaConsumer(bootstrap_servers=stage.kafka.address)
+    admin = AIOKafkaAdminClient(bootstrap_servers=stage.kafka.address)
+    await consumer.start()
+    await admin.start()
+    try:
+        places = [TopicPartition(topic, n) for n in sorted(await _partitions(consumer, topic))]
+        ends = await consumer.end_offsets(places)
+        await admin.delete_records({p: RecordsToDelete(before_offset=end // 2) for p, end in ends.items()})
+        starts = await consumer.beginning_offsets(places)
+        assert starts == {place: end // 2 for place, end in ends.items()}
+        return sum(starts.values())
+    finally:
+        await admin.close()
+        await consumer.stop()
+
+
+async def _partitions(consumer: AIOKafkaConsumer, topic: str) -> set[int]:
+    await consumer._client.force_metadata_update()
+    return set(await consumer._client._wait_on_metadata(topic))
+
+
+async def test_windows_of_two_policies_are_sound_and_what_retention_removed_is_told(stage: Stage) -> None:
+    config = stage.config()
+    await produce(stage, make_records(1200, 1))
+    with WorkerProcess(config):
+        await wait_until_accounted(stage, 1200)
+    await produce(stage, make_records(1200, 2, first=1200))
+    # Another k, and another delay, which promises nothing.
+    changed = {"STREAM_ANON__PRIVACY__K": "8", "STREAM_ANON__WINDOW__MAX_DELAY": "2s"}
+    with WorkerProcess(config, environment=changed):
+        published = await wait_until_accounted(stage, 2400)
+    code, text = await _audit(config, "--json")
+    report = json.loads(text)
+    assert code == 0, report["violations"][:5]
+    assert [policy["k"] for policy in report["policies"]] == [5, 8]
+    assert report["policies"][1]["change"] == {"weaker": [], "stronger": ["privacy.k"]}
+    assert report["pending"] == {"weaker": ["privacy.k was 8 and would fall to 5"], "stronger": []}
+    assert (report["counts"]["on_trust"], report["removed"]["windows"]) == (0, 0)
+    batch, _ = published.records[-1]
+    code, text = await _audit(config, "--batch", batch, "--since", "1h", "--json")
+    assert (code, json.loads(text)["counts"]["windows"]) == (0, 1)
+
+    for topic in (stage.output, f"{stage.output}.certificates"):
+        assert await _remove_starts(stage, topic)
+        code, text = await _audit(config, "--json")
+        report = json.loads(text)
+        assert code == 0, report["violations"][:5]
+        assert report["removed"]["records"] > 0
+    assert report["removed"]["uncertified"] > 0
+    assert report["counts"]["records"] < len(published.records)
 
 
 async def test_a_record_beside_all_windows_passes(stage: Stage) -> None:

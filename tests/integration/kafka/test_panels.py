@@ -22,7 +22,7 @@ PAGE = json.loads((ROOT / "deploy" / "grafana" / "dashboards" / "stream-anon.jso
 LOAD_SECONDS = 14
 RATE = 400  # records a second: two windows
 # What Grafana fills in, for a scrape every second.
-FILLED = {"$__rate_interval": "8s", "$__range": "60s", "$job": ".+", "$instance": ".+"}
+FILLED = {"$__rate_interval": "8s", "$__range": "60s", "$namespace": ".*", "$job": ".+", "$instance": ".+"}
 
 
 def _queries() -> list[tuple[str, str]]:
@@ -61,6 +61,9 @@ async def test_a_panel_shows_nothing_a_rule_breaks_or_promtool_objects(stage: St
     assert silent == []
     nothing = [name for name, found in asked.items() if all(math.isnan(float(one["value"][1])) for one in found)]
     assert nothing == []
+    assert float(asked["Firing alerts: firing"][0]["value"][1]) == 0
+    assert 0 < float(asked["Room to grow: to spare"][0]["value"][1]) < 1
+    assert float(asked["Delay budget left: left"][0]["value"][1]) <= 1
     assert float(asked["In and out: in"][0]["value"][1]) > RATE / 3
     assert float(asked["Windows audited: {{result}}"][0]["value"][1]) >= 0
     assert {one["metric"]["attribute"] for one in asked["Information loss by attribute: {{attribute}}"]} == {

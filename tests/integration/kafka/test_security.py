@@ -248,6 +248,34 @@ async def test_documented_rights_do_not_suffice_or_one_of_them_is_not_missed(
     assert not any(PASSWORD in place + text for place, text in said)
 
 
+async def test_a_password_that_changes_while_a_worker_runs_is_taken_from_its_file(
+    stage: Stage, secured: SecuredKafka, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").mkdir()
+    file = tmp_path / "secret" / "password"
+    file.write_text("old-word")
+    await secured.set_password("renewed", "old-word")
+    await secured.allow(least_privileges(stage.name, _topics(stage), (stage.name,)), "renewed")
+    # The broker ends a connection after three seconds: every client must log in again, with the new password.
+    security = {
+        **_scram(secured),
+        "sasl_mechanism": "SCRAM-SHA-256",
+        "username": "renewed",
+        "password_file": str(file),
+    }
+    config = stage.config(kafka={"bootstrap_servers": secured.at("SASL"), "security": security})
+    with WorkerProcess(config) as worker:
+        await worker.wait_for("ready")
+        await produce(stage, make_records(400, 1))
+        await wait_until_accounted(stage, 400)
+        await secured.set_password("renewed", "new-word")
+        file.write_text("new-word")
+        await asyncio.sleep(5)
+        await produce(stage, make_records(400, 2, first=400))
+        check_published(await wait_until_accounted(stage, 800), 800)
+        assert not any(word in worker.text for word in ("old-word", "new-word"))
+
+
 async def test_those_whom_rules_allow_to_write_are_told_to_who_may_see_the_rules(
     stage: Stage, secured: SecuredKafka
 ) -> None:

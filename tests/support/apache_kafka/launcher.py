@@ -142,6 +142,11 @@ class ApacheKafka:
             self._process.wait(_DOWN_WITHIN)
         self._process = None
 
+    async def tool(self, name: str, *arguments: str) -> None:
+        """Run one of Kafka's own command line tools against this broker."""
+        command = [*self._java(), name, "--bootstrap-server", self.address, *arguments]
+        await asyncio.to_thread(subprocess.run, command, check=True, timeout=60, capture_output=True)
+
     def _java(self) -> list[str]:
         log4j = self.folder / "log4j2.properties"
         return [

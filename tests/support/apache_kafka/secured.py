@@ -104,6 +104,14 @@ class SecuredKafka(ApacheKafka):
                 assert code == 0, code
                 assert len(matches) == 1, f"{acl} was not there"
 
+    async def set_password(self, user: str, password: str) -> None:
+        """Give a user another password for SCRAM-SHA-256, with Kafka's own tool."""
+        settings = f"SCRAM-SHA-256=[password={password}]"
+        await self.tool(
+            "kafka.admin.ConfigCommand",
+            *("--alter", "--add-config", settings, "--entity-type", "users", "--entity-name", user),
+        )
+
     @asynccontextmanager
     async def _anybody(self) -> AsyncIterator[AIOKafkaClient]:
         client = AIOKafkaClient(bootstrap_servers=self.address)
@@ -129,6 +137,7 @@ _SASL = {
     "listener.name.sasl.oauthbearer.sasl.jaas.config": (
         f'{_MODULE}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";'
     ),
+    "listener.name.sasl.scram-sha-256.connections.max.reauth.ms": "3000",
     # A connection ends with its token: who does not fetch a new one is turned away.
     "listener.name.sasl.oauthbearer.connections.max.reauth.ms": "3000",
 }

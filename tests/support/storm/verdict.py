@@ -88,7 +88,8 @@ def judge(topics: Topics, people: Sequence[int], acknowledged: set[int], policy:
     verdict = Verdict(accepted=len(topics.given))
     given = {(record.partition, record.offset): json.loads(record.value) for record in topics.given}
     verdict.lost += len(acknowledged - {record["serial"] for record in given.values()})
-    firsts = [part for part in (json.loads(record.value) for record in topics.certificates) if part["part"] == 1]
+    parts = [json.loads(record.value) for record in topics.certificates if "batch" in dict(record.headers)]
+    firsts = [part for part in parts if part["part"] == 1]
     verdict.windows = len(firsts)
     covered = _check_ranges(verdict, firsts, given)
     released = _check_records(verdict, topics.output, people)
@@ -183,7 +184,7 @@ def _audit(verdict: Verdict, topics: Topics, policy: Policy) -> None:
     """Let the project's own audit read the same topics."""
     audit = Audit(policy)
     for part in topics.certificates:
-        audit.add_part(part.value, dict(part.headers)["batch"].decode())
+        audit.add_part(part.value, dict(part.headers).get("batch", b"").decode())
     for record in topics.output:
         headers = dict(record.headers)
         bare = record.key is None and headers.keys() == {"batch"}

@@ -1,7 +1,13 @@
+import ast
 import asyncio
+import importlib
+import inspect
 import io
 import json
 import logging
+import subprocess
+import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -9,6 +15,7 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.logs import (
+    CONNECTION_LOGGERS,
     LIBRARY_LINES,
     MOST_LIBRARY_LOGGERS,
     Event,
@@ -155,7 +162,7 @@ def echo(log: Log, ticks: Ticks) -> LibraryEcho:
     return LibraryEcho(log, ticks)
 
 
-def say(echo: LibraryEcho, name: str = "aiokafka.conn", level: int = logging.ERROR) -> None:
+def say(echo: LibraryEcho, name: str = "aiokafka.consumer.fetcher", level: int = logging.ERROR) -> None:
     record = logging.LogRecord(name, level, __file__, 1, "Unable to parse %s", (PERSON,), None)
     echo.handle(record)
 
@@ -169,7 +176,7 @@ def test_a_librarys_text_is_passed_on(echo: LibraryEcho, stream: io.StringIO) ->
     assert (line["event"], line["level"], line["logger"], line["messages"]) == (
         "library",
         "error",
-        "aiokafka.conn",
+        "aiokafka.consumer.fetcher",
         1,
     )
 
@@ -260,3 +267,61 @@ def test_an_event_has_no_meaning_or_a_name_with_blanks() -> None:
         assert event.meaning.endswith(".")
         assert event == event.lower().replace(" ", "-").replace("_", "-")
     assert len({event.meaning for event in Event}) == len(Event)
+
+
+def test_of_connection_loggers_the_template_is_written_and_never_an_argument(log: Log, stream: io.StringIO) -> None:
+    with quiet_libraries(log, lambda: 0.0):
+        logging.getLogger("aiokafka.client").error('Unable connect to "%s:%s": %s', PERSON, 9092, PERSON)
+        logging.getLogger("aiokafka.consumer.fetcher").error("Failed: %s", PERSON)
+    assert PERSON not in stream.getvalue()
+    assert [line.get("template") for line in lines(stream)] == ['Unable connect to "%s:%s": %s', None]
+
+
+@pytest.mark.parametrize("name", sorted(CONNECTION_LOGGERS))
+def test_what_connection_loggers_say_is_a_constant_before_its_arguments(name: str) -> None:
+    tree = ast.parse(inspect.getsource(importlib.import_module(name)))
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in ("log", "logger")
+        and node.func.attr in ("warning", "error", "exception", "critical")
+    ]
+    assert calls
+    for call in calls:
+        assert isinstance(call.args[0], ast.Constant), f"{name}, line {call.lineno}"
+
+
+def test_what_breaks_in_a_thread_or_a_finalizer_is_one_line_without_its_message(
+    log: Log, stream: io.StringIO
+) -> None:
+    class Breaks:
+        def __del__(self) -> None:
+            raise ValueError(PERSON)
+
+    def fail() -> None:
+        raise KeyError(PERSON)
+
+    with quiet_libraries(log, lambda: 0.0):
+        thread = threading.Thread(target=fail)
+        thread.start()
+        thread.join()
+        Breaks()
+    assert PERSON not in stream.getvalue()
+    assert [line["error"].split(" in ")[0] for line in lines(stream)] == ["KeyError", "ValueError"]
+
+
+def test_a_future_that_nobody_asked_breaks_no_stream_of_json_after_the_service() -> None:
+    script = (
+        "import asyncio, logging\n"
+        "from stream_anon.adapters.logs import silence_the_end\n"
+        "silence_the_end()\n"
+        "async def main():\n"
+        "    asyncio.get_running_loop().create_future().set_exception(ValueError('secret'))\n"
+        "asyncio.run(main())\n"
+        "logging.getLogger('aiokafka').error('secret')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout + done.stderr == ""

@@ -12,6 +12,7 @@ from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
 from stream_anon.privacy.certificate import certificate_digest, certificate_parts
+from stream_anon.privacy.policy_document import PolicyDocument
 from tests.support.releases import frame_of, release_of, released_records, ward_people
 
 Certificates = list[dict[str, Any]]
@@ -26,6 +27,7 @@ class Story:
         self.certificates: Certificates = []
         self.records: Records = []
         self._digests: dict[int, str] = {}  # by which certificates name each other
+        promises = PolicyDocument.of(policy).promises
         previous = None
         groups = [
             [ward_people(5), ward_people(4, first=5, age=60, illness="stroke")],
@@ -44,7 +46,7 @@ class Story:
                     InputRange(1, 9 * number, 9 * number + 9),
                 ],
             )
-            (part,) = certificate_parts(release, policy, frame_of(release, number, previous))
+            (part,) = certificate_parts(release, policy, frame_of(release, number, previous, promises))
             previous = certificate_digest([part])
             self.certificates.append(json.loads(part))
             self._digests[id(self.certificates[-1])] = previous

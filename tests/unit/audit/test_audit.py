@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from stream_anon.audit.audit import Audit, audit_in_order
-from stream_anon.audit.verdict import MOST_VIOLATIONS, Kind
+from stream_anon.audit.verdict import MOST_OF_A_KIND, Kind
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certificate import certificate_parts
+from stream_anon.privacy.policy_document import PolicyDocument
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.audit.story import Story, kinds
 
@@ -65,8 +66,14 @@ LOST = {Kind.GAP, Kind.UNKNOWN_PREVIOUS}
 
 # What is broken, and all that must be found for it.
 BREAKS: dict[str, tuple[Break, set[Kind]]] = {
-    "other policy": (_certificate(1, policy="sha256:" + "1" * 64), {Kind.WRONG_POLICY}),
-    "other engine": (_certificate(1, engine="mondrian"), {Kind.WRONG_POLICY}),
+    "unknown policy": (_certificate(1, promises="sha256:" + "1" * 64), {Kind.MISSING_POLICY}),
+    "later version": (_certificate(1, schema=3), {Kind.LATER_VERSION, Kind.NO_CERTIFICATE} | LOST),
+    "day that does not exist": (_certificate(1, closed="2024-02-30T08:00:00Z"), {Kind.WRONG_TIMES}),
+    "topic of a file that is none": (_certificate(1, delivery="file"), {Kind.WRONG_TOPIC}),
+    "missing of an undeclared field": (_certificate(1, missing={"Smith": 1}), {Kind.WRONG_MISSING}),
+    "missing of an identifier": (_certificate(1, missing={"person": 1}), {Kind.WRONG_MISSING}),
+    "missing more than there are": (_certificate(1, missing={"visits": 10}), {Kind.WRONG_MISSING}),
+    "a risk accepted twice": (_certificate(1, accepted=["no-replicas", "no-replicas"]), {Kind.WRONG_ACCEPTED}),
     "lower k asked": (
         _certificate(1, asked={"k": 2, "max_share": 0.5, "distinct_l": {"result": 2}}),
         {Kind.WRONG_CRITERIA},
@@ -157,7 +164,11 @@ BREAKS: dict[str, tuple[Break, set[Kind]]] = {
         {Kind.BATCH_TWICE, Kind.EXTRA_RECORDS} | LOST,
     ),
     "part missing": (_certificate(1, parts=2, part=2), {Kind.MISSING_PART} | LOST),
-    "not a certificate": (_certificate(1, schema=7), {Kind.MALFORMED_CERTIFICATE, Kind.NO_CERTIFICATE} | LOST),
+    "not a certificate": (_certificate(1, schema="7"), {Kind.MALFORMED_CERTIFICATE, Kind.NO_CERTIFICATE} | LOST),
+    "a count of four hundred digits": (
+        _certificate(1, released=10**400),
+        {Kind.MALFORMED_CERTIFICATE, Kind.NO_CERTIFICATE} | LOST,
+    ),
     "certificate missing": (lambda story: story.certificates.pop(1), {Kind.NO_CERTIFICATE} | LOST),
     "record missing": (lambda story: story.records[1].pop(), {Kind.NO_RECORDS, Kind.WRONG_CLASS_SIZE}),
     "record twice": (
@@ -207,7 +218,13 @@ def test_a_broken_release_passes(name: str, story: Story) -> None:
 def test_every_kind_can_be_found(policy: Policy) -> None:
     # Those that a file cannot show are broken below, on topics.
     elsewhere = {Kind.PARTS_DISAGREE, Kind.WRONG_BATCH, Kind.NO_BATCH, Kind.EXTRA_RECORDS, Kind.METADATA}
-    elsewhere |= {Kind.MALFORMED_RECORD, Kind.UNEVEN_VALUES, Kind.DISTANT_VALUES, Kind.WRONG_ACHIEVED_SPREAD}
+    elsewhere |= {
+        Kind.WRONG_DOCUMENT,
+        Kind.MALFORMED_RECORD,
+        Kind.UNEVEN_VALUES,
+        Kind.DISTANT_VALUES,
+        Kind.WRONG_ACHIEVED_SPREAD,
+    }
     assert set.union(*(expected for _, expected in BREAKS.values())) | elsewhere == set(Kind)
 
 
@@ -229,14 +246,43 @@ def test_a_violation_repeats_a_value_or_an_undeclared_key(story: Story) -> None:
     assert "Smith" not in str(verdict)
 
 
-def test_violations_fill_the_memory(policy: Policy) -> None:
+def test_violations_of_one_kind_do_not_fill_the_memory_or_hide_another(policy: Policy) -> None:
     audit = Audit(policy)
-    for number in range(MOST_VIOLATIONS + 500):
+    for number in range(MOST_OF_A_KIND + 901):
         audit.add_record(f"{number:x}", None)
+    audit.add_record("ff" * 8, {"person": "Mrs Smith"})
     verdict = audit.finish()
-    assert len(verdict.violations) == MOST_VIOLATIONS
-    assert verdict.more > 0
+    assert verdict.violations[0].kind is Kind.IDENTIFYING_FIELD
+    assert sum(one.kind is Kind.MALFORMED_RECORD for one in verdict.violations) == MOST_OF_A_KIND
+    assert verdict.kinds[Kind.MALFORMED_RECORD] == MOST_OF_A_KIND + 901
+    assert len(verdict.violations) + verdict.more == sum(verdict.kinds.values())
     assert not verdict.clean
+
+
+@pytest.mark.parametrize("place", ["visits", "illness", "patient", "result"])
+@pytest.mark.parametrize("value", [10**400, -(10**400), [[]] * 9, {"min": 10**400, "max": 0}])
+def test_a_record_of_huge_numbers_does_not_end_the_audit(place: str, value: Any, story: Story) -> None:
+    story.records[0][0][place] = value
+    assert story.verdict().clean is (place == "visits" and isinstance(value, int))  # which is an integer
+
+
+def test_a_topic_that_the_settings_do_not_read_is_told_without_its_name(story: Story) -> None:
+    story.certificates[1]["inputs"] = [
+        *story.certificates[1]["inputs"],
+        {"topic": "Mrs Smith", "partition": 0, "start": 0, "end": 9},
+    ]
+    flat = [record for window in story.records for record in window]
+    verdict = audit_in_order(story.policy, story.parts(), flat, reads={"people"}.__contains__)
+    assert kinds(verdict) == {Kind.WRONG_TOPIC}
+    assert "Smith" not in str(verdict)
+    assert audit_in_order(story.policy, story.parts(), flat).clean
+
+
+def test_missing_values_and_accepted_risks_that_can_be_are_right(story: Story) -> None:
+    story.certificates[1] |= {"missing": {"visits": 9, "patient.age": 0}, "accepted": ["no-replicas"]}
+    verdict = story.verdict()
+    assert verdict.violations == ()
+    assert verdict.accepted == {"no-replicas": 1}
 
 
 def test_a_person_with_many_records_is_counted_as_many(policy: Policy) -> None:
@@ -248,10 +294,11 @@ def test_a_person_with_many_records_is_counted_as_many(policy: Policy) -> None:
     assert kinds(audit_in_order(each, [part], released_records(release, policy))) == {Kind.TOO_MANY_INDIVIDUALS}
 
 
-def test_a_class_below_k_that_its_certificate_admits_passes() -> None:
-    # The certificate and the records agree; only the policy is broken.
+def test_a_class_below_k_is_found_though_its_certificate_admits_it() -> None:
+    # The certificate and the records agree; only the policy that it names is broken.
     policy, loose = ward_policy(k=3), ward_policy(k=2)
     release = release_of(loose, [ward_people(2)])
-    (part,) = certificate_parts(release, loose, frame_of(release))
+    promises = PolicyDocument.of(policy).promises
+    (part,) = certificate_parts(release, loose, frame_of(release, promises=promises))
     found = kinds(audit_in_order(policy, [part], released_records(release, loose)))
     assert found == {Kind.TOO_FEW_RECORDS, Kind.TOO_FEW_INDIVIDUALS, Kind.WRONG_CRITERIA}

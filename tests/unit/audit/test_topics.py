@@ -74,11 +74,11 @@ def test_an_audit_ends_in_the_middle_of_a_window(seed: int, story: Story) -> Non
     events = _events(story)
     random.Random(seed).shuffle(events)
     audit = Audit(story.policy)
-    assert audit.at_rest
+    assert audit.at_rest()
     rests = []
     for kind, value in events:
         audit.add_part(value) if kind == "part" else audit.add_record(*value)
-        rests.append(audit.at_rest)
+        rests.append(audit.at_rest())
     assert rests[-1]
     certified = [i for i, (kind, _) in enumerate(events) if kind == "part"]
     begun = range(certified[0], max(certified) + 1)

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from numba.core import event
 
 from stream_anon.cli import main as cli
+from stream_anon.cli.compiling import saying_when_compiling
 from tests.support.data import shared_data
 from tests.support.policies import people, write_document, write_json_lines, write_policy
 
@@ -33,7 +37,8 @@ def test_output_report_and_certificates_disagree(tmp_path: Path, monkeypatch: py
     assert code == 0
     released = [json.loads(line) for line in target.read_text().splitlines()]
     told = json.loads(report.read_text())
-    certificates = [json.loads(line) for line in proof.read_text().splitlines()]
+    document, *certificates = [json.loads(line) for line in proof.read_text().splitlines()]
+    assert {c["promises"] for c in certificates} == {document["promises"]}
     assert told["records_in"] == 120
     assert told["released"] == len(released) == sum(c["released"] for c in certificates)
     assert told["rejected"] == {"unknown-value": 1}
@@ -72,6 +77,124 @@ def test_standard_streams_are_not_json_lines(tmp_path: Path) -> None:
     )  # fmt: skip
     assert len([json.loads(line) for line in done.stdout.splitlines()]) == 60
     assert "60 released" in done.stderr
+
+
+def command(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "stream_anon.cli.main", *map(str, arguments)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def csv_text(count: int) -> str:
+    rows = (f"{r['person']},{r['age']},{r['home']['city']},{r['visits']},{r['illness']}" for r in people(count))
+    return "\n".join(["person,age,home.city,visits,illness", *rows, ""])
+
+
+def piped(monkeypatch: pytest.MonkeyPatch, text: str, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    return run(monkeypatch, "anonymize", *arguments, "-", "-")
+
+
+def test_csv_passes_through_standard_streams(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert piped(monkeypatch, csv_text(60), "-c", write_policy(tmp_path), "--format", "csv") == 0
+    rows = list(csv.reader(capfd.readouterr().out.splitlines()))
+    assert rows[0] == ["age", "home.city", "visits", "illness"]
+    assert len(rows) == 61
+
+
+def test_csv_that_is_read_as_json_lines_says_how_to_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert piped(monkeypatch, csv_text(60), "-c", write_policy(tmp_path)) == 1
+    out, told = capfd.readouterr()
+    assert out == ""
+    assert "say --format csv" in " ".join(told.split())
+
+
+def unfit(monkeypatch: pytest.MonkeyPatch, folder: Path, *options: object) -> int:
+    """Anonymize 100 records of which ten do not fit: 6 at age, 3 at home.city, and one that is no JSON."""
+    records = people(100)
+    for place in range(6):
+        records[place]["age"] = "Zyxwvut"
+    for place in range(6, 9):
+        records[place]["home"] = {"city": "Zyxwvut"}
+    source = write_json_lines(folder / "in.jsonl", records)
+    lines = source.read_text().splitlines()
+    source.write_text("\n".join([*lines[:9], "", "Zyxwvut", *lines[10:]]) + "\n")
+    return run(monkeypatch, "anonymize", "-c", write_policy(folder), source, folder / "out.jsonl", *options)
+
+
+def test_rejects_are_written_by_line_reason_and_attribute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rejects, report = tmp_path / "rejects.jsonl", tmp_path / "report.json"
+    options = ("--rejects", rejects, "--report", report, "--max-rejected", "10%")
+    assert unfit(monkeypatch, tmp_path, *options) == 0
+    told = [json.loads(line) for line in rejects.read_text().splitlines()]
+    assert [each["line"] for each in told] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 11]
+    assert told[0] == {"line": 1, "reason": "wrong-type", "attribute": "age"}
+    assert told[-1] == {"line": 11, "reason": "malformed", "attribute": None}
+    said = capsys.readouterr().err
+    assert "10 rejected (wrong-type in age 6, unknown-value in home.city 3, malformed 1)" in said
+    assert json.loads(report.read_text())["rejects"][0] == {
+        "reason": "wrong-type",
+        "attribute": "age",
+        "records": 6,
+    }
+    assert "Zyxwvut" not in said + rejects.read_text() + report.read_text()
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 90
+
+
+@pytest.mark.parametrize("bound", [(), ("--max-rejected", "9.9%"), ("--max-rejected", "9")])
+def test_too_many_rejects_leave_no_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], bound: tuple[str, ...]
+) -> None:
+    rejects = tmp_path / "rejects.jsonl"
+    options = ("--rejects", rejects, "--certificates", tmp_path / "c.jsonl", *bound)
+    assert unfit(monkeypatch, tmp_path, *options) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"policy.yaml", "in.jsonl", "rejects.jsonl"}
+    assert len(rejects.read_text().splitlines()) == 10
+    said = capsys.readouterr().err
+    assert "10 of 100 records were rejected (10.0%)" in said
+    assert "nothing was written to" in said
+    assert f"The lines are in {rejects}" in said
+
+
+@pytest.mark.parametrize("bound", ["101%", "-1", "many", "5 percent"])
+def test_a_bound_of_rejects_that_says_nothing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    assert unfit(monkeypatch, tmp_path, f"--max-rejected={bound}") == 2
+
+
+def test_a_stopped_run_leaves_no_file(tmp_path: Path) -> None:
+    """Windows have been written when SIGTERM comes, and more input is awaited."""
+    outputs = tmp_path / "outputs"
+    outputs.mkdir()
+    options = ("--certificates", outputs / "c.jsonl", "--rejects", outputs / "r.jsonl")
+    with command("anonymize", write_policy(tmp_path), "-", outputs / "out.jsonl", *options) as running:
+        assert running.stdin is not None
+        running.stdin.write("".join(json.dumps(record) + "\n" for record in people(120)))
+        running.stdin.flush()
+        await_windows(outputs)
+        running.terminate()
+        assert running.wait(60) == 130
+        assert running.stderr is not None
+        told = running.stderr.read()
+    assert "interrupted; nothing was written to" in " ".join(told.split())
+    assert list(outputs.iterdir()) == []
+
+
+def await_windows(folder: Path) -> None:
+    """Return once a window lies in the unfinished output."""
+    for _ in range(2400):
+        if any(path.stat().st_size for path in folder.glob(".out.jsonl.*.part")):
+            return
+        time.sleep(0.1)
+    raise AssertionError("no window was written")
 
 
 @pytest.mark.parametrize(
@@ -151,3 +274,89 @@ def test_the_census_file_breaks_k_or_loses_records(tmp_path: Path, monkeypatch: 
     told = json.loads(report.read_text())
     assert (told["records_in"], told["released"], told["achieved_k"]) == (30_162, 30_162, 10)
     assert told["gcp"] < 0.21
+
+
+def test_compiling_is_said_and_only_when_it_happens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with saying_when_compiling():
+        pass
+    assert capsys.readouterr().err == ""
+    with saying_when_compiling():
+        event.broadcast(event.Event("numba:compile", event.EventStatus.START))
+        event.broadcast(event.Event("numba:compile", event.EventStatus.START))
+    assert capsys.readouterr().err.count("compiling kernels, once after an install") == 1
+
+
+def test_missing_values_are_told_by_report_summary_and_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = write_policy(tmp_path)
+    records = [record | {"visits": None, "age": None if i % 4 == 0 else 30} for i, record in enumerate(people(40))]
+    source, proof, report = write_json_lines(tmp_path / "in.jsonl", records), tmp_path / "c", tmp_path / "r.json"
+    code = run(
+        monkeypatch,
+        "anonymize",
+        policy,
+        source,
+        tmp_path / "out.jsonl",
+        "--certificates",
+        proof,
+        "--report",
+        report,
+    )
+    assert code == 0
+    assert json.loads(report.read_text())["missing"] == {"visits": 40, "age": 10}
+    assert json.loads(proof.read_text())["missing"] == {"visits": 40, "age": 10}
+    assert "without a value: visits 100.0%" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_texts_that_mean_a_missing_value_are_published_as_missing(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = write_policy(
+        tmp_path,
+        input={"null_values": ["NA", "-"]},
+        attributes={"visits": {"role": "insensitive", "type": "integer"}},
+    )
+    source, target = tmp_path / f"in{suffix}", tmp_path / f"out{suffix}"
+    proof, report = tmp_path / "c.jsonl", tmp_path / "r.json"
+    rows = [{"person": f"p{i}", "age": "NA" if i % 2 else 30, "visits": "NA", "illness": "-"} for i in range(39)]
+    rows.append({"person": "NA", "age": 30, "visits": 1, "illness": "flu"})
+    if suffix == ".csv":
+        with source.open("w", newline="") as file:
+            writer = csv.DictWriter(file, ["person", "age", "home.city", "visits", "illness"])
+            writer.writeheader()
+            writer.writerows({**row, "home.city": "Oslo"} for row in rows)
+    else:
+        write_json_lines(source, [{**row, "home": {"city": "Oslo"}} for row in rows])
+    options = ("--certificates", proof, "--report", report)
+    assert run(monkeypatch, "anonymize", policy, source, target, *options) == 0
+    told = json.loads(report.read_text())
+    assert (told["released"], told["rejected"]) == (39, {"no-individual": 1})
+    assert told["missing"] == {"visits": 39, "illness": 39, "age": 19}
+    assert run(monkeypatch, "audit", "--policy", policy, "--output", target, "--certificates", proof) == 0
+
+
+def test_flat_keys_with_dots_keep_their_form_in_json_and_in_csv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flat = {"role": "insensitive", "type": "integer", "path": ["after.visits"], "accept_linkable": True}
+    policy = write_policy(tmp_path, attributes={"visits": flat})
+    records = [record | {"after.visits": i} for i, record in enumerate(people(40))]
+    source, target, table = (
+        write_json_lines(tmp_path / "in.jsonl", records),
+        tmp_path / "o.jsonl",
+        tmp_path / "o.csv",
+    )
+    proofs = {target: tmp_path / "c1.jsonl", table: tmp_path / "c2.jsonl"}
+    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proofs[target]) == 0
+    assert {json.loads(line)["after.visits"] for line in target.read_text().splitlines()} == set(range(40))
+    with (tmp_path / "in.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["person", "age", "home.city", "after.visits", "illness"])
+        writer.writerows([f"p{i}", 30, "Oslo", i, "flu"] for i in range(40))
+    source = tmp_path / "in.csv"
+    assert run(monkeypatch, "anonymize", policy, source, table, "--certificates", proofs[table]) == 0
+    assert table.read_text().splitlines()[0] == "age,home.city,after.visits,illness"
+    for released, proof in proofs.items():
+        assert run(monkeypatch, "audit", "--policy", policy, "--output", released, "--certificates", proof) == 0

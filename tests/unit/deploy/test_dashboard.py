@@ -16,6 +16,7 @@ import yaml
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
+from stream_anon.adapters.prometheus.fleet import FleetMetrics
 from stream_anon.adapters.prometheus.metrics import Metrics
 from tests.support.data import ROOT
 
@@ -39,6 +40,7 @@ def _exposed() -> tuple[set[str], str]:
     metrics = Metrics(registry)
     metrics.started("1", "p", "forest", "exactly-once")
     metrics.attributes(["age"])
+    FleetMetrics(registry, 2)
     watch_process(registry)
     text = exposition(registry).decode()
     return {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}, text
@@ -63,7 +65,7 @@ def test_the_committed_dashboard_is_not_what_the_script_writes() -> None:
 
 def test_a_row_of_the_issue_is_missing() -> None:
     rows = [panel["title"] for panel in PAGE["panels"] if panel["type"] == "row"]
-    assert rows == ["Privacy", "Utility", "Delay", "Flow", "Kafka", "Process"]
+    assert rows == ["At a glance", "Privacy", "Utility", "Delay", "Flow", "Kafka", "Process"]
 
 
 def test_panels_overlap_share_a_number_or_leave_the_grid() -> None:
@@ -97,6 +99,33 @@ def test_a_variable_the_linter_asks_for_is_missing() -> None:
         assert variable["allValue"] == ".+"
         assert variable["refresh"] == 2, "it must follow the time range"
     assert 'job=~"$job"' in str(VARIABLES["instance"]["query"])
+    namespace = VARIABLES["namespace"]
+    assert (namespace["type"], namespace["label"]) == ("query", "Namespace")
+    assert namespace["allValue"] == ".*", "under Compose nothing has one"
+    for name in ("job", "instance"):
+        assert 'namespace=~"$namespace"' in str(VARIABLES[name]["query"])
+
+
+def test_the_first_screen_says_how_the_services_stand() -> None:
+    first = [panel["title"] for panel in PANELS if panel["gridPos"]["y"] < 13]
+    assert first == [
+        "Ready",
+        "Firing alerts",
+        "Records waiting",
+        "Delay budget left",
+        "Room to grow",
+        "Saturation",
+        "Busy seconds by stage",
+    ]
+
+
+@pytest.mark.parametrize("title", ["Achieved k", "Delay", "Records per window"])
+def test_what_is_asked_is_compared_within_each_service(title: str) -> None:
+    """The least of one service beside what is asked of another one looks like a breach."""
+    (panel,) = [panel for panel in PANELS if panel["title"] == title]
+    for target in panel["targets"]:
+        assert re.search(r"by \(namespace, job(, le)?\)", target["expr"]), target["expr"]
+        assert "{{namespace}} {{job}}" in target["legendFormat"]
 
 
 @every_panel
@@ -120,8 +149,9 @@ def test_two_panels_have_one_title() -> None:
 def test_a_query_forgets_the_variables_or_a_counter_is_shown_raw() -> None:
     for title, expression in _queries():
         selectors = re.findall(r"[a-z_]+\{([^}]*)\}", expression)
-        assert selectors, title
-        assert all('job=~"$job"' in one and 'instance=~"$instance"' in one for one in selectors), title
+        assert selectors or title == "Firing alerts", title
+        for one in selectors:
+            assert one.startswith('namespace=~"$namespace", job=~"$job", instance=~"$instance"'), title
         for ranged in re.findall(r"\[([^\]]*)\]", expression):
             assert ranged in ("$__rate_interval", "$__range"), title
         for name in re.findall(r"(\w+(?:_total|_bucket|_sum|_count))\{", expression):
@@ -138,7 +168,7 @@ def test_a_query_asks_for_what_is_not_exposed_or_no_panel_shows_a_metric() -> No
             assert family in names, (title, name)
             asked.add(family)
             for label in re.findall(r"(\w+)=", labels):
-                assert label in ("job", "instance") or f"{name}{{{label}=" in text, (title, label)
+                assert label in ("namespace", "job", "instance") or f"{name}{{{label}=" in text, (title, label)
     left = {name for name in names if name.startswith("stream_anon_")} - asked
     assert left == NOT_SHOWN, "show it, or say here why not"
 
@@ -147,14 +177,19 @@ def test_a_query_asks_for_what_is_not_exposed_or_no_panel_shows_a_metric() -> No
 NOT_SHOWN = {
     "stream_anon_broker_away_seconds_total",
     "stream_anon_broker_reachable",
+    "stream_anon_certificate_end_timestamp_seconds",  # an alert and a log line tell in time
     "stream_anon_information_loss_ratio",  # the last window's: the histogram holds all of them
     "stream_anon_input_lost_records_total",
     "stream_anon_order_version",
     "stream_anon_partitions_skipped_total",
     "stream_anon_partitions_stopped_total",
     "stream_anon_partitions_without_entry_total",
+    "stream_anon_policy_holds",  # the alert on stalls asks for it
+    "stream_anon_policy_accepts_missing",
     "stream_anon_takeover_duration_seconds",
     "stream_anon_transactions_broken_total",
+    "stream_anon_worker_restarts_total",
+    "stream_anon_workers",
 }
 
 

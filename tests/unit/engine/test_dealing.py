@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.engine.closing import dealt
+from stream_anon.engine.dealing import dealt
 from tests.support.tables import Table, tables
 
 

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_anon.clustering.protocol import UNKNOWN, UNPLACED, Outlook
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import Policy, Shortfall
 from stream_anon.microdata.release import InputRange, Release, Suppression
@@ -284,3 +288,120 @@ def test_more_than_half_of_a_window_is_one_person() -> None:
     assert release.released == 4
     assert release.suppressed == {Suppression.UNPLACED: 6}
     assert (release.classes.individuals >= 2).all()
+
+
+def _with_gaps(policy: Policy, count: int) -> CodedBatch:
+    """Return a batch of so many people, of whom every other one has no age and every third one no result."""
+    absent = policy.quasi_identifiers[0].missing_code
+    batch = batch_of(policy, 0, range(count), codes=[(absent if i % 2 else 3, 0) for i in range(count)])
+    return replace(batch, payload=[(None if i % 3 == 0 else "fine",) for i in range(count)])
+
+
+def test_a_release_counts_the_records_without_a_value_by_attribute() -> None:
+    released = _release(small_policy(k=2), _with_gaps(small_policy(k=2), 12))
+    assert released.missing == {"age": 6, "result": 4}
+
+
+def test_records_that_are_suppressed_count_among_those_without_a_value() -> None:
+    policy = small_policy(k=13)
+    suppressed = _release(policy, _with_gaps(policy, 12))
+    assert (suppressed.released, suppressed.missing) == (0, {"age": 6, "result": 4})
+
+
+def test_records_over_their_individuals_limit_count_among_those_without_a_value() -> None:
+    policy = small_policy(k=2, max_records_per_individual=2)
+    everybody = replace(_with_gaps(policy, 12), individuals=np.arange(12, dtype=np.int64) // 6)
+    release = _release(policy, everybody)
+    assert release.suppressed[Suppression.OVER_LIMIT] == 8
+    assert release.missing == {"age": 6, "result": 4}
+
+
+def test_records_of_a_revoked_partition_no_longer_count_as_missing() -> None:
+    policy = small_policy(k=2)
+    engine = _engine(policy)
+    engine.open(1, 0)
+    other = replace(_with_gaps(policy, 6), sources=np.ones(6, np.int32))
+    engine.add(_with_gaps(policy, 6), 1.0)
+    engine.add(other, 1.0)
+    engine.revoke([1])
+    window = engine.seal(2.0)
+    assert window is not None
+    assert Closer(policy).release(window, np.random.default_rng(0)).missing == {"age": 3, "result": 2}
+
+
+def _without(policy: Policy, batch: CodedBatch, large: Sequence[tuple[int, int]], **more: int) -> Release:
+    """Return the release of a window in which rows of these places, once in a class, are too large."""
+    engine = _engine(policy)
+    for source in set(batch.sources.tolist()) - {0}:
+        engine.open(source, 0)
+    assert not engine.add(batch, 1.0)
+    window = engine.seal(2.0)
+    assert window is not None
+
+    def too_large(release: Release) -> NDArray[np.int64]:
+        return np.array([row for row in release.order.tolist() if release.payload[row] in large], np.int64)
+
+    return Closer(policy).release(window, np.random.default_rng(0), too_large)
+
+
+def test_a_row_that_is_too_large_is_a_dead_letter_that_names_its_place() -> None:
+    policy = small_policy(k=3)
+    batch = both(batch_of(policy, 0, range(10, 15)), batch_of(policy, 1, range(4), people=range(20, 24)))
+    release = _without(policy, batch, [(0, 12), (1, 3)])
+    rejects = release.rejects
+    places = zip(rejects.sources.tolist(), rejects.offsets.tolist(), strict=True)
+    assert sorted(places) == [(0, 12), (1, 3)]
+    assert set(rejects.reasons.tolist()) == {Reason.TOO_LARGE}
+    assert set(rejects.attributes.tolist()) == {NO_ATTRIBUTE}
+    assert sorted(release.payload[row] for row in release.order) == [
+        *((0, 10), (0, 11), (0, 13), (0, 14)),
+        *((1, 0), (1, 1), (1, 2)),
+    ]
+    assert (release.records_in, release.released, release.suppressed, release.gcp) == (9, 7, {}, 0.0)
+    assert sum(count for _, count in release.arrivals) == 7
+    assert release.classes.records.tolist() == [7]
+
+
+def test_a_class_that_falls_below_k_without_its_large_rows_is_suppressed_and_no_violation() -> None:
+    policy = small_policy(k=3)
+    batch = batch_of(policy, 0, range(7), codes=[[0, 0]] * 3 + [[9, 4]] * 4)
+    release = _without(policy, batch, [(0, 0)])
+    assert [release.payload[row] for row in sorted(release.order)] == [(0, n) for n in range(3, 7)]
+    assert release.suppressed == {Suppression.UNPLACED: 2}
+    assert (len(release.rejects), release.gate_violations, release.achieved_k) == (1, 0, 4)
+    assert release.records_in == 7
+
+
+def test_a_class_is_generalized_without_the_rows_that_are_too_large() -> None:
+    policy = small_policy(k=3)
+    batch = batch_of(policy, 0, range(4), codes=[[0, 0], [0, 0], [0, 0], [0, 3]])
+    whole, rest = _without(policy, batch, []), _without(policy, batch, [(0, 3)])
+    assert whole.classes.values[1] == [["infarct", "cold"]]
+    assert rest.classes.values[1] == ["infarct"], "the set of a class shows a value that no record of it has"
+
+
+def test_a_partitioner_s_violation_is_counted_once_however_often_a_window_is_judged() -> None:
+    policy = small_policy(k=3)
+    engine = Engine(policy, draws=np.random.default_rng(0), partitioner=Pairs)
+    engine.open(0, 0)
+    engine.add(batch_of(policy, 0, range(8), codes=[[0, 0]] * 2 + [[9, 4]] * 6), 1.0)
+    window = engine.seal(2.0)
+    assert window is not None
+    turns = iter([[5], [6], []])
+    release = Closer(policy).release(window, np.random.default_rng(0), lambda _: np.array(next(turns), np.int64))
+    assert release.gate_violations == 1
+    assert release.suppressed == {Suppression.GATE: 2}
+    assert (len(release.rejects), release.released, release.records_in) == (2, 4, 8)
+
+
+class Pairs:
+    """Puts rows of one tuple in one class, however few."""
+
+    def add(self, rows: Columns, outlook: Outlook = UNKNOWN) -> None:
+        """Do nothing."""
+
+    def preparation(self) -> None:
+        """Return nothing."""
+
+    def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
+        return np.unique(rows.codes[0], return_inverse=True)[1].astype(np.int32)

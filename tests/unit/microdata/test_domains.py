@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import string
+
 import pytest
 
 from stream_anon.errors import Unfit
+from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.hierarchy import Hierarchy
@@ -32,9 +35,41 @@ def test_a_hundred_thousand_postal_codes_need_a_table() -> None:
     assert [ZIP.level(2138, high) for high in (2138, 2139, 2141, 2999, 99_999)] == [0, 1, 2, 3, 5]
 
 
-def test_a_number_loses_its_leading_zeros_for_good() -> None:
-    assert ZIP.code(2138) == ZIP.code(2138.0) == ZIP.code("02138")
-    assert ZIP.code(0) == 0
+def test_a_number_gets_its_leading_zeros_back_where_the_policy_says_so() -> None:
+    padded = PrefixDomain(5, "0123456789", 5, pad=True)
+    assert padded.code(2138) == padded.code(2138.0) == padded.code("02138")
+    assert padded.code(0) == 0
+    assert _reason(padded, "2138") is Reason.UNKNOWN_VALUE
+
+
+def test_a_number_is_the_text_of_its_digits() -> None:
+    assert ZIP.code(12138) == ZIP.code(12138.0) == ZIP.code("12138")
+    assert _reason(ZIP, 2138) is Reason.UNKNOWN_VALUE
+
+
+POST = PrefixDomain(7, string.digits + string.ascii_uppercase, 5, shorter=True)
+
+
+def test_texts_of_several_lengths_are_published_without_their_length() -> None:
+    codes = [POST.code(text) for text in ("SW1A", "SW1A2AA", "SW1", "E1")]
+    for low, high, published in ((0, 1, "SW1A*"), (0, 2, "SW1*"), (0, 3, "*"), (1, 1, "SW1A2*"), (2, 2, "SW1")):
+        bounds = POST.node(*sorted((codes[low], codes[high])))
+        assert POST.publish(*bounds) == published
+        assert POST.read(published) == bounds
+    assert [POST.level(*sorted((codes[0], codes[other]))) for other in (0, 1, 2, 3)] == [2, 3, 4, 7]
+
+
+@pytest.mark.parametrize("value", ["", "SW1A2AAX", "sw1", "SW 1", 12345678])
+def test_what_is_too_long_or_of_other_letters_is_no_shorter_text(value: object) -> None:
+    assert _reason(POST, value) is Reason.UNKNOWN_VALUE
+
+
+def test_the_node_above_a_shorter_text_is_its_own_beginning() -> None:
+    attribute = QuasiIdentifier("post", POST)
+    short = attribute.code("SW1A")
+    above = attribute.above(*attribute.node(short, short))
+    assert attribute.publish(*above) == "SW1A*"
+    assert attribute.publish(*attribute.above(*above)) == "SW1*"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from math import log
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensit
 from stream_anon.microdata.domains import CategoricalDomain
 from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Diversity, Policy
-from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread
+from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread, Spreads
 
 
 def _permit(criteria: Criteria, records: int, individuals: int, largest: int, *values: int) -> bool:
@@ -67,6 +69,48 @@ def test_a_window_that_cannot_meet_a_criterion_is_no_shortfall(
     criteria = Criteria(3, 0.5, np.array([0]), (asked,))
     assert criteria.in_reach(9, [np.array(occurrences, np.int64)]) is reached
     assert not criteria.in_reach(2, [np.array(occurrences, np.int64)])
+
+
+@pytest.mark.parametrize(
+    ("asked", "figures", "worse"),
+    [
+        (Spread(entropy_l=2), (log(2), 0.0, 0.0, 0.0), (-1.0, 0.0, 0.0, 0.0)),
+        (Spread(t=0.2), (0.0, 0.0, 0.2, 0.0), (0.0, 0.0, 1.0, 0.0)),
+        (Spread(alpha=0.4), (0.0, 0.0, 0.0, 0.4), (0.0, 0.0, 0.0, 1.0)),
+    ],
+)
+def test_a_bound_may_be_met_and_not_passed_by_a_millionth(
+    asked: Spread, figures: tuple[float, ...], worse: tuple[float, ...]
+) -> None:
+    def permitted(step: float) -> bool:
+        found = Spreads(*(np.array([f + step * w]) for f, w in zip(figures, worse, strict=True)))
+        (answer,) = found.permitted(asked)
+        return bool(answer)
+
+    assert permitted(0)
+    assert permitted(1e-12)  # what rounding leaves
+    assert not permitted(1e-6)
+
+
+def test_recursion_allows_no_equality_and_everything_below() -> None:
+    asked = Spread(c=2, l=2)
+    tilts = np.array([2.0, 2 - 1e-12, 2 - 1e-6, 2 + 1e-6, np.inf])
+    nothing = np.zeros(len(tilts))
+    assert Spreads(nothing, tilts, nothing, nothing).permitted(asked).tolist() == [False, False, True, False, False]
+
+
+def test_a_window_is_in_reach_by_every_attribute_and_by_l_of_each() -> None:
+    def reached(*occurrences: list[int], spread: Spread) -> bool:
+        criteria = Criteria(3, 0.5, np.zeros(len(occurrences), np.int64), (spread,) * len(occurrences))
+        return criteria.in_reach(9, [np.array(own, np.int64) for own in occurrences])
+
+    # 4 < 2 x (2 + 1), but not 4 < 1 x 1: the sum begins at the value in place l.
+    assert reached([4, 2, 1], spread=Spread(c=2, l=2))
+    assert not reached([4, 3, 1], spread=Spread(c=2, l=3))
+    assert reached([4, 3, 1, 2], spread=Spread(c=2, l=3))
+    assert not reached([5, 5], [6, 4], spread=Spread(alpha=0.5))
+    assert not reached([6, 4], [5, 5], spread=Spread(alpha=0.5))
+    assert reached([5, 5], [5, 5], spread=Spread(alpha=0.5))
 
 
 def test_a_spread_that_nobody_counted_is_permitted() -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +12,7 @@ from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.automatic import balanced
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains import CategoricalDomain
+from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.privacy.criteria import Criteria, Spread
 from stream_anon.privacy.gate import largest_matching, recount, violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, generalize
@@ -72,6 +75,74 @@ def test_a_row_outside_of_what_is_published_passes() -> None:
     generalized = _generalized(NODES, rows, classes)
     moved = _columns([7, *codes[1:]], people)  # after the classes were generalized
     assert violating_classes(moved, np.array(classes, np.int64), generalized, K3)[0].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("code", [0, 1, 5, 6, 7])
+def test_a_row_below_or_above_its_published_node_fails_the_class(code: int) -> None:
+    codes, people, classes = [2, 3, 4, 6, 6, 6], range(6), [0, 0, 0, 1, 1, 1]
+    attribute = QuasiIdentifier("x", NumericDomain(Decimal(0), Decimal(7), Decimal(1), 0, tight=True))
+    generalized = _generalized(attribute, _columns(codes, people), classes)  # 2..4 and 6
+    for row in range(3):
+        moved = _columns([*codes[:row], code, *codes[row + 1 :]], people)
+        failing, _ = violating_classes(moved, np.array(classes, np.int64), generalized, K3)
+        assert failing.tolist() == [True, False]
+
+
+def test_a_row_must_be_in_the_set_of_its_own_class() -> None:
+    codes, people, classes = [0, 2, 4, 1, 3, 5], range(6), [0, 0, 0, 1, 1, 1]
+    generalized = _generalized(SETS, _columns(codes, people), classes)
+    moved = _columns([0, 3, 4, 1, 3, 5], people)  # the other class lists 3
+    failing, _ = violating_classes(moved, np.array(classes, np.int64), generalized, K3)
+    assert failing.tolist() == [True, False]
+
+
+def test_a_set_that_covers_everything_excuses_its_own_class_only() -> None:
+    codes, people, classes = [0, LETTERS.size, 4, 1, 3, 5], range(6), [0, 0, 0, 1, 1, 1]
+    generalized = _generalized(SETS, _columns(codes, people), classes)
+    assert generalized.values[0][0] == "*"
+    moved = _columns([7, LETTERS.size, 4, 1, 4, 5], people)
+    failing, _ = violating_classes(moved, np.array(classes, np.int64), generalized, K3)
+    assert failing.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("groups", [2**15 + 1, 2**16 + 2])
+def test_groups_are_told_apart_by_all_bits_of_their_numbers(groups: int) -> None:
+    """Everybody comes twice to each group whose number has the same low fifteen bits, in turns."""
+    group = np.tile(np.arange(groups, dtype=np.int64), 2)
+    rows = _columns(np.zeros(2 * groups, np.int32), group % 2**15)
+    counts = recount(group, groups, rows, K3)
+    assert np.unique(counts.individuals).tolist() == [1]
+    assert np.unique(counts.largest).tolist() == [2]
+    assert np.unique(counts.records).tolist() == [2]
+
+
+def test_people_are_counted_in_groups_whose_rows_come_in_turns() -> None:
+    rows = _columns([0] * 7, [0, 0, 1, 0, 0, 2, 0])
+    counts = recount(np.array([0, 1, 0, 0, 1, 1, 0], np.int64), 2, rows, K3)
+    assert counts.individuals.tolist() == [2, 2]
+    assert counts.largest.tolist() == [3, 2]
+
+
+def test_every_sensitive_attribute_is_judged() -> None:
+    codes, people, classes = [0] * 4 + [4] * 4, np.arange(8, dtype=np.int32), [0] * 4 + [1] * 4
+    even, flat = [0, 1, 0, 1] * 2, [0, 1, 0, 1, 1, 1, 1, 0]
+
+    def judged(columns: list[list[int]], criteria: Criteria) -> list[bool]:
+        rows = Columns(np.array([codes], np.int32), people, np.array(columns, np.int32))
+        return _judge(NODES, rows, classes, criteria)
+
+    for spread in (Spread(alpha=0.5), Spread(t=0.1), Spread(c=2, l=2), Spread(entropy_l=2)):
+        beside = spread.t < 1  # both classes are as far from what they show together
+        asked = Criteria(3, 0.5, np.array([0, 0]), (spread, spread))
+        assert judged([even, even], asked) == [False, False]
+        assert judged([even, flat], asked) == [beside, True]
+        assert judged([flat, even], asked) == [beside, True]
+        only_second = Criteria(3, 0.5, np.array([0, 0]), (Spread(), spread))
+        assert judged([flat, even], only_second) == [False, False]
+        assert judged([even, flat], only_second) == [beside, True]
+    values = Criteria(3, 0.5, np.array([2, 2]))
+    assert judged([even, [0, 1, 0, 1, 1, 1, 1, 1]], values) == [False, True]
+    assert judged([[0, 0, 0, 0, 1, 0, 1, 0], even], values) == [True, False]
 
 
 def test_a_row_that_a_set_does_not_list_passes() -> None:

@@ -130,3 +130,33 @@ def test_clusters_that_are_published_alike_stay_two_classes(tuples: list[tuple[i
     expected = [seen.setdefault(own, len(seen)) for own in tuples]
     assert group.tolist() == expected
     assert first.tolist() == [expected.index(i) for i in range(len(seen))]
+
+
+LOPSIDED = QuasiIdentifier(
+    "x",
+    CategoricalDomain(Hierarchy.from_tree({"g": {"h": ["a", "b", "c"], "i": ["d"]}, "j": ["e", "f"], "k": None})),
+    unknown=Unknown.ROOT,
+)
+
+
+MANY = QuasiIdentifier("x", NumericDomain(Decimal(0), Decimal(999), Decimal(1), 0))
+
+
+@pytest.mark.parametrize("attribute", [LOPSIDED, MANY], ids=["a tree", "many values"])
+@given(data=st.data())
+def test_a_remembered_node_is_that_of_its_own_bounds(attribute: QuasiIdentifier, data: st.DataObject) -> None:
+    """Of a tree that is another one when read from its end, and of numbers too many for a table of all pairs."""
+    bounds = st.tuples(*[st.integers(0, attribute.size - 1)] * 2).map(sorted)
+    pairs = data.draw(st.lists(bounds, min_size=1, max_size=30))
+    generalizer = Generalizer(attribute)
+    low, high = np.array(pairs, np.int32).T
+    places = generalizer.intervals(low, high)
+    found = generalizer.columns(places)
+    nodes = [attribute.node(*pair) for pair in pairs]
+    assert list(zip(found[0].tolist(), found[1].tolist(), strict=True)) == nodes
+    assert [generalizer.values[i] for i in places.tolist()] == [attribute.publish(*node) for node in nodes]
+    # Asked again it gives the same places and remembers nothing new.
+    count = len(generalizer.values)
+    assert count == len({tuple(pair) for pair in pairs})
+    assert generalizer.intervals(low[::-1], high[::-1]).tolist() == places[::-1].tolist()
+    assert len(generalizer.values) == count

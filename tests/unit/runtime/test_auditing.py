@@ -94,6 +94,7 @@ class Files:
         batch = codec.decode(values, SOURCE, np.arange(len(values)))
         self.lines: list[bytes] = []
         self.parts: list[bytes] = []
+        self.document = work.document.parts()
         for certified in [*work.add(batch), *work.close()]:
             self.lines += codec.encode(certified.release)
             self.parts += certified.certificate
@@ -111,7 +112,7 @@ class Files:
 
     def write(self) -> None:
         self.output.write_bytes(b"".join(line + b"\n" for line in self.lines))
-        self.certificates.write_bytes(b"".join(part + b"\n" for part in self.parts))
+        self.certificates.write_bytes(b"".join(part + b"\n" for part in [*self.document, *self.parts]))
 
     def write_csv(self, delimiter: str = ",", header: Sequence[str] | None = None) -> None:
         """Write the records as CSV: intervals, sets and scalars as JSON, texts as they are, null as nothing."""
@@ -125,7 +126,7 @@ class Files:
         self.output.write_bytes(text.getvalue().encode())
 
     def kinds(self) -> set[Kind]:
-        verdict = audit_files(self.policy_path, self.output, self.certificates)
+        verdict = audit_files(self.policy_path, self.output, self.certificates).verdict
         return {violation.kind for violation in verdict.violations}
 
 
@@ -146,7 +147,7 @@ def files(made: Files, tmp_path: Path) -> Files:
 
 
 def test_what_the_engine_releases_is_accused(files: Files) -> None:
-    verdict = audit_files(files.policy_path, files.output, files.certificates)
+    verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
     assert verdict.violations == ()
     assert verdict.counts.windows == 4
     assert verdict.counts.records == len(files.lines) > 300
@@ -165,7 +166,7 @@ def test_nodes_raised_at_random_are_accused_or_not_raised(tmp_path: Path) -> Non
         folder = tmp_path / name
         folder.mkdir()
         files = Files(folder, settings, _visits(400))
-        verdict = audit_files(files.policy_path, files.output, files.certificates)
+        verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
         assert verdict.violations == ()
         certificates = [json.loads(part) for part in files.parts]
         assert min(one["records"] for c in certificates for one in c["classes"]) >= 4
@@ -205,7 +206,7 @@ def test_adult_in_many_windows_is_accused(tmp_path: Path) -> None:
         "attributes": roles,
     }
     files = Files(tmp_path, settings, rows)
-    verdict = audit_files(files.policy_path, files.output, files.certificates)
+    verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
     assert verdict.violations == ()
     assert verdict.counts.windows == 3
 
@@ -224,9 +225,63 @@ def test_a_key_written_twice_passes(files: Files) -> None:
     assert Kind.MALFORMED_RECORD in files.kinds()
 
 
-def test_a_policy_changed_afterwards_passes(files: Files) -> None:
-    files.policy_path.write_text(yaml.safe_dump(SETTINGS | {"window": {"max_records": 300}}, sort_keys=False))
-    assert files.kinds() == {Kind.WRONG_POLICY}
+def _rewrite(files: Files, **changes: Any) -> None:
+    files.policy_path.write_text(yaml.safe_dump(SETTINGS | changes, sort_keys=False))
+
+
+def test_a_change_of_what_promises_nothing_makes_no_old_window_fail(files: Files) -> None:
+    _rewrite(files, window={"max_records": 300, "max_delay": "5m"}, engine={"seed": 5})
+    verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
+    assert verdict.violations == ()
+    assert [(period.k, period.change) for period in verdict.periods] == [(4, None)]
+
+
+def test_windows_of_an_older_k_are_sound(files: Files) -> None:
+    for k in (3, 9):
+        _rewrite(files, privacy=SETTINGS["privacy"] | {"k": k})
+        verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
+        assert verdict.violations == ()
+        assert [period.k for period in verdict.periods] == [4]
+
+
+def test_a_window_is_judged_by_the_document_that_it_names(files: Files) -> None:
+    _rewrite(files, privacy=SETTINGS["privacy"] | {"k": 2})
+    files.parts = [part.replace(b'"k":4', b'"k":2') for part in files.parts]
+    files.write()
+    assert Kind.WRONG_CRITERIA in files.kinds()
+
+
+def test_a_document_that_is_not_there_is_missed(files: Files) -> None:
+    _rewrite(files, privacy=SETTINGS["privacy"] | {"k": 3})
+    files.document = []
+    files.write()
+    assert files.kinds() == {Kind.MISSING_POLICY}
+
+
+def test_certificates_of_version_1_are_judged_on_trust_by_what_they_asked(files: Files) -> None:
+    files.parts = [_of_version_1(part) for part in files.parts]
+    files.document = []
+    files.write()
+    first = audit_files(files.policy_path, files.output, files.certificates).verdict
+    assert {one.kind for one in first.violations} == {Kind.UNKNOWN_PREVIOUS}  # the parts are others now
+    assert first.counts.on_trust == 0  # the digest is that of the settings file
+    _rewrite(files, privacy=SETTINGS["privacy"] | {"k": 9})
+    verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
+    assert {one.kind for one in verdict.violations} == {Kind.UNKNOWN_PREVIOUS}
+    assert verdict.counts.on_trust == verdict.counts.windows == 4
+    assert [(period.k, period.on_trust) for period in verdict.periods] == [(4, True)]
+    record = json.loads(files.lines[5])
+    record["patient"]["age"] = 41
+    files.lines[5] = json.dumps(record | {"person": 7}).encode()
+    files.write()
+    assert files.kinds() >= {Kind.UNCERTIFIED_CLASS, Kind.IDENTIFYING_FIELD, Kind.TOO_FEW_RECORDS}
+
+
+def _of_version_1(part: bytes) -> bytes:
+    certificate = json.loads(part)
+    for name in ("revision", "missing", "accepted", "promises"):
+        del certificate[name]
+    return json.dumps(certificate | {"schema": 1}).encode()
 
 
 def test_a_column_more_passes(files: Files) -> None:
@@ -329,8 +384,9 @@ def test_the_exit_code_or_the_print_hides_a_violation(files: Files) -> None:
     assert "number of individuals in each class" in text.getvalue()
     files.lines = [b"[]" for _ in files.lines]
     files.write()
-    verdict = audit_files(files.policy_path, files.output, files.certificates)
-    assert show(verdict, console) == 1
+    report = audit_files(files.policy_path, files.output, files.certificates)
+    verdict = report.verdict
+    assert show(report, console) == 1
     batch = json.loads(files.parts[0])["batch"]
     assert batch in text.getvalue()
     assert Kind.MALFORMED_RECORD.value in text.getvalue()

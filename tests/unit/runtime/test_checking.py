@@ -308,3 +308,35 @@ def test_a_value_of_a_person_is_repeated() -> None:
     said = repr(found) + repr(sample_findings(policy, found)) + repr(policy_findings(policy))
     assert PERSONAL not in said
     assert "note" in said
+
+
+def test_a_declared_field_that_never_comes_forbids_a_run() -> None:
+    policy = _policy(note={"role": "insensitive"}, city={"role": "quasi-identifier", "values": ["a", "b"]})
+    found = _study(policy, [json.dumps({"person": i, "Age": 30}).encode() for i in range(40)])
+    assert {each.attribute: (each.records, each.share) for each in found.missing} == {
+        "age": (40, 1.0),
+        "note": (40, 1.0),
+        "city": (40, 1.0),
+    }
+    assert _forbidden(policy, found) == ["attributes.age", "attributes.note", "attributes.city"]
+    age = sample_findings(policy, found)[0]
+    assert age.condition == "missing-field"
+    assert "upper and lower case" in age.text
+    assert "Age" not in age.text
+
+
+def test_a_field_that_may_be_absent_forbids_nothing() -> None:
+    policy = _policy(note={"role": "insensitive", "accept_missing": True})
+    found = _study(policy, [_event(i) for i in range(40)])
+    assert [(each.attribute, each.accepted) for each in found.missing] == [("note", True)]
+    assert _forbidden(policy, found) == []
+    assert "attributes.note" not in _warned(policy, found)
+
+
+@pytest.mark.parametrize(("absent", "warned"), [(20, False), (21, True), (39, True)])
+def test_a_field_that_more_than_half_of_the_records_lack_is_warned_of(absent: int, warned: bool) -> None:
+    policy = _policy()
+    found = _study(policy, [_event(i, None if i < absent else 30) for i in range(40)])
+    assert found.missing[0].share == absent / 40
+    assert _forbidden(policy, found) == []
+    assert ("attributes.age" in _warned(policy, found)) is warned

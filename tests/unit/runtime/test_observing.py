@@ -28,6 +28,7 @@ STARTED = e.WorkerStarted(
     30.0,
     100,
     ("city",),
+    ("city", "note"),
 )
 PUBLISHED = e.WindowPublished(
     batch="00ff",
@@ -49,15 +50,21 @@ PUBLISHED = e.WindowPublished(
     wall=1_700_000_030.0,
     durations=e.Durations(0.02, 0.01, 0.04, 0.03),
     outcome=e.Outcome.COMMITTED,
+    missing={"note": 45},
 )
 EVERY_KIND: tuple[e.Event, ...] = (
     STARTED,
+    e.CertificatesRead({"ca_file": 1_700_000_000.0}, ("ca_file",), 1_700_000_000.0),
+    e.KernelsCompiling(),
+    e.KernelsCompiled(85.0),
     e.ReadinessChanged(True),
     e.BrokerAway(e.Away.PUBLISHING, "NodeNotReadyError"),
     e.BrokerBack(e.Away.PUBLISHING, 2.5, 4),
     e.LedgerCreated("out.ledger"),
     e.OrderAdopted(2, 0.013, drifted=True),
     e.StandingBy(),
+    e.Superseded(2, 1, 4),
+    e.ReadingOrdered(True),
     e.PartitionsRevoked((("people", 1),), 7, 2),
     e.TakeoverStarted((("people", 1),)),
     e.TakeoverDone((("people", 0, 5), ("people", 1, 9)), 3, 1, 2, 4, (("people", 1),), (), 2, 1, 0.25),
@@ -146,6 +153,49 @@ def test_the_delay_counts_from_elsewhere_than_arrival(observed: Observed) -> Non
     assert observed.value("records_suppressed_total", reason="unplaced") == 10
 
 
+def test_every_stage_counts_the_seconds_that_it_took(observed: Observed) -> None:
+    observed.tell(e.RecordsConsumed(10, 0.25, 0.125))
+    observed.tell(e.RecordsConsumed(10, 0.25, 0.125))
+    observed.tell(replace(PUBLISHED, durations=e.Durations(0.5, 0.25, 2.0, 0.5, gate=0.125)))
+    observed.tell(e.WindowAudited("00ff", "passed", (), 0.0625))
+    observed.tell(e.WindowAudited("00ff", "skipped"))
+
+    busy = {stage: observed.value("busy_seconds_total", stage=stage) for stage in families.BUSY}
+    assert busy == {
+        "decode": 0.5,
+        "window": 0.25,
+        "partition": 0.375,
+        "gate": 0.125,
+        "encode": 0.25,
+        "publish": 2.0,
+        "audit": 0.0625,
+    }
+
+
+def test_how_full_a_window_was_counts_admitted_records_only(observed: Observed) -> None:
+    observed.tell(replace(STARTED, max_records=200))
+    observed.tell(PUBLISHED)  # 80 released, 10 suppressed, 10 rejected
+
+    assert observed.value("window_fill_ratio_sum") == 0.45
+    assert observed.value("window_fill_ratio_count") == 1
+
+
+def test_a_policy_that_holds_windows_says_so(observed: Observed) -> None:
+    observed.tell(STARTED)
+    assert observed.value("policy_holds") == 0
+    observed.tell(replace(STARTED, holds=True))
+    assert observed.value("policy_holds") == 1
+
+
+def test_missing_values_are_shown_by_attribute(observed: Observed) -> None:
+    observed.tell(STARTED)
+    observed.tell(PUBLISHED)
+
+    assert observed.value("records_missing_total", attribute="note") == 45
+    assert observed.value("records_missing_total", attribute="city") == 0
+    assert observed.page["records"]["missing"] == {"note": 45}
+
+
 def test_a_window_of_dead_letters_only_fails(observed: Observed) -> None:
     empty = np.empty(0)
     event = replace(
@@ -197,6 +247,10 @@ def test_a_thousand_partitions_make_a_line_of_a_thousand_names(observed: Observe
 
 def test_readiness_is_told_before_the_worker_is_ready(observed: Observed) -> None:
     assert observed.board.readiness() == (False, "starting")
+    observed.tell(e.KernelsCompiling())
+    assert observed.board.readiness() == (False, "compiling kernels, once after an install")
+    observed.tell(e.KernelsCompiled(85.0))
+    assert observed.board.readiness() == (False, "starting")
     observed.tell(e.ReadinessChanged(True))
     assert observed.board.readiness() == (True, "")
     observed.tell(e.ReadinessChanged(False, "the broker is away"))
@@ -246,6 +300,64 @@ def test_offsets_without_a_ledger_are_easily_overlooked(observed: Observed) -> N
     assert observed.lines[1]["places"] == ["people-0"]
     assert any("the ledger knows nothing" in warning for warning in observed.page["warnings"])
     assert observed.value("partitions_without_entry_total") == 1
+
+
+def test_the_page_names_the_attribute_at_fault_of_dead_letters(observed: Observed) -> None:
+    observed.tell(replace(STARTED, declared=("person", "city")))
+    faults = {("missing", 1): 4, ("missing", 0): 1, ("malformed", -1): 5}
+    observed.tell(replace(PUBLISHED, faults=faults))
+    observed.tell(replace(PUBLISHED, faults=faults))
+
+    assert observed.page["records"]["rejected_by_attribute"] == {
+        "missing (city)": 8,
+        "missing (person)": 2,
+        "malformed": 10,
+    }
+
+
+def test_the_page_says_how_many_records_were_read_again_or_moved_away(observed: Observed) -> None:
+    observed.tell(e.PartitionsRevoked((("people", 1),), 7, 2))
+    observed.tell(e.TakeoverDone((("people", 0, 5),), 3, 0, 12, 30, (), (), 1, 1, 0.1))
+
+    records = observed.page["records"]
+    assert (records["moved_away"], records["read_again"]) == (7, 30)
+
+
+def test_the_page_keeps_the_last_minute_of_the_flow_and_no_more(observed: Observed) -> None:
+    for second in range(1000):
+        observed.now = 2000.0 + second
+        observed.tell(e.RecordsConsumed(second))
+        observed.tell(e.RecordsConsumed(1))
+    observed.tell(PUBLISHED)
+    assert observed.page["flow"] == {"read": [second + 1 for second in range(939, 999)], "released": [0] * 60}
+
+    observed.now += 1.5
+    assert observed.page["flow"]["read"][-2:] == [999, 1000]
+    assert observed.page["flow"]["released"][-2:] == [0, 80]
+    observed.now += 59
+    assert observed.page["flow"]["read"] == [1000] + [0] * 59
+    observed.now += 1000
+    assert sum(observed.page["flow"]["read"]) == 0
+
+
+def test_half_empty_windows_are_a_hint_and_full_ones_are_none(observed: Observed) -> None:
+    observed.tell(replace(STARTED, max_records=300))
+    for _ in range(4):
+        observed.tell(PUBLISHED)
+    assert observed.page["hints"] == [], "too few to judge"
+    observed.tell(PUBLISHED)
+    assert observed.page["hints"] == [
+        "windows close at 30% of max_records: fewer workers or a longer max_delay lose less information"
+    ]
+    for _ in range(LAST_WINDOWS):
+        observed.tell(replace(PUBLISHED, released=250))
+    assert observed.page["hints"] == []
+
+
+def test_the_loss_of_each_attribute_counts_suppressed_records_in_full(observed: Observed) -> None:
+    observed.tell(STARTED)
+    observed.tell(PUBLISHED)  # 80 released at a half, 10 suppressed
+    assert observed.page["last_release"]["attribute_losses"] == {"city": round(50 / 90, 4)}
 
 
 def test_the_page_loses_track_of_partitions(observed: Observed) -> None:

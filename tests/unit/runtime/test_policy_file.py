@@ -383,3 +383,70 @@ attributes: {sex: {role: quasi-identifier, values: [f, m]}}
     for name in ("mondrian", "k-forest"):
         with pytest.raises(SettingsError, match="discernibility is for"):
             _load(tmp_path, text.replace("NAME", name))
+
+
+def test_settings_that_came_later_leave_the_digest_of_policies_that_do_not_use_them(tmp_path: Path) -> None:
+    # Certificates name a policy by its digest: this one was published under before these settings were there.
+    before = "sha256:2c7b049a872bbfb0acf209480c7f9f59384ca37c52ed41cf133b1862a9c77d2b"
+    assert _load(tmp_path).digest == before
+    for old, new in (
+        ("visits: {", "visits: {accept_missing: true, "),
+        ("visits: {", 'visits: {path: ["visits"], '),
+        ("prefix: {length: 5}", "prefix: {length: 5, pad: zeros}"),
+        ("prefix: {length: 5}", "prefix: {length: 5, shorter: true}"),
+    ):
+        assert _load(tmp_path, EVERYTHING.replace(old, new)).digest != before
+
+
+def test_a_path_names_the_keys_to_a_value(tmp_path: Path) -> None:
+    policy = _load(tmp_path, EVERYTHING.replace("  weight: {", '  weight: {path: ["patient", "weight.kg"], '))
+    assert (policy.attribute("weight").path, policy.attribute("weight").column) == (
+        ("patient", "weight.kg"),
+        "patient.weight.kg",
+    )
+    assert policy.attribute("person.id").path == ("person", "id")
+
+
+@pytest.mark.parametrize(
+    ("more", "key", "message"),
+    [
+        ("  b: {role: identifier, accept_missing: true}", "attributes.b.accept_missing", "published fields"),
+        ('  b: {role: identifier, path: ["visits"]}', "attributes.b", "the same field as visits"),
+        ('  b: {role: identifier, path: ["person.id"]}', "attributes.b", "the same field as person.id"),
+        ('  b: {role: identifier, path: ["person"]}', "attributes.b", "a parent of values"),
+        ("  b: {role: identifier, path: []}", "attributes.b.path", "at least 1 item"),
+        ('  b: {role: identifier, path: [""]}', "attributes.b.path.0", "at least 1 character"),
+        (
+            "  b: {role: quasi-identifier, prefix: {length: 3, alphabet: letters, pad: zeros}}",
+            "attributes.b.prefix.pad",
+            "an alphabet with 0",
+        ),
+        (
+            "  b: {role: quasi-identifier, prefix: {length: 3, shorter: true, pad: zeros}}",
+            "attributes.b.prefix.pad",
+            "values of one length",
+        ),
+    ],
+)
+def test_a_path_or_a_prefix_that_contradicts_the_policy_is_refused(
+    tmp_path: Path, more: str, key: str, message: str
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        _load(tmp_path, EVERYTHING + more + "\n")
+    assert refused.value.key == key
+    assert message in refused.value.message
+
+
+def test_null_values_make_another_policy_whatever_their_order(tmp_path: Path) -> None:
+    given = [
+        _load(tmp_path, f"input: {{null_values: {texts}}}\n" + EVERYTHING) for texts in ('[NA, ""]', '["", NA]')
+    ]
+    assert given[0].null_values == {"NA", ""}
+    assert given[0].digest == given[1].digest != _load(tmp_path).digest
+    assert _load(tmp_path, "input: {null_values: []}\n" + EVERYTHING).digest == _load(tmp_path).digest
+
+
+def test_a_category_cannot_mean_a_missing_value(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="a category of ill") as refused:
+        _load(tmp_path, "input: {null_values: [NA, flu]}\n" + EVERYTHING)
+    assert refused.value.key == "input.null_values"

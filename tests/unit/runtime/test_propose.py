@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from stream_anon.adapters.files import samples
 from stream_anon.adapters.files.samples import Column
 from stream_anon.cli.main import app
 from stream_anon.errors import InputError
@@ -21,7 +22,7 @@ from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.runtime.policy_file import load_policy
 from stream_anon.runtime.proposal.domains import DAY_FORMATS
-from stream_anon.runtime.proposal.roles import Kind, kind_of
+from stream_anon.runtime.proposal.roles import Kind, kind_of, person_score
 from stream_anon.runtime.proposal.support import FEWEST, People
 from stream_anon.runtime.propose import propose
 from tests.support.data import shared_data
@@ -281,7 +282,7 @@ def test_nested_json_loses_its_paths_or_names_an_undeclarable_key(tmp_path: Path
         {
             "patient": {"id": f"p{i}", "age": i % 50, "address": {"city": ["Oslo", "Bergen"][i % 2]}},
             "tags": ["jane"],
-            "a.b": "jane",
+            "": "jane",
             f"jane-{i}": i,
             "scores": {f"doe-{i}": 1},
             "notes": "Jane was seen again on Tuesday because of the cough that will not go away",
@@ -424,6 +425,106 @@ def test_the_field_that_says_more_people_share_a_value_is_believed() -> None:
     assert People().sharing(column.rows, column.values)["Oslo"] == 40
 
 
+def test_alphabetical_groups_are_said_to_mean_nothing(tmp_path: Path) -> None:
+    records = [{"id": f"u{i}", "town": f"{chr(65 + i % 20)}-town"} for i in range(400)]
+    text = propose(write_json(tmp_path / "s.jsonl", records))
+    town = text.index("  town:")
+    assert "# DECIDE: the groups are alphabetical" in text[:town]
+
+
+def test_ages_are_published_in_steps_of_five_ten_and_twenty_years(tmp_path: Path) -> None:
+    records = [{"id": f"u{i}", "patient": {"age": 17 + i % 74}} for i in range(2000)]
+    written = yaml.safe_load(propose(write_json(tmp_path / "s.jsonl", records)))
+    assert written["attributes"]["patient.age"]["numeric"] == {
+        "min": 0,
+        "max": 100,
+        "step": 1,
+        "levels": [5, 10, 20],
+    }
+
+
+def test_an_age_of_few_people_is_no_bound(tmp_path: Path) -> None:
+    records = [{"id": f"u{i}", "age": 17 + i % 74} for i in range(2000)]
+    records[0]["age"], records[1]["age"] = 0, 100
+    numeric = yaml.safe_load(propose(write_json(tmp_path / "s.jsonl", records)))["attributes"]["age"]["numeric"]
+    assert 0 not in numeric.values()
+    assert 100 not in numeric.values()
+
+
+@pytest.mark.parametrize(("write", "name"), WRITERS)
+def test_other_values_are_rejected_where_the_whole_file_has_none(
+    write: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = people()
+    records[0]["town"] = "Zwiesel"  # of one person: it is not written, so it must stay publishable as "*"
+    path = write(tmp_path / name, records)
+
+    def unknown() -> dict[str, str]:
+        attributes = yaml.safe_load(propose(path))["attributes"]
+        return {each: given.get("unknown", "") for each, given in attributes.items()}
+
+    whole = unknown()
+    assert (whole["town"], whole["age"], whole["job"], whole["born"], whole["zip"]) == ("root", *["reject"] * 4)
+    monkeypatch.setattr("stream_anon.runtime.propose.read_sample", lambda path: samples.read_sample(path, 299))
+    assert set(unknown().values()) == {"", "root"}
+
+
+def test_an_index_without_a_name_is_left_out_with_a_word(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    rows = "".join(f"{i},{30 + i % 9},{['Oslo', 'Bonn'][i % 2]}\n" for i in range(200))
+    path.write_text(",age,town\n" + rows)
+    text = propose(path)
+    assert list(yaml.safe_load(text)["attributes"]) == ["age", "town"]
+    assert "# The first column has no name and counts rows: it is left out." in text
+    path.write_text(",age,town\n" + rows.replace("17,", "71,", 1))
+    with pytest.raises(InputError, match="must hold the names"):
+        propose(path)
+
+
+def test_k_decides_about_the_window_and_whether_the_sample_suffices(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "s.jsonl", people())  # 100 people
+    plain, larger, largest = propose(path, 10), propose(path, 50), propose(path, 200)
+    assert "the sample holds" not in plain
+    assert "# DECIDE: the sample holds 100 people, at most 2 classes of k = 50:" in larger
+    assert "# DECIDE: the sample holds 100 people: classes of k = 200 cannot be formed of them." in largest
+    windows = [yaml.safe_load(text)["window"]["max_records"] for text in (plain, larger, largest)]
+    assert windows == [10_000, 10_000, 40_000]
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        (("customer_id", 50, 200), ("customer_order_id", 200, 200)),
+        (("loyalty_id", 50, 200), ("id", 200, 200)),
+        (("patient_nr", 50, 200), ("nr", 200, 200)),
+        (("patient_id", 200, 200), ("department_id", 30, 200)),
+        (("member_id", 50, 200), ("member", 50, 200)),
+    ],
+)
+def test_the_field_that_numbers_people_is_preferred(
+    better: tuple[str, int, int], worse: tuple[str, int, int]
+) -> None:
+    assert person_score(*better) > person_score(*worse)
+
+
+def test_a_number_of_people_is_preferred_to_the_number_of_a_row(tmp_path: Path) -> None:
+    records = [{"Id": i, "customer_no": 4000 + i * 7 % 50, "age": 30 + i % 9} for i in range(500)]
+    assert policy_of(write_json(tmp_path / "s.jsonl", records)).individual == "customer_no"
+
+
+def test_many_columns_are_said_to_cost_much_and_the_first_to_drop_are_named(tmp_path: Path) -> None:
+    records = [
+        {"id": f"u{i}", "age": 30 + i % 9, **{f"answer{j}": (i * (j + 1)) % (j + 2) for j in range(20)}}
+        for i in range(400)
+    ]
+    text = propose(write_json(tmp_path / "s.jsonl", records))
+    assert "# DECIDE: 21 quasi-identifiers are many." in text
+    assert '#   "answer19"' in text
+    assert '#   "age"' not in text
+    few = [{name: record[name] for name in ("id", "age", "answer1")} for record in records]
+    assert "quasi-identifiers are many" not in propose(write_json(tmp_path / "few.jsonl", few))
+
+
 def test_the_command_writes_elsewhere_or_leaves_with_another_code(tmp_path: Path) -> None:
     sample, output = write_json(tmp_path / "s.jsonl", people()), tmp_path / "policy.yaml"
     shown = CliRunner().invoke(app, ["propose", "--input", str(sample), "--k", "12"])
@@ -433,3 +534,21 @@ def test_the_command_writes_elsewhere_or_leaves_with_another_code(tmp_path: Path
     assert output.read_text() == shown.stdout
     assert load_policy(output).k == 12
     assert "DECIDE" in written.stdout
+
+
+def test_keys_with_dots_are_proposed_with_their_path(tmp_path: Path) -> None:
+    records = [{"op": "c", **{f"after.{key}": value for key, value in record.items()}} for record in people()]
+    records = [{"source": {"x.city": "Oslo"}, **record} for record in records]
+    policy = policy_of(write_json(tmp_path / "s.jsonl", records))
+    assert policy.attribute("after.age").path == ("after.age",)
+    assert policy.attribute("source.x.city").path == ("source", "x.city")
+    assert policy.individual == "after.person_id"
+
+
+def test_whole_numbers_of_a_postal_code_get_their_zeros_back(tmp_path: Path) -> None:
+    records = [record | {"zip": 41000 + i % 4 if i % 20 else 1067} for i, record in enumerate(people())]
+    zip_code = policy_of(write_json(tmp_path / "s.jsonl", records)).attribute("zip")
+    assert isinstance(zip_code, QuasiIdentifier)
+    assert zip_code.domain == PrefixDomain(5, "0123456789", 5, pad=True)
+    whole = policy_of(write_json(tmp_path / "t.jsonl", [r | {"zip": 41000 + i % 4} for i, r in enumerate(records)]))
+    assert not whole.attribute("zip").domain.pad  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ import pytest
 
 from stream_anon.errors import SettingsError
 from stream_anon.runtime.settings import load_settings, parse_settings
+from stream_anon.runtime.wiring import connection_of
 from tests.support.policies import PEOPLE
 
 MINIMAL = """\
@@ -138,7 +139,7 @@ def test_a_message_shows_the_password(document: dict[str, Any]) -> None:
     kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
     settings = parse_settings(document | {"kafka": kafka | {"security": secure}})
     assert settings.kafka is not None
-    assert settings.kafka.security.secret() == "hunter2"
+    assert connection_of(settings.kafka).options("x")["sasl_plain_password"] == "hunter2"  # noqa: S105
     assert "hunter2" not in repr(settings)
     for wrong in (secure | {"username": None}, secure | {"password_file": "x"}, secure | {"password": ["hunter2"]}):
         assert "hunter2" not in str(_refused(document | {"kafka": kafka | {"security": wrong}}))
@@ -161,7 +162,7 @@ def test_a_login_that_cannot_succeed_is_taken(document: dict[str, Any], security
     assert error.key.startswith("kafka.security")
 
 
-def test_a_secret_file_is_not_read(document: dict[str, Any], tmp_path: Path) -> None:
+def test_a_secret_file_is_named_and_read_by_whoever_connects(document: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "password").write_text("hunter2\n")
     kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
     security = {"protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "username": "u"}

@@ -6,15 +6,26 @@ import asyncio
 import threading
 from pathlib import Path
 
+import numba
 import pytest
 
 from stream_anon.adapters.clock import Clock
+from stream_anon.compiled import kernel
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.runtime import wiring
-from stream_anon.runtime.events import BrokerAway, Event, WorkerStopped, WorkerStopping
+from stream_anon.runtime.events import (
+    BrokerAway,
+    Event,
+    KernelsCompiled,
+    KernelsCompiling,
+    WorkerStarted,
+    WorkerStopped,
+    WorkerStopping,
+)
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.settings import Settings, load_settings
+from stream_anon.runtime.threads import Abandonable
 from tests.support.policies import write_policy
 
 BROKERS = {"bootstrap_servers": "127.0.0.1:9", "group": "g", "input": "people", "output": "out"}
@@ -56,7 +67,7 @@ def test_files_that_cannot_be_read_at_the_start_are_waited_for(
 
 
 async def test_stop_waits_until_kernels_are_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asyncio.get_running_loop().set_default_executor(wiring.Abandonable())
+    asyncio.get_running_loop().set_default_executor(Abandonable())
     compiled, stop, warm = threading.Event(), asyncio.Event(), []
     monkeypatch.setattr(wiring, "warm_up", lambda policy: compiled.wait(30))
     told: list[Event] = []
@@ -71,3 +82,25 @@ async def test_stop_waits_until_kernels_are_compiled(tmp_path: Path, monkeypatch
         compiled.set()
     assert [type(event) for event in told[-2:]] == [WorkerStopping, WorkerStopped]
     assert not warm
+
+
+async def test_compiling_is_told_while_it_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def warm(_policy: Policy) -> None:
+        def twice(number: int) -> int:
+            return 2 * number
+
+        kernel(twice)(21)
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kernels"))
+    monkeypatch.setattr(wiring, "warm_up", warm)
+    told: list[Event] = []
+    stop = asyncio.Event()
+
+    def tell(event: Event) -> None:
+        told.append(event)
+        if isinstance(event, BrokerAway):
+            stop.set()
+
+    async with asyncio.timeout(30):
+        await wiring.work(*read(tmp_path), Clock(), tell, stop)
+    assert [type(event) for event in told[:3]] == [WorkerStarted, KernelsCompiling, KernelsCompiled]

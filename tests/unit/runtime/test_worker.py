@@ -6,10 +6,11 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping
+from typing import Any
 
-import numpy as np
 import pytest
 
+from stream_anon import errors
 from stream_anon.adapters.kafka.seam import DeadClient
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
@@ -33,7 +34,7 @@ from stream_anon.runtime.events import (
     WindowPublished,
 )
 from tests.support.driver import Driver, people
-from tests.support.memory import MemoryBroker, MemorySource
+from tests.support.memory import INPUT, MemoryBroker, MemorySource
 
 VERBS = ["begin", "send", "send after", "settle", "add_offsets", "commit_offsets", "commit_offsets after", "commit"]
 
@@ -120,7 +121,7 @@ async def test_certificate_names_one_that_never_got_out() -> None:
         for _ in range(3):
             await driver.settle()
         check_once(broker, 60)
-        parts = broker.visible("out.certificates")
+        parts = broker.certificate_parts
         named = [read_part(part).previous for part in parts]
         assert named == [None, *(certificate_digest([part]) for part in parts[:-1])]
 
@@ -164,8 +165,8 @@ async def test_a_window_waits_to_be_partitioned_until_the_one_before_is_committe
         released = []
         release = driver.worker._parts.checkpoint.closer.release
 
-        def watched(window: SealedWindow, shuffle: np.random.Generator) -> Release:
-            found = release(window, shuffle)
+        def watched(window: SealedWindow, *others: Any) -> Release:
+            found = release(window, *others)
             released.append(window)
             return found
 
@@ -436,6 +437,19 @@ async def test_an_unreadable_partition_is_skipped_or_stops_the_others(choice: st
         assert ("people", 1) not in broker.offsets
 
 
+async def test_a_damaged_batch_is_passed_over_counted_and_named_where_the_settings_say_so() -> None:
+    broker = MemoryBroker(2)
+    async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
+        driver.source.damaged = (1, 3, 7)
+        driver.send(people(10), partition=0)
+        driver.send(people(10, 10), partition=1)
+        await driver.advance(20)
+        assert [(e.place, e.start, e.end) for e in driver.told(InputSkipped)] == [((INPUT, 1), 3, 7)]
+        assert not driver.told(PartitionStopped)
+        assert broker.serials == Counter([*range(13), *range(17, 20)])
+        assert broker.offsets == {(INPUT, 0): 10, (INPUT, 1): 10}
+
+
 async def test_group_that_moves_while_lost_input_is_answered_ends_the_worker() -> None:
     broker = MemoryBroker()
     async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
@@ -623,3 +637,68 @@ async def test_takeover_survives_a_group_that_moves_on_during_it(step: int) -> N
         await one.settle(30)
         check_once(broker, 40)
         assert one.told(TakeoverDone)[-1].generation == broker.generation
+
+
+LONG = [0, 7, 13]
+
+
+def with_long_serials() -> list[bytes]:
+    """Return twenty records, three of which are published with 300 digits."""
+    records = [json.loads(value) for value in people(20)]
+    for n in LONG:
+        records[n]["serial"] = 10**299
+    return [json.dumps(record).encode() for record in records]
+
+
+def check_dead_letters_too_large(broker: MemoryBroker) -> None:
+    """The three long records are dead letters, and everything else is out."""
+    letters = [json.loads(value) for value in broker.visible("out.dead-letters")]
+    assert sorted(letter["offset"] for letter in letters) == LONG
+    assert {(letter["reason"], letter["attribute"]) for letter in letters} == {("too-large", None)}
+    (certificate,) = broker.certificates
+    assert certificate["rejected_by_reason"] == {"too-large": 3}
+    assert certificate["in"] == 20 == certificate["released"] + certificate["suppressed"] + certificate["rejected"]
+    assert sum(each["records"] for each in certificate["classes"]) == certificate["released"] == len(broker.records)
+    assert min(each["individuals"] for each in certificate["classes"]) >= 3
+    assert set(broker.serials) <= set(range(20)) - set(LONG)
+
+
+async def test_a_record_that_the_output_would_not_take_is_a_dead_letter_before_anything_is_sent() -> None:
+    broker = MemoryBroker()
+    broker.largest["out"] = 400
+    async with Driver(broker) as driver:
+        driver.send(with_long_serials())
+        await driver.settle()
+        check_dead_letters_too_large(broker)
+        assert not driver.told(TransactionBroken)
+        (window,) = driver.told(WindowPublished)
+        assert sum(count for _, count in window.arrivals) == 17
+
+
+async def test_a_record_that_the_output_refuses_is_read_again_and_a_dead_letter_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(errors, "LEAST_LIMIT", 100)
+    async with Driver() as driver:
+        driver.sink.takes["out"] = 200
+        driver.send(with_long_serials())
+        await driver.settle()  # until it is refused a second time
+        await driver.settle()
+        check_dead_letters_too_large(driver.broker)
+        assert [event.outcome for event in driver.told(TransactionEnded)] == [Outcome.REFUSED, Outcome.COMMITTED]
+        assert driver.told(WindowAbandoned)[0].reason == "refused"
+        driver.send(people(20, first=20))
+        await driver.advance(10)
+        assert len(driver.broker.certificates) == 2
+
+
+async def test_a_certificate_is_cut_into_parts_that_its_topic_takes() -> None:
+    broker = MemoryBroker()
+    broker.largest["out.certificates"] = 2000
+    async with Driver(broker, window={"max_records": 200}) as driver:
+        driver.send(people(200))
+        await driver.settle()
+        parts = broker.visible("out.certificates")
+        assert len(parts) > 1
+        assert max(map(len, parts)) <= 2000 - 100
+        check_once(broker, 200)

@@ -251,3 +251,12 @@ def test_a_file_without_passing_fields_is_not_written(tmp_path: Path) -> None:
     writer.write(release_of([[None, 7]], [0, 1], [(), (), ()]))
     writer.close()
     assert path.read_text(encoding="utf-8") == 'age\n""\n7\n'
+
+
+def test_a_record_is_found_by_the_line_in_which_it_begins() -> None:
+    policy = Policy((QuasiIdentifier("age", AGES),), k=2, individual=EVERY_RECORD)
+    text = 'age,note\n1,"two\nlines"\n\nx,\n3,"three\n\nlines"\ny,\n1\n'
+    reader = CsvReader(io.BytesIO(text.encode()), policy)
+    (batch,) = reader
+    assert reader.lines(batch.rejects.offsets).tolist() == [5, 9, 10]
+    assert batch.rejects.offsets.tolist() == [1, 3, 4]

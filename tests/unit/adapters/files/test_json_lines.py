@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from stream_anon.adapters.files import formats, json_lines
 from stream_anon.adapters.files.csv_files import CsvReader, CsvWriter
 from stream_anon.adapters.files.json_lines import JsonLinesReader, JsonLinesWriter
+from stream_anon.adapters.files.names import Format, format_of
+from stream_anon.adapters.files.new_files import NewFile
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains import CategoricalDomain
@@ -103,12 +105,13 @@ def test_the_suffix_says_another_format(tmp_path: Path) -> None:
         assert lines.bytes_read == formats.size_of(str(path)) == 1
         lines.close()
     for name, kind in (("o.csv", CsvWriter), ("o.jsonl", JsonLinesWriter)):
-        writer = formats.open_writer(str(tmp_path / name), POLICY, lambda _release: [])
-        assert isinstance(writer, kind)
-        writer.close()
-    assert not formats.is_csv("-")
+        with NewFile(str(tmp_path / name)) as new:
+            writer = formats.open_writer(new, format_of(name), POLICY, lambda _release: [])
+            assert isinstance(writer, kind)
+            writer.close()
+    assert (format_of("-"), format_of("-", Format.CSV)) == (Format.JSONL, Format.CSV)
     assert formats.size_of("-") is None
     with pytest.raises(InputError, match=r"must end in \.csv, \.jsonl, \.ndjson, \.json, or be -"):
-        formats.is_csv("a.parquet")
+        format_of("a.parquet")
     with pytest.raises(InputError, match="cannot be opened"):
         formats.open_reader(str(tmp_path / "absent.csv"), POLICY, decode)

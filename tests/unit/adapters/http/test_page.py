@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -35,6 +36,8 @@ STARTED = e.WorkerStarted(
     30.0,
     1000,
     ("age", "city", "education"),
+    declared=("person", "age", "city", "education", "diagnosis"),
+    asked=("k 10", "diagnosis: distinct_l 3", "diagnosis: t_closeness 0.2 (equal)"),
 )
 
 
@@ -63,6 +66,7 @@ def window(batch: str, released: int = 620) -> e.WindowPublished:
         wall=1_700_000_030.0,
         durations=e.Durations(0.02, 0.01, 0.04, 0.03),
         outcome=e.Outcome.COMMITTED,
+        faults={("missing", 1): 7, ("missing", -1): 3},
     )
 
 
@@ -112,14 +116,15 @@ async def browser() -> AsyncIterator[Any]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def seen(browser: Any) -> AsyncIterator[Seen]:
-    board = StatusBoard(lambda: 1012.5)
+    begun = time.monotonic()
+    board = StatusBoard(lambda: 1012.5 + time.monotonic() - begun)
     servers = HttpServers(board, lambda: b"", "text/plain", ("127.0.0.1", 0), ("127.0.0.1", 0))
     _, (host, port) = await servers.start()
     for event in (
         STARTED,
         e.ReadinessChanged(True),
-        e.TakeoverDone((("people", 0, 5), ("people", 1, 9)), 3, 0, 0, 0, (), (), 2, 1, 0.1),
-        e.RecordsConsumed(650),
+        e.TakeoverDone((("people", 0, 5), ("people", 1, 9)), 3, 0, 90, 90, (), (), 2, 1, 0.1),
+        e.RecordsConsumed(740),
         window("00ff"),
         e.WindowAudited("00ff", "passed", (), 0.01),
         e.WindowProgress(420, 1000.0, 1012.0, True, False, 12),
@@ -230,6 +235,58 @@ async def test_a_phone_at_night_must_scroll_sideways_or_cannot_be_read(seen: See
     await picture(seen, "phone-dark")
     assert contrasts["light"]["ground"] != contrasts["dark"]["ground"]
     assert min(contrasts["light"]["ratios"] + contrasts["dark"]["ratios"]) >= 4.5
+
+
+async def test_certificates_can_be_read_on_a_phone_without_scrolling_sideways(seen: Seen) -> None:
+    await seen.page.set_viewport_size({"width": 390, "height": 844})
+    outside = await seen.page.evaluate(
+        """[...document.querySelectorAll('#certificates td')].map((cell) => cell.getBoundingClientRect())
+          .filter((box) => box.width === 0 || box.left < 0 || box.right > 390).length"""
+    )
+    assert outside == 0
+    first = [
+        (await cell.get_attribute("data-label"), await cell.inner_text())
+        for cell in await seen.page.locator("#certificates td").all()
+    ]
+    assert ("released", "620") in first
+    assert ("full", "64 %") in first
+    assert ("loss", "21 %") in first
+    await picture(seen, "phone-certificates")
+
+
+async def test_the_page_says_what_was_asked_what_was_lost_and_what_was_turned_away(seen: Seen) -> None:
+    assert "k 10; diagnosis: distinct_l 3; diagnosis: t_closeness 0.2 (equal)" in await seen.text("#place")
+    assert "missing (age) 7, missing 3" in await seen.text("#totals")
+    losses = (await seen.text("#attribute-losses")).split()
+    assert {"age", "city", "education"} <= set(losses)
+
+
+async def test_the_page_says_why_more_was_read_than_released(seen: Seen) -> None:
+    words = await seen.text("#again")
+    assert "90 records were read again" in words
+    assert "each record is released once" in words
+
+
+async def test_a_page_that_is_loaded_anew_shows_the_last_minute(seen: Seen) -> None:
+    await seen.until("document.querySelector('#rate-in').textContent !== '0'")
+    drawn = await seen.page.locator("#spark-in path").get_attribute("d")
+    await seen.page.reload()
+    await seen.until("document.querySelectorAll('.leaf').length > 0")
+    assert drawn.count("L") == 59
+    assert await seen.text("#rate-in") == "74", "740 records in the last ten seconds"
+
+
+async def test_windows_that_close_half_empty_are_a_hint(seen: Seen) -> None:
+    assert await seen.page.locator("#hints").is_hidden()
+    for number in range(12):
+        seen.board(window(f"{number:04x}", released=100))
+    await seen.until("!document.querySelector('#hints').hidden")
+    assert "windows close at 12% of max_records: fewer workers" in await seen.text("#hints")
+
+
+async def test_a_worker_that_compiles_says_so(seen: Seen) -> None:
+    seen.board(e.ReadinessChanged(False, "compiling kernels"))
+    await seen.until("document.querySelector('#ready').textContent === 'not ready: compiling kernels'")
 
 
 async def test_what_has_no_words_is_hidden_from_who_cannot_see(seen: Seen) -> None:

@@ -9,10 +9,11 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from stream_anon.adapters.http import live
+from stream_anon.adapters.http import live, ordering
 from stream_anon.adapters.http import server as server_module
+from stream_anon.adapters.http.connections import Connections
 from stream_anon.adapters.http.server import MOST_CONNECTIONS, HttpServers
-from stream_anon.errors import SettingsError
+from stream_anon.errors import BrokerError, Refused, SettingsError
 
 METRICS = b"# HELP a A.\n# TYPE a gauge\na 1.0\n"
 KIND = "text/plain; version=0.0.4; charset=utf-8"
@@ -43,6 +44,21 @@ async def ports(service: Service) -> AsyncIterator[tuple[int, int]]:
     servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), (LOOPBACK, 0))
     (_, public), (_, admin) = await servers.start()
     yield public, admin
+    await servers.stop()
+
+
+@pytest_asyncio.fixture
+async def ordered(service: Service) -> AsyncIterator[tuple[int, int, list[str]]]:
+    """Both ports of a server that takes one order, and what was ordered."""
+    given: list[str] = []
+
+    def pause() -> str:
+        given.append("pause")
+        return "paused"
+
+    servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), (LOOPBACK, 0), {"pause": pause})
+    (_, public), (_, admin) = await servers.start()
+    yield public, admin, given
     await servers.stop()
 
 
@@ -155,20 +171,149 @@ async def test_a_page_that_fails_shows_why(
     assert (await ask(client, ports[1], "/status"))[0] == 200
 
 
-async def test_idle_connections_without_end_are_kept(
+async def probe(client: aiohttp.ClientSession, port: int) -> int:
+    """Return the status of a probe on a connection of its own, as a kubelet opens it."""
+    return (await ask(client, port, "/livez", headers={"Connection": "close"}))[0]
+
+
+@contextlib.asynccontextmanager
+async def idle_connections(port: int, count: int) -> AsyncIterator[list[socket.socket]]:
+    """Open connections that ask for nothing."""
+    found = [socket.socket() for _ in range(count)]
+    try:
+        for one in found:
+            one.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(one, (LOOPBACK, port))
+        yield found
+    finally:
+        for one in found:
+            one.close()
+
+
+async def read_all(one: socket.socket) -> int:
+    """Return how many bytes come until the service ends the connection, in a reset too."""
+    read = 0
+    with contextlib.suppress(ConnectionResetError):
+        async with asyncio.timeout(10):
+            while piece := await asyncio.get_running_loop().sock_recv(one, 1 << 20):
+                read += len(piece)
+    return read
+
+
+async def test_probes_are_answered_beside_idle_connections_without_end(
+    ports: tuple[int, int], client: aiohttp.ClientSession
+) -> None:
+    async with idle_connections(ports[0], 2 * MOST_CONNECTIONS) as idle:
+        assert [await probe(client, ports[0]) for _ in range(20)] == [200] * 20
+        assert [await read_all(one) for one in idle[:MOST_CONNECTIONS]] == [0] * MOST_CONNECTIONS
+
+
+async def test_probes_are_answered_while_connections_are_opened_again_and_again(
+    ports: tuple[int, int], client: aiohttp.ClientSession
+) -> None:
+    opened = 0
+
+    async def reopen() -> None:
+        nonlocal opened
+        while True:
+            async with idle_connections(ports[0], 1) as (one,):
+                opened += 1
+                await read_all(one)  # until the service breaks it off
+
+    flood = [asyncio.create_task(reopen()) for _ in range(2 * MOST_CONNECTIONS)]
+    try:
+        async with asyncio.timeout(30):
+            while opened < 8 * MOST_CONNECTIONS:
+                assert await probe(client, ports[0]) == 200
+    finally:
+        for task in flood:
+            task.cancel()
+        await asyncio.gather(*flood, return_exceptions=True)
+
+
+async def test_clients_that_never_read_are_broken_off_and_probes_answered(
+    service: Service, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "STALL_SECONDS", 0.2)
+    servers = HttpServers(service, lambda: METRICS * 100_000, KIND, (LOOPBACK, 0), (LOOPBACK, 0))
+    (_, port), _ = await servers.start()
+    try:
+        async with idle_connections(port, 8) as deaf:
+            asked = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 5
+            for one in deaf:
+                await asyncio.get_running_loop().sock_sendall(one, asked)
+            assert [await probe(client, port) for _ in range(5)] == [200] * 5
+            async with asyncio.timeout(10):
+                while servers._pages[0].connections:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            # All that is left for them is what lay in the system's buffers.
+            assert max([await read_all(one) for one in deaf]) < 5 * len(METRICS) * 100_000
+    finally:
+        await servers.stop()
+
+
+async def test_a_slow_reader_is_served_to_the_end(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "STALL_SECONDS", 2.0)
+    servers = HttpServers(service, lambda: METRICS * 100_000, KIND, (LOOPBACK, 0), (LOOPBACK, 0))
+    (_, port), _ = await servers.start()
+    try:
+        reader, writer = await asyncio.open_connection(LOOPBACK, port, limit=1 << 16)
+        writer.write(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        await asyncio.sleep(0.5)
+        read = await asyncio.wait_for(reader.read(), 10)
+        assert read.endswith(METRICS)
+        writer.close()
+        await writer.wait_closed()
+    finally:
+        await servers.stop()
+
+
+async def test_a_reader_of_events_stays_while_idle_connections_come_and_go(
     ports: tuple[int, int], client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    idle = [await asyncio.open_connection(LOOPBACK, ports[0]) for _ in range(MOST_CONNECTIONS)]
-    await asyncio.sleep(0.05)
-    reader, writer = await asyncio.open_connection(LOOPBACK, ports[0])
-    assert await asyncio.wait_for(reader.read(), 5) == b""
-    writer.close()
-    for _, other in idle:
-        other.close()
-        await other.wait_closed()
-    await asyncio.sleep(0.05)
+    monkeypatch.setattr(live, "EVERY", 0.05)
+    reading = asyncio.create_task(events(ports[1], 30))
+    await asyncio.sleep(0.2)
+    async with idle_connections(ports[1], 2 * MOST_CONNECTIONS):
+        assert (await ask(client, ports[1], "/status"))[0] == 200
+        assert len(await reading) == 30
 
-    assert (await ask(client, ports[0], "/livez"))[0] == 200
+
+class Pipe(asyncio.Transport):
+    """A connection from an address, and whether it was broken off."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__({"peername": (address, 1)})
+        self.aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+def test_the_address_with_the_most_connections_gives_up_its_oldest() -> None:
+    open_ones = Connections(4)
+    probe, *crowd = [Pipe("10.0.0.1"), *(Pipe("10.0.0.9") for _ in range(6))]
+    for one in (probe, *crowd):
+        open_ones.add(one)
+    assert [one.aborted for one in crowd] == [True, True, True, False, False, False]
+    assert not probe.aborted
+
+    open_ones.add(Pipe("10.0.0.2"))
+    assert [one.aborted for one in crowd[3:]] == [True, False, False]
+    open_ones.remove(crowd[4])
+    open_ones.add(Pipe("10.0.0.3"))
+    assert not crowd[5].aborted, "a place was free"
+
+
+def test_of_addresses_with_one_connection_each_the_oldest_is_broken_off() -> None:
+    open_ones = Connections(3)
+    crowd = [Pipe(f"10.0.0.{number}") for number in range(4)]
+    with open_ones.kept(crowd[0]):
+        for one in crowd[:3]:
+            open_ones.add(one)
+        with open_ones.kept(crowd[0]):
+            open_ones.add(crowd[3])
+    assert [one.aborted for one in crowd] == [False, True, False, False]
 
 
 async def test_a_client_that_never_finishes_its_request_stays(
@@ -336,3 +481,79 @@ async def test_a_foreign_name_for_loopback_reads_status_or_metrics(
         answer = await raw(port, b"GET " + page + rest)
         assert answer.startswith(b"HTTP/1.1 " + status)
         assert b"jane" not in answer
+
+
+ORDER = {"X-Stream-Anon-Order": "pause"}
+
+
+async def test_an_order_is_taken_on_the_admin_port_only(
+    ordered: tuple[int, int, list[str]], client: aiohttp.ClientSession
+) -> None:
+    public, admin, given = ordered
+    assert (await ask(client, public, "/pause", "POST", headers=ORDER))[0] == 404
+    assert given == []
+    status, _, body = await ask(client, admin, "/pause", "POST", headers=ORDER)
+    assert (status, body, given) == (200, b"paused\n", ["pause"])
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "expected"),
+    [
+        ("GET", ORDER, 405),
+        ("OPTIONS", {"Access-Control-Request-Headers": "x-stream-anon-order", "Origin": "http://evil"}, 405),
+        ("POST", {}, 403),
+        ("POST", {"X-Stream-Anon-Order": "drain"}, 403),
+        ("POST", {**ORDER, "Host": "evil.example"}, 421),
+    ],
+)
+async def test_a_page_of_another_origin_orders_nothing(
+    ordered: tuple[int, int, list[str]],
+    client: aiohttp.ClientSession,
+    method: str,
+    headers: dict[str, str],
+    expected: int,
+) -> None:
+    _, admin, given = ordered
+    status, answered, _ = await ask(client, admin, "/pause", method, headers=headers)
+    assert (status, given) == (expected, [])
+    assert not [name for name in answered if name.lower().startswith("access-control")]
+
+
+async def test_an_admin_port_that_is_not_named_as_loopback_takes_no_orders(
+    service: Service, client: aiohttp.ClientSession
+) -> None:
+    given: list[str] = []
+
+    def pause() -> str:
+        given.append("pause")
+        return "paused"
+
+    servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), ("127.0.0.2", 0), {"pause": pause})
+    try:
+        _, (host, admin) = await servers.start()
+        async with client.post(f"http://{host}:{admin}/pause", headers=ORDER) as response:
+            assert (response.status, given) == (403, [])
+    finally:
+        await servers.stop()
+
+
+async def test_the_command_gives_an_order_as_the_server_wants_it(ordered: tuple[int, int, list[str]]) -> None:
+    _, admin, given = ordered
+    assert await asyncio.to_thread(ordering.give, LOOPBACK, admin, "pause") == "paused"
+    assert given == ["pause"]
+    assert not await asyncio.to_thread(ordering.has_ended, LOOPBACK, admin)
+    with pytest.raises(Refused, match="404"):
+        await asyncio.to_thread(ordering.give, LOOPBACK, admin, "explode")
+
+
+def test_no_order_goes_to_another_machine() -> None:
+    with pytest.raises(SettingsError, match=r"http\.admin_host: is 10\.0\.0\.1"):
+        ordering.give("10.0.0.1", 9465, "pause")
+
+
+def test_an_order_to_nobody_is_told() -> None:
+    with socket.socket() as taken:
+        taken.bind((LOOPBACK, 0))  # and does not listen
+        with pytest.raises(BrokerError, match="no service answers"):
+            ordering.give(LOOPBACK, taken.getsockname()[1], "pause")
+        assert ordering.has_ended(LOOPBACK, taken.getsockname()[1])

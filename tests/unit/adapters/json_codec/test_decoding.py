@@ -34,7 +34,7 @@ def clinic(missing: Missing = Missing.LEAF, unknown: Unknown = Unknown.REJECT) -
         Identifier("id"),
         QuasiIdentifier("patient.age", AGES, missing=missing, unknown=unknown),
         QuasiIdentifier("color", COLORS, missing=missing, unknown=unknown),
-        QuasiIdentifier("zip", PrefixDomain(5, "0123456789", 5), missing=missing, unknown=unknown),
+        QuasiIdentifier("zip", PrefixDomain(5, "0123456789", 5, pad=True), missing=missing, unknown=unknown),
         Sensitive("score", ScalarType.NUMBER),
         Insensitive("visits", ScalarType.INTEGER),
     )

@@ -2,22 +2,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from stream_anon.adapters.json_codec.codec import JsonCodec
 from stream_anon.adapters.json_codec.dead_letters import encode_dead_letters
+from stream_anon.adapters.json_codec.encoding import longest_form
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import (
     Attribute,
     Identifier,
     Insensitive,
+    Missing,
+    Publication,
     QuasiIdentifier,
     ScalarType,
     Sensitive,
+    Unknown,
 )
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
 from stream_anon.microdata.domains import CategoricalDomain
@@ -25,6 +31,7 @@ from stream_anon.microdata.hierarchy import Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release
+from tests.support.hostile import broad_policy
 
 AGES = NumericDomain(Decimal(0), Decimal(120), Decimal(1), 0)
 COLORS = CategoricalDomain(Hierarchy.flat(["red", "green", "blue"]))
@@ -130,3 +137,31 @@ def test_a_dead_letter_holds_more_than_reason_and_place() -> None:
         },
         {"schema": 1, "reason": "not-utf8", "topic": "people", "partition": 0, "offset": 2**40, "attribute": None},
     ]
+
+
+@pytest.mark.parametrize("missing", list(Missing))
+def test_no_published_value_is_longer_than_the_longest_form_of_its_attribute(missing: Missing) -> None:
+    draws = np.random.default_rng(1)
+    sets = replace(broad_policy(missing, Unknown.ROOT).quasi_identifiers[7], publication=Publication.VALUES)
+    tight = QuasiIdentifier("t", NumericDomain(Decimal("-0.3"), Decimal("1e6"), Decimal("0.1"), None, tight=True))
+    for attribute in (*broad_policy(missing, Unknown.ROOT).quasi_identifiers, sets, tight):
+        longest = longest_form(attribute)
+        for low, high in np.sort(draws.integers(0, attribute.size, (300, 2))).tolist():
+            values = [attribute.publish(*attribute.node(low, high)), attribute.publish(*attribute.node(low, low))]
+            if attribute.publication is Publication.VALUES:
+                values.append(attribute.publish_set(range(low, high + 1)))
+            for value in values:
+                assert len(msgspec.json.encode(value)) <= longest, attribute.name
+
+
+def test_exactly_the_records_that_are_written_larger_are_told() -> None:
+    policy = policy_of(QuasiIdentifier("age", AGES), Insensitive("note"))
+    codec = JsonCodec(policy)
+    notes = [("x" * n,) for n in range(0, 400, 7)]
+    classes = [i % 3 - 1 for i in range(len(notes))]
+    order = [i for i, own in enumerate(classes) if own != SUPPRESSED][::-1]
+    release = release_of([["*", {"min": 0, "max": 9}]], classes, order, notes)
+    sizes = dict(zip(order, map(len, codec.encode(release)), strict=True))
+    for most in (0, 100, 101, 102, 200, 10_000):
+        assert codec.larger_than(release, most).tolist() == [row for row in order if sizes[row] > most]
+    assert codec.larger_than(release_of([[]], [], [], []), 0).tolist() == []

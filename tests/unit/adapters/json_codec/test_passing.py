@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stream_anon.adapters.json_codec.passing import PassedTexts
-from stream_anon.microdata.payload import joined, taken
+from stream_anon.microdata.payload import joined, missing_values, taken
 
 ROWS = [("a", 1, None), ("", -2.5, True), ("ü\u2028", 10**30, False), ("d", None, None)]
 
@@ -47,3 +47,13 @@ def test_a_row_is_read_by_another_number() -> None:
     assert [payload[i] for i in range(-4, 4)] == ROWS * 2
     with pytest.raises(IndexError):
         payload[4]
+
+
+@pytest.mark.parametrize("chosen", [slice(0, 4), slice(1, 3), slice(2, 2), slice(3, 4)])
+def test_missing_values_are_counted_as_in_the_rows_themselves(chosen: slice) -> None:
+    expected = [sum(row[field] is None for row in ROWS[chosen]) for field in range(3)]
+    assert missing_values(PassedTexts.of(ROWS, 3), chosen, 3).tolist() == expected
+    assert missing_values(ROWS, chosen, 3).tolist() == expected
+    texts = PassedTexts.of([("null",), ("n",), (None,)], 1)
+    assert missing_values(texts, slice(0, 3), 1).tolist() == [1]
+    assert missing_values(PassedTexts.of([()] * 4, 0), chosen, 0).tolist() == []

@@ -76,6 +76,27 @@ def test_files_that_cannot_be_read_are_found_out_while_it_runs(tmp_path: Path) -
         assert SECRET not in str(raised.value)
 
 
+def test_a_changed_password_file_is_read_for_the_next_client(tmp_path: Path) -> None:
+    security = Security("SASL_SSL", "SCRAM-SHA-256", "user", password_file=tmp_path / "password")
+    connection = Connection("127.0.0.1:9", "g", security)
+    for text in ("first", "second"):
+        (tmp_path / "password").write_text(text + "\n")
+        assert connection.options("x")["sasl_plain_password"] == text
+    assert "second" not in repr(connection)
+
+
+def test_a_password_file_that_cannot_be_read_ends_a_start_and_is_waited_for_later(tmp_path: Path) -> None:
+    security = Security("SASL_PLAINTEXT", "PLAIN", "user", password_file=tmp_path / "password")
+    with pytest.raises(SettingsError, match=r"^kafka\.security\.password_file: cannot be read$"):
+        Connection("127.0.0.1:9", "g", security).options("x")
+    with pytest.raises(BrokerError, match="cannot be read"):
+        Connection("127.0.0.1:9", "g", security, checked=True).options("x")
+    (tmp_path / "password").write_bytes(b"\xff" + SECRET.encode())
+    with pytest.raises(SettingsError) as raised:
+        Connection("127.0.0.1:9", "g", security).options("x")
+    assert SECRET not in str(raised.value)
+
+
 async def test_certificate_that_is_being_rewritten_ends_a_worker(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("")
     connection = Connection("127.0.0.1:9", "g", Security("SSL", ca_file=tmp_path / "ca.pem"), checked=True)

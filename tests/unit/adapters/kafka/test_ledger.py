@@ -159,9 +159,11 @@ class Partition:
 
     def __init__(self) -> None:
         self.records: list[tuple[bytes, int | None]] = []  # key and next offset, None for one that was aborted
+        self.revisions: dict[int, int] = {}  # by offset, where not 0
         self.settled = 0
 
-    def add(self, partition: int, following: int) -> int:
+    def add(self, partition: int, following: int, revision: int = 0) -> int:
+        self.revisions[len(self.records)] = revision
         self.records.append((b'["people",%d]' % partition, following))
         return len(self.records) - 1
 
@@ -184,7 +186,10 @@ class Reader(Log):
         first, self.read = self.read, max(end, self.read)
         fresh = list(enumerate(self.partition.records))[first:end]
         wanted = [(i, k, v) for i, (k, v) in fresh if not (self.committed and v is None)]
-        values = [(i, k, b'{"schema":1,"next":%d}' % (v or 0)) for i, k, v in wanted]
+        revisions = self.partition.revisions
+        values = [
+            (i, k, b'{"schema":2,"next":%d,"revision":%d}' % (v or 0, revisions.get(i, 0))) for i, k, v in wanted
+        ]
         return {0: [SimpleNamespace(topic=TOPIC, partition=0, offset=i, key=k, value=v) for i, k, v in values]}
 
     async def end_offsets(self, places: object) -> dict[object, int]:
@@ -257,6 +262,32 @@ async def test_entries_of_other_partitions_hold_a_window_up() -> None:
         partition.add(0, 150)
         ours = partition.add(1, 140)
         await ledger.uncontested(STARTS, {(TOPIC, 0): ours})
+
+
+async def test_a_window_waits_for_a_higher_revision_on_any_partition_and_is_overtaken_by_it() -> None:
+    partition = Partition()
+    async with contest(partition) as ledger:
+        partition.add(0, 150, revision=1)  # of another partition than ours, its transaction is open
+        ours = partition.add(1, 140)
+        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
+        await asyncio.sleep(0.05)
+        assert not waiting.done(), "not decided yet"
+        partition.settled = 1  # it was committed
+        with pytest.raises(Overtaken, match="entries of revision 1 of the policy, and this worker has revision 0"):
+            await waiting
+
+
+async def test_the_first_window_of_a_higher_revision_waits_for_the_lower_ones_before_it() -> None:
+    partition = Partition()
+    async with contest(partition) as ledger:
+        ledger._revision = 2
+        partition.add(0, 150, revision=1)
+        ours = partition.add(1, 140, revision=2)
+        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
+        await asyncio.sleep(0.05)
+        assert not waiting.done(), "not decided yet"
+        partition.settled = 1
+        await waiting
 
 
 async def test_rival_that_never_ends_stalls_a_window_in_silence() -> None:
@@ -411,7 +442,7 @@ async def test_tail_grows_with_every_attempt_that_is_aborted() -> None:
         rival = partition.add(1, 150)
         await asyncio.sleep(0.02)
         assert ledger._tail is not None
-        assert [offset for _, offset, _ in ledger._tail._entries] == [rival], "what is open is held, nothing else"
+        assert [entry[1] for entry in ledger._tail._entries] == [rival], "what is open is held, nothing else"
 
 
 GONE = TopicIds(missing=frozenset({TOPIC}))
@@ -467,3 +498,19 @@ async def test_a_ledger_that_brokers_tell_no_id_of_is_followed(monkeypatch: pyte
         assert not ledger.is_gone
     finally:
         await ledger.discard()
+
+
+async def test_a_transaction_that_a_stranger_leaves_open_on_the_ledger_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Held(Log):
+        """A log of which the last record cannot be read."""
+
+        async def end_offsets(self, places: object) -> dict[object, int]:
+            return {TopicPartition(TOPIC, 0): len(self.records) + 1}
+
+    monkeypatch.setattr(ledger_module, "_CATCH_UP_WITHIN", 0.1)
+    ledger = follow(Held([(KEY, value_of(LedgerEntry(5)))]))
+    with pytest.raises(TopicError, match=rf"{TOPIC}: .* transaction is open there .*kafka-transactions.sh.*WRITE"):
+        await ledger.caught_up()
+    await ledger.discard()

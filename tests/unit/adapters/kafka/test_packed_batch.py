@@ -9,7 +9,7 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_anon.adapters.kafka.packed_batch import PackedBatch
+from stream_anon.adapters.kafka.packed_batch import PackedBatch, most_bytes_of_value
 from stream_anon.microdata.texts import Texts
 
 values = st.lists(st.one_of(st.binary(max_size=9), st.binary(min_size=60, max_size=200)), min_size=1, max_size=30)
@@ -58,3 +58,14 @@ def test_a_value_larger_than_a_batch_is_refused_by_an_empty_one() -> None:
     assert batch.extend(values, 0, 5, ()) == 1
     assert batch.closed()
     assert batch.extend(values, 1, 5, ()) == 0
+
+
+@given(st.integers(120, 20_000), st.sampled_from([(), (("batch", b"0" * 32),), (("batch", b"1"), ("part", b"12"))]))
+def test_the_largest_value_fills_a_batch_of_one_record_and_not_a_byte_more(most: int, heads: Any) -> None:
+    sizes = []
+    largest = most_bytes_of_value(most, heads)
+    for size in (largest, largest + 1):
+        batch = PackedBatch(most, transactional=True)
+        assert batch.extend(Texts.of([b"x" * size]), 0, 5, heads) == 1
+        sizes.append(len(bytes(batch._build())))
+    assert sizes[0] <= most < sizes[1]

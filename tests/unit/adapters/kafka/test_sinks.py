@@ -11,12 +11,13 @@ from aiokafka.errors import NodeNotReadyError, TopicAuthorizationFailedError, Un
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
+from stream_anon.adapters.kafka import producing_sink
 from stream_anon.adapters.kafka.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.producers import Shipment
 from stream_anon.adapters.kafka.seam import Parcel
 from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
-from stream_anon.errors import BrokerError, TopicError
+from stream_anon.errors import BatchRefused, BrokerError, TopicError
 from stream_anon.microdata.texts import Texts
 
 CONNECTION = Connection("127.0.0.1:9", "g")
@@ -140,3 +141,40 @@ async def test_value_larger_than_a_batch_blocks_its_lane() -> None:
     shipment = Shipment(Taking())
     shipment.send([Parcel("out", 0, [b"x", b"x" * 5000, b"y"], 5000)])
     await asyncio.wait_for(shipment.settle(), 5)
+
+
+@both
+@pytest.mark.parametrize(
+    ("told", "refused", "most"),
+    [
+        ({}, [], {}),
+        ({"out": 50_000}, [], {"out": 50_000}),
+        ({"out": 50_000}, [80_000, 70_000], {"out": 50_000}),  # the settings explain it; once raised, so is this
+        ({}, [70_000, 80_000], {"out": 69_999}),  # they may not be seen
+        ({"out": 90_000}, [70_000], {"out": 69_999}),  # something else refuses
+        ({"out": 80}, [100], {}),  # the topic is at fault, not the record
+    ],
+)
+async def test_what_a_topic_refused_tells_how_much_it_takes_where_its_settings_do_not(
+    monkeypatch: pytest.MonkeyPatch, kind: type, told: dict[str, int], refused: list[int], most: dict[str, int]
+) -> None:
+    async def settings(*_: object) -> dict[str, int]:
+        return dict(told)
+
+    sizes = iter(refused)
+
+    class Refused:
+        async def settle(self) -> None:
+            raise BatchRefused("out", 1, next(sizes))
+
+    monkeypatch.setattr(producing_sink, "largest_batches", settings)
+    sink = sink_on(kind, object())
+    sink._shipment = Refused()
+    for _ in refused:
+        with pytest.raises(BatchRefused):
+            await sink.settle()
+    assert await sink.largest_batches({"out"}) == most
+
+
+async def test_brokers_that_do_not_answer_leave_it_open_how_much_a_topic_takes() -> None:
+    assert await TransactionalSink(CONNECTION).largest_batches({"out"}) == {}

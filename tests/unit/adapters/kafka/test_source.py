@@ -15,7 +15,7 @@ from stream_anon.adapters.kafka import source as module
 from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.draining import Unreadable
 from stream_anon.adapters.kafka.inputs import InputTopics
-from stream_anon.adapters.kafka.seam import DeadClient, Lost
+from stream_anon.adapters.kafka.seam import DeadClient, Held, Lost
 from stream_anon.adapters.kafka.source import KafkaSource
 from stream_anon.errors import BrokerError
 
@@ -130,8 +130,29 @@ async def test_a_first_assignment_that_is_on_its_way_counts_as_late(
     monkeypatch.setattr(client, "start", start, raising=False)
     monkeypatch.setattr(client, "subscribe", lambda *_, **__: None, raising=False)
     monkeypatch.setattr(module, "AIOKafkaConsumer", lambda **_: client)
-    monkeypatch.setattr(module, "drain_in_batches", lambda _: True)
+    monkeypatch.setattr(module, "drain_in_batches", lambda *_: True)
     monkeypatch.setattr(module, "_JOIN_WITHIN", -19.0)  # a second in all
     made = KafkaSource(Connection("127.0.0.1:1", "g"), InputTopics(("people",)))
     await made.start()
     await made.moved(made.marks, 0.01)
+
+
+async def test_lag_counts_to_the_high_watermark_and_what_a_transaction_holds_is_told_with_its_age(
+    source: KafkaSource, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stable, high = {PLACES[0]: 100, PLACES[1]: 210}, {PLACES[0]: 150, PLACES[1]: 210}
+    monkeypatch.setattr(client, "last_stable_offset", stable.get, raising=False)
+    monkeypatch.setattr(client, "highwater", high.get, raising=False)
+    now = asyncio.get_running_loop().time()
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+    assert source.lag([0, 1]) == 50 + 10
+    assert source.held([0, 1]) == Held(50, 0.0)
+    now += 30
+    high[PLACES[0]] = 170
+    assert source.held([0, 1]) == Held(70, 30.0)
+    stable[PLACES[0]] = 120  # that one has ended, the next one is open
+    assert source.held([0, 1]) == Held(50, 0.0)
+    stable[PLACES[0]] = 170
+    now += 5
+    assert source.held([0, 1]) == Held(0, 0.0)
+    assert source.held([]) == Held()

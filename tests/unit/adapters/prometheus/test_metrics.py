@@ -232,6 +232,7 @@ PROMISED = {
         "records_suppressed{reason}",
         "dead_letters{reason}",
         "attribute_information_loss{attribute}",
+        "records_missing{attribute}",
         "gate_violations",
         "windows_published",
         "windows_below_k",
@@ -272,15 +273,17 @@ PROMISED = {
         "policy_max_delay_seconds",
         "policy_max_records",
         "policy_delay_budget_seconds",
+        "policy_accepts_missing{attribute}",
         "ready",
         "build_info{version}",
-        "policy_info{delivery,engine,policy}",
+        "policy_info{delivery,engine,policy,revision}",
     ),
 }
 
 
 def test_a_promised_metric_is_missing_or_of_another_kind(registry: CollectorRegistry, metrics: Metrics) -> None:
     metrics.attributes(["age"])
+    metrics.published_attributes(["age"], [])
     found = {
         (family.type, family.name.removeprefix("stream_anon_"), _labels(family.samples))
         for family in registry.collect()
@@ -301,6 +304,20 @@ def test_an_undeclared_attribute_becomes_a_label(registry: CollectorRegistry, me
     metrics.attribute_losses([1.5, 2.5, 9.0])
 
     assert value(registry, "attribute_information_loss_total", attribute="patient.city") == 2.5
+    assert exposition(registry).decode().count("\n") == before
+
+
+def test_missing_values_are_counted_for_declared_attributes_only(
+    registry: CollectorRegistry, metrics: Metrics
+) -> None:
+    metrics.published_attributes(["age", "note"], ["note"])
+    before = exposition(registry).decode().count("\n")
+    metrics.missing({"age": 3, "undeclared": 9})
+
+    assert value(registry, "records_missing_total", attribute="age") == 3
+    assert value(registry, "records_missing_total", attribute="note") == 0
+    assert value(registry, "policy_accepts_missing", attribute="note") == 1
+    assert value(registry, "policy_accepts_missing", attribute="age") == 0
     assert exposition(registry).decode().count("\n") == before
 
 

@@ -17,7 +17,7 @@ from stream_anon.runtime import events as e
 from stream_anon.runtime.fleet.board import SILENT, FleetBoard
 from stream_anon.runtime.fleet.reports import Report, framed, reports
 from stream_anon.runtime.observing import into_metrics, tell_all
-from stream_anon.runtime.status import AT_LEAST_ONCE, StatusBoard
+from stream_anon.runtime.status import REMARKS, StatusBoard
 from tests.unit.runtime.test_observing import PUBLISHED, STARTED
 
 
@@ -73,6 +73,18 @@ def test_a_fleet_is_ready_before_every_worker_is() -> None:
     assert fleet.board.readiness() == (False, "stopping")
 
 
+def test_the_flow_of_a_fleet_is_that_of_all_its_workers() -> None:
+    fleet, workers = Fleet(2), [Worker(0), Worker(1)]
+    assert fleet.page["flow"]["read"] == [0] * 60
+    for number, worker in enumerate(workers):
+        worker.tell(e.RecordsConsumed(10 + number))
+        worker.board._monotonic = lambda: 1031.0
+        fleet.board.take(number, worker.report)
+    assert fleet.page["flow"]["read"] == [0] * 59 + [21]
+    fleet.board.ended(0)
+    assert fleet.page["flow"]["read"] == [0] * 59 + [11]
+
+
 def test_the_page_of_a_fleet_is_another_page_or_does_not_add_up() -> None:
     fleet, workers = Fleet(2), [Worker(0), Worker(1)]
     workers[0].tell(e.RecordsConsumed(90))
@@ -92,7 +104,10 @@ def test_the_page_of_a_fleet_is_another_page_or_does_not_add_up() -> None:
     assert page["records"]["not_read_yet"] == 14
     assert [window["batch"] for window in page["last_windows"]] == ["newer", PUBLISHED.batch]
     assert page["last_release"]["batch"] == "newer"
-    assert page["warnings"] == [AT_LEAST_ONCE, "worker 1: the broker deleted 15 records before they were read"]
+    assert page["warnings"] == [
+        REMARKS["at-least-once"],
+        "worker 1: the broker deleted 15 records before they were read",
+    ]
     assert [worker["partitions_owned"] for worker in page["workers"]] == [1, 1]
 
 
@@ -133,3 +148,11 @@ async def test_what_is_no_report_is_taken_for_one(noise: bytes) -> None:
     stream.feed_eof()
     with pytest.raises(ValueError, match=r"too large|malformed|truncated|[Ee]xpected|invalid"):
         await anext(reports(stream))
+
+
+def test_a_worker_that_was_killed_is_named_until_the_next_one_reports() -> None:
+    fleet = FleetBoard(1, lambda: 0.0, CollectorRegistry())
+    fleet.ended(0, "was killed by signal 9")
+    assert fleet.readiness() == (False, "worker 0: starting again: the one before was killed by signal 9")
+    fleet.ended(0)
+    assert fleet.readiness() == (False, "worker 0: starting")

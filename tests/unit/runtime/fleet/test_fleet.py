@@ -169,3 +169,21 @@ def test_files_that_cannot_be_read_are_waited_for_by_all_workers(
     monkeypatch.setattr(module, "_serve", lambda *_: pytest.fail("it began"))
     with pytest.raises(SettingsError, match=r"^kafka\.security: "):
         module.serve_fleet(config, 2)
+
+
+async def test_orders_reach_every_worker_and_a_drain_waits_for_their_own_end(tmp_path: Path) -> None:
+    heed = (
+        "letters = b''\n"
+        "while not letters.endswith(b'd'): letters += sys.stdin.buffer.read(1)\n"
+        f"open({str(tmp_path)!r} + '/' + sys.argv[-1], 'wb').write(letters)\n"
+    )
+    bench = Bench(SAY + heed, workers=2)
+    bench.fleet._orders.pause()
+    running = asyncio.create_task(bench.fleet.run())
+    async with asyncio.timeout(20):
+        while len(bench.board._reports) < 2:  # noqa: ASYNC110 - other processes decide
+            await asyncio.sleep(0.02)
+        bench.fleet._orders.drain()
+        await running
+    assert [(tmp_path / number).read_bytes() for number in ("0", "1")] == [b"pd", b"pd"]
+    assert not bench.said("worker-ended")

@@ -1,0 +1,60 @@
+"""How much of what was fetched may be unpacked at once, whatever it is packed into."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Protocol
+
+AT_ONCE = 16 * 1024 * 1024
+"""Bytes of values that one poll returns, over all partitions, and not many more.
+
+Decoding makes a few copies of them. Ten thousand records, the most that a poll returns, of 1.6 kB each fit.
+"""
+
+
+class Holder(Protocol):
+    """Who unpacks a large batch piece by piece."""
+
+    def let_go(self) -> None:
+        """Give up what is unpacked; it begins anew when it is asked again."""
+        ...
+
+
+class Budget:
+    """What one consumer may unpack: so many bytes a poll, and one large batch at a time.
+
+    Parameters
+    ----------
+    most_value
+        Larger values are not kept whole.
+    """
+
+    def __init__(self, most_value: int) -> None:
+        self.most_value = most_value
+        self.left = AT_ONCE
+        self._polls = 0
+        self._holder: weakref.ref[Holder] | None = None
+        self._held_at = 0  # the poll in which the holder asked last
+
+    def begin_poll(self) -> None:
+        """Give all of it again."""
+        self.left = AT_ONCE
+        self._polls += 1
+
+    def admits(self, asker: Holder) -> bool:
+        """Return whether it is the asker's turn to unpack a large batch.
+
+        It stays so until `release`, until the asker is thrown away, or until a poll passes in which it does not
+        ask: its partition may be paused.
+        """
+        holder = None if self._holder is None else self._holder()
+        if holder is not None and holder is not asker:
+            if self._held_at >= self._polls - 1:
+                return False
+            holder.let_go()
+        self._holder, self._held_at = weakref.ref(asker), self._polls
+        return True
+
+    def release(self) -> None:
+        """End the turn of whoever has it."""
+        self._holder = None

@@ -1,0 +1,198 @@
+"""Judges: each window is judged under the policy that it was released under."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stream_anon.audit.certificates import CertificateAudit
+from stream_anon.audit.records import ValueBook
+from stream_anon.audit.verdict import Findings, Kind
+from stream_anon.audit.windows import WindowAudit
+from stream_anon.errors import CertificateError, SettingsError
+from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.domains import CategoricalDomain
+from stream_anon.microdata.hierarchy import Hierarchy
+from stream_anon.microdata.policy import (
+    EVERY_RECORD,
+    MOST_CLASS,
+    Closeness,
+    Distance,
+    Diversity,
+    Policy,
+    Recursion,
+    WindowLimits,
+)
+from stream_anon.privacy.certificate import Asked, Certificate
+from stream_anon.privacy.policy_document import DocumentPart, PolicyDocument, join_document
+
+_MOST_DOCUMENTS = 1_000
+_MOST_STAND_INS = 1_000
+_ANYTHING = CategoricalDomain(Hierarchy.flat(["a", "b"]))  # of a stand-in: its values are not judged
+
+
+class Judge:
+    """Judges the certificates and the records of one policy.
+
+    Parameters
+    ----------
+    promises
+        Hash of the policy's document.
+    on_trust
+        Whether the policy is a stand-in, of which no more is known than a certificate says: whether values can be
+        published, and whether fields may pass, is not judged.
+    declared
+        Of a stand-in: the names that may be repeated. Others stand in a certificate only, and may be anything.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        promises: str,
+        findings: Findings,
+        *,
+        on_trust: bool = False,
+        declared: frozenset[str] = frozenset(),
+    ) -> None:
+        values = None if on_trust else ValueBook(policy)
+        if on_trust:
+            findings = _Discreet(findings, declared)
+        self.policy = policy
+        self.promises = promises
+        self.on_trust = on_trust
+        self.records = WindowAudit(policy, values, findings)
+        self.certificates = CertificateAudit(policy, values, findings)
+
+
+class _Discreet(Findings):
+    """Notes violations without the names that nobody declared."""
+
+    def __init__(self, findings: Findings, declared: frozenset[str]) -> None:
+        super().__init__()
+        self._findings = findings
+        self._declared = declared
+
+    def add(
+        self,
+        kind: Kind,
+        batch: str | None = None,
+        number: int | None = None,
+        attribute: str | None = None,
+        count: int = 1,
+    ) -> None:
+        """Note a violation where the audit collects them."""
+        self._findings.add(kind, batch, number, attribute if attribute in self._declared else None, count)
+
+
+class Judges:
+    """Knows the policy documents, and who judges a window.
+
+    Parameters
+    ----------
+    policy
+        The policy that the audit was given. It judges the windows that name its document, those of certificates
+        without a document that name its digest, and records that belong to no window.
+    promises
+        Hash of its document, where it is known already.
+    """
+
+    def __init__(self, policy: Policy, findings: Findings, promises: str | None = None) -> None:
+        self._findings = findings
+        self.given = Judge(policy, promises or PolicyDocument.of(policy).promises, findings)
+        self._declared = frozenset(attribute.name for attribute in policy.attributes)
+        # Of records whose policy nobody knows: sees identifying fields only.
+        self.suspicious = Judge(policy, self.given.promises, findings, on_trust=True, declared=self._declared)
+        self._parts: dict[str, dict[int, DocumentPart]] = {}
+        self._documents: dict[str, PolicyDocument | None] = {}  # None for one that cannot be read
+        self._judges: dict[str, Judge] = {self.given.promises: self.given}
+        self._stand_ins: dict[tuple[str, bytes, tuple[str, ...]], Judge] = {}
+
+    def add_part(self, part: DocumentPart) -> bool:
+        """Take one part of a policy document; return whether it made a document complete."""
+        name = part.promises
+        if name in self._judges or name in self._documents:
+            return False
+        if name not in self._parts and len(self._parts) + len(self._documents) >= _MOST_DOCUMENTS:
+            self._findings.add(Kind.WRONG_DOCUMENT)
+            return False
+        held = self._parts.setdefault(name, {})
+        held[part.part] = part
+        if len(held) < part.parts:
+            return False
+        del self._parts[name]
+        try:
+            self._documents[name] = join_document(list(held.values()))
+        except CertificateError:
+            self._findings.add(Kind.WRONG_DOCUMENT)
+            self._documents[name] = None
+        return True
+
+    def of(self, certificate: Certificate) -> Judge | None:
+        """Return who judges a window; None where its document has not come yet."""
+        name = certificate.promises
+        if name is None:
+            return self.given if certificate.policy == self.given.policy.digest else self.stand_in(certificate)
+        if name not in self._judges:
+            if name not in self._documents:
+                return None
+            document = self._documents[name]
+            if document is None:
+                return self.stand_in(certificate)
+            try:
+                self._judges[name] = Judge(document.policy(), name, self._findings)
+            except CertificateError:
+                self._findings.add(Kind.WRONG_DOCUMENT, certificate.batch)
+                self._documents[name] = None
+                return self.stand_in(certificate)
+        return self._judges[name]
+
+    def stand_in(self, certificate: Certificate) -> Judge:
+        """Return a judge who knows no more of a window's policy than its certificate says."""
+        names = tuple(certificate.classes[0].values) if certificate.classes else ()
+        promises = certificate.promises or certificate.policy
+        key = (promises, repr(certificate.asked).encode(), names)
+        if key not in self._stand_ins:
+            if len(self._stand_ins) >= _MOST_STAND_INS:
+                self._stand_ins.clear()
+            try:
+                policy = _stand_in(self.given.policy, certificate.asked, names)
+            except SettingsError:  # what it asks is no policy's
+                self._findings.add(Kind.WRONG_CRITERIA, certificate.batch)
+                policy = self.given.policy
+            self._stand_ins[key] = Judge(policy, promises, self._findings, on_trust=True, declared=self._declared)
+        return self._stand_ins[key]
+
+
+def _stand_in(given: Policy, asked: Asked, names: Sequence[str]) -> Policy:
+    """Return a policy that asks what a certificate says, of quasi-identifiers of any values."""
+    diversity = {name: _diversity(asked, name) for name in {**asked.distinct_l, **asked.sensitive}}
+    quasi: list[Attribute] = [QuasiIdentifier(name, _ANYTHING) for name in names]
+    if not quasi:  # a window without a class
+        quasi = [each for each in given.quasi_identifiers if each.name not in diversity]
+    taken = {attribute.name for attribute in quasi} | diversity.keys()
+    identifiers = [a for a in given.attributes if isinstance(a, Identifier) and a.name not in taken]
+    sensitive = [
+        Sensitive(name, ScalarType.NUMBER if each.ordered else ScalarType.STRING)
+        for name, each in diversity.items()
+    ]
+    return Policy(
+        attributes=(*identifiers, *quasi, *sensitive),
+        k=asked.k,
+        individual=EVERY_RECORD,
+        max_share=asked.max_share,
+        diversity=diversity,
+        window=WindowLimits(max_records=max(WindowLimits.max_records, min(asked.k, MOST_CLASS))),
+    )
+
+
+def _diversity(asked: Asked, name: str) -> Diversity:
+    spread, values = asked.sensitive.get(name), asked.distinct_l.get(name)
+    if spread is None:
+        return Diversity(values)
+    recursion, closeness = spread.recursive_cl, spread.t_closeness
+    return Diversity(
+        values,
+        spread.entropy_l,
+        Recursion(recursion.c, recursion.l) if recursion else None,
+        Closeness(closeness.t, Distance(closeness.distance)) if closeness else None,
+        alpha=spread.alpha,
+    )

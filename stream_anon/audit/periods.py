@@ -1,0 +1,83 @@
+"""Under which policies windows were released, when, and what each change of policy weakened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from stream_anon.audit.judges import Judge
+from stream_anon.audit.verdict import Change, Period
+from stream_anon.privacy.certificate import Certificate
+from stream_anon.privacy.promises import promises_of
+from stream_anon.privacy.weakening import weakened
+
+_MOST_PERIODS = 1_000
+
+
+@dataclass
+class _Held:
+    period: Period
+    judge: Judge
+
+
+class Periods:
+    """Collects what certificates say of their policies."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, bool, str], _Held] = {}
+        self.accepted: Counter[str] = Counter()
+
+    def add(self, certificate: Certificate, judge: Judge) -> None:
+        """Note a window and who judges it."""
+        if len(self.accepted) < _MOST_PERIODS:
+            self.accepted.update(set(certificate.accepted))
+        key = (judge.promises, judge.on_trust, repr(certificate.asked) if judge.on_trust else "")
+        closed, revision = certificate.closed, certificate.revision
+        if key not in self._held:
+            if len(self._held) >= _MOST_PERIODS:
+                return
+            new = Period(judge.promises, judge.on_trust, certificate.asked.k, revision, closed, closed, 1)
+            self._held[key] = _Held(new, judge)
+            return
+        held = self._held[key]
+        old = held.period
+        held.period = replace(
+            old,
+            revision=max(old.revision, revision),
+            first=min(old.first, closed),
+            last=max(old.last, closed),
+            windows=old.windows + 1,
+        )
+
+    def finish(self, given: Judge) -> tuple[tuple[Period, ...], Change | None]:
+        """Return the periods in the order of their first windows, and what the given policy would change.
+
+        Each is compared with the one before, and the given policy with that of the last window; None where this is
+        the same.
+        """
+        ordered = sorted(self._held.values(), key=lambda held: held.period.first)
+        before: _Held | None = None
+        periods = []
+        for held in ordered:
+            change = None if before is None else _change(before.judge, held.judge)
+            periods.append(replace(held.period, change=change))
+            before = held
+        last = max(ordered, key=lambda held: held.period.last, default=None)
+        same = last is None or last.judge.promises == given.promises
+        return tuple(periods), None if last is None or same else _change(last.judge, given)
+
+
+def _change(before: Judge, after: Judge) -> Change:
+    old, new = promises_of(before.policy), promises_of(after.policy)
+    if before.on_trust or after.on_trust:
+        # Of one of them no more is known than what it asks, and nobody declared the names that it uses.
+        old, new = (
+            promises
+            | {"asked": promises["asked"] | {"distinct_l": {}, "sensitive": {}}, "individual": ""}
+            | {"attributes": {}, "extra_levels": 0}
+            for promises in (old, new)
+        )
+    return Change(
+        tuple(str(one) for one in weakened(old, new)),
+        tuple(one.place for one in weakened(new, old)),
+    )

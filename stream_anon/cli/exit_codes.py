@@ -1,0 +1,18 @@
+"""What the exit codes of `stream-anon` mean; docs/commands.md shows the same table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MEANINGS: Mapping[int, str] = {
+    0: "done; a check or an audit found nothing",
+    1: "a check or an audit found something, too many records were rejected, or the service gave up",
+    2: "settings, files or options are wrong",
+    3: "the broker cannot be reached or refuses",
+    130: "interrupted by Ctrl-C or SIGTERM; `run` leaves with 0, it was asked to stop",
+}
+
+
+def epilog() -> str:
+    """Return the exit codes as lines for `--help`."""
+    return "Exit codes\n\n" + "\n\n".join(f"{code}  {meaning}" for code, meaning in MEANINGS.items())

@@ -1,0 +1,50 @@
+"""The conditions that forbid a run, each with the name under which it can be accepted.
+
+`stream-anon check` and `stream-anon run` ask for the same ones. A condition that somebody accepts, by `run
+--accept-risk NAME` or `kafka.accept_risks`, is named in every certificate.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Condition(StrEnum):
+    """What forbids a run."""
+
+    BROKERS = "brokers"
+    MISSING_TOPIC = "missing-topic"
+    DURABILITY = "durability"
+    OUTPUT_CLEANUP = "output-cleanup"
+    LEDGER_CLEANUP = "ledger-cleanup"
+    LEDGER_INCOMPLETE = "ledger-incomplete"
+    PERMISSIONS = "permissions"
+    INPUT_UNREADABLE = "input-unreadable"
+    NO_RECORD_FITS = "no-record-fits"
+    MISSING_FIELD = "missing-field"
+    RARE_VALUES = "rare-values"
+
+    @property
+    def meaning(self) -> str:
+        """Return what it says, as one sentence."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Condition.BROKERS: "The brokers are older than Apache Kafka 4.0 or know no transactions.",
+    Condition.MISSING_TOPIC: "A topic does not exist or cannot be described. A run waits until it is there.",
+    Condition.DURABILITY: "A topic can lose acknowledged records: too few replicas, too few in sync, or elections "
+    "of replicas that lag behind. `kafka.development: true` allows it too.",
+    Condition.OUTPUT_CLEANUP: "The output, the certificates or the dead letters are compacted, though records have "
+    "no key.",
+    Condition.LEDGER_CLEANUP: "Entries of the ledger can expire, because its `cleanup.policy` is not `compact`.",
+    Condition.LEDGER_INCOMPLETE: "The group has offsets of which the ledger knows nothing. A run starts, and stops "
+    "these partitions.",
+    Condition.PERMISSIONS: "The user lacks a permission that a run needs.",
+    Condition.INPUT_UNREADABLE: "The user may not read the input.",
+    Condition.NO_RECORD_FITS: "None of the sampled records of the input fits the policy.",
+    Condition.MISSING_FIELD: "No sampled record has a value of a declared field. `accept_missing: true` accepts "
+    "it for one attribute.",
+    Condition.RARE_VALUES: "More than 5 % of a field's values, which pass as they are, are held by fewer than k "
+    "individuals. `accept_linkable: true` accepts it for one attribute.",
+}

@@ -1,0 +1,148 @@
+"""What one policy promises less than another: compares two documents of `privacy.promises`.
+
+A change that cannot be shown to be harmless counts as weaker: somebody then looks at it and accepts it, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stream_anon.microdata.policy import EVERY_RECORD
+
+_PUBLISHED = {"quasi-identifier": 1, "sensitive": 2, "insensitive": 3}  # the higher, the less is protected
+_NEVER = 0
+_FREQUENCIES: Mapping[str, bool] = {"entropy_l": True, "alpha": False}  # whether more is stricter
+
+
+@dataclass(frozen=True, slots=True)
+class Weakening:
+    """One promise that the output had and would lose.
+
+    Parameters
+    ----------
+    place
+        The setting.
+    text
+        What it was and what it would be.
+    """
+
+    place: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.text}"
+
+
+def weakened(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Weakening, ...]:
+    """Return what `after` promises less than `before`, in the order of the settings.
+
+    Parameters
+    ----------
+    before
+        A document of `promises_of`, or what is left of it: what it does not say is not compared. Where it has
+        `attributes` but not `individual`, as certificates tell them, its attributes are the quasi-identifiers only.
+    after
+        A whole document of `promises_of`.
+    """
+    return tuple(_compared(before, after))
+
+
+def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
+    asked, asks = before["asked"], after["asked"]
+    if asks["k"] < asked["k"]:
+        yield Weakening("privacy.k", _fell(asked["k"], asks["k"]))
+    if asks["max_share"] > asked["max_share"]:
+        yield Weakening("privacy.max_share", _rose(asked["max_share"], asks["max_share"]))
+    if after["extra_levels"] < before.get("extra_levels", 0):
+        yield Weakening("privacy.extra_levels", _fell(before["extra_levels"], after["extra_levels"]))
+    who = after["individual"]
+    if before.get("individual", who) not in (who, EVERY_RECORD):
+        yield Weakening("privacy.individual", f"was {before['individual']} and would be {who}: others are counted")
+    yield from _criteria(asked, asks, after["attributes"])
+    if "attributes" in before:
+        whole = "individual" in before
+        for name, attribute in after["attributes"].items():
+            yield from _attribute(f"attributes.{name}", before["attributes"].get(name), attribute, whole=whole)
+
+
+def _criteria(
+    asked: Mapping[str, Any], asks: Mapping[str, Any], attributes: Mapping[str, Any]
+) -> Iterator[Weakening]:
+    for name in sorted({*asked["distinct_l"], *asked["sensitive"]}):
+        if attributes.get(name, {}).get("role") not in _PUBLISHED:
+            continue  # it is not published any more
+        place = f"privacy.sensitive.{name}"
+        had, has = asked["distinct_l"].get(name, 1), asks["distinct_l"].get(name, 1)
+        if has < had:
+            yield Weakening(f"{place}.distinct_l", _fell(had, has))
+        yield from _spread(place, asked["sensitive"].get(name, {}), asks["sensitive"].get(name, {}))
+
+
+def _spread(place: str, had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weakening]:
+    for criterion in sorted(had):
+        old, new = had[criterion], has.get(criterion)
+        if old is None:
+            continue
+        if new is None:
+            yield Weakening(f"{place}.{criterion}", "was asked and would not be")
+        elif criterion in _FREQUENCIES:
+            if _FREQUENCIES[criterion] and new < old:
+                yield Weakening(f"{place}.{criterion}", _fell(old, new))
+            if not _FREQUENCIES[criterion] and new > old:
+                yield Weakening(f"{place}.{criterion}", _rose(old, new))
+        elif criterion == "recursive_cl" and (new["c"] > old["c"] or new["l"] < old["l"]):
+            text = f"was c = {old['c']:g}, l = {old['l']} and would be c = {new['c']:g}, l = {new['l']}"
+            yield Weakening(f"{place}.{criterion}", text)
+        elif criterion == "t_closeness" and (new["t"] > old["t"] or new["distance"] != old["distance"]):
+            text = f"was {old['t']:g} ({old['distance']}) and would be {new['t']:g} ({new['distance']})"
+            yield Weakening(f"{place}.{criterion}", text)
+
+
+def _attribute(
+    place: str, before: Mapping[str, Any] | None, after: Mapping[str, Any], *, whole: bool
+) -> Iterator[Weakening]:
+    """Compare one attribute.
+
+    Parameters
+    ----------
+    before
+        None where it was not declared, or where it is not known whether it was: see `whole`.
+    """
+    role = after["role"]
+    is_rank = _PUBLISHED.get(role, _NEVER)
+    if before is None and not whole and role != "quasi-identifier":
+        return
+    was_rank = _NEVER if before is None else _PUBLISHED.get(before["role"], _NEVER)
+    if was_rank == _NEVER < is_rank:
+        yield Weakening(place, f"would be published ({role}) and was not")
+    elif before is not None and is_rank > was_rank:
+        yield Weakening(place, f"was {before['role']} and would be {role}")
+    elif before is not None and role == "quasi-identifier" == before["role"] and "domain" in before:
+        yield from _publication(place, before, after)
+
+
+def _publication(place: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
+    if after["publish"] not in (before["publish"], "nodes"):
+        yield Weakening(f"{place}.publish", f"was {before['publish']} and would be {after['publish']}")
+    old, new = before["domain"], after["domain"]
+    if old["kind"] != new["kind"]:
+        yield Weakening(place, f"was a {old['kind']} domain and would be a {new['kind']} one")
+        return
+    if old["grid"] != new["grid"]:
+        yield Weakening(place, "would be published in other intervals, some of which may be narrower")
+        return
+    known = {level["name"] for level in old["levels"]}
+    finer = [str(level["groups"]) for level in new["levels"] if level["name"] not in known]
+    if finer:
+        text = f"would be published in groups that it did not have ({' and '.join(finer)} in all)"
+        yield Weakening(place, text)
+
+
+def _fell(old: float, new: float) -> str:
+    return f"was {old:g} and would fall to {new:g}"
+
+
+def _rose(old: float, new: float) -> str:
+    return f"was {old:g} and would rise to {new:g}"

@@ -1,0 +1,70 @@
+"""Say how the keys of a sample resemble a declared one that never comes. No key of the sample is repeated.
+
+A key that nobody declared may be a value in disguise: what is told is how it differs, never what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+import msgspec
+
+MOST_RECORDS = 1_000  # of the sample that are looked at
+_CASE = "A key that differs in upper and lower case only does come. "
+_FLAT = 'A single key with the dots in it does come: declare path: ["one.key"] for it. '
+_NESTED = "A value at these keys, one within the other, does come: declare its path as a list of them. "
+_EDIT = "A key that differs in one character does come. "
+
+_decode = msgspec.json.Decoder().decode
+
+
+def likeness(values: Iterable[bytes | None], path: Sequence[str]) -> str:
+    """Return how a key that some records hold resembles those of `path`, in words; empty if none does.
+
+    Parameters
+    ----------
+    values
+        Raw records; those that are no JSON objects are passed over.
+    path
+        The declared keys from the record's top to the value.
+    """
+    records = [record for record in map(_object, islice(values, MOST_RECORDS)) if record is not None]
+    column = ".".join(path)
+    apart = tuple(column.split("."))
+    for words, resembles in (
+        (_FLAT, lambda keys: len(keys) < len(path) and ".".join(keys) == column),
+        (_NESTED, lambda keys: len(keys) > len(path) and keys == apart),
+        (_CASE, lambda keys: ".".join(keys).casefold() == column.casefold()),
+        (_EDIT, lambda keys: len(keys) == len(path) and one_edit_apart(".".join(keys), column)),
+    ):
+        if any(resembles(keys) for record in records for keys in _paths(record, (), len(apart))):
+            return words
+    return ""
+
+
+def _object(value: bytes | None) -> dict[str, object] | None:
+    try:
+        record = _decode(value or b"")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _paths(record: dict[str, object], above: tuple[str, ...], depth: int) -> Iterator[tuple[str, ...]]:
+    """Yield the keys that lead to each value which is no object, down to `depth` of them."""
+    for key, value in record.items():
+        keys = (*above, key)
+        if isinstance(value, dict) and len(keys) < depth:
+            yield from _paths(value, keys, depth)
+        elif value is not None and not isinstance(value, dict):
+            yield keys
+
+
+def one_edit_apart(one: str, other: str) -> bool:
+    """Return whether one character added, left out or replaced makes one text the other."""
+    short, long = sorted((one, other), key=len)
+    if len(long) - len(short) > 1 or short == long:
+        return False
+    same = next((i for i, letter in enumerate(short) if letter != long[i]), len(short))
+    return short[same + (len(short) == len(long)) :] == long[same + 1 :]

@@ -1,0 +1,174 @@
+"""What the closing does with a partitioner's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from stream_anon.engine.closing import Closer
+from stream_anon.engine.window import SealedWindow
+from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
+from stream_anon.microdata.automatic import balanced
+from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.domains import CategoricalDomain
+from stream_anon.microdata.policy import EVERY_RECORD, Closeness, Diversity, Policy, Recursion
+from stream_anon.microdata.release import ReachedSpread, Release, Suppression
+from tests.support.lying import Liar, Told, sealed
+
+LEAVES = CategoricalDomain(balanced([str(i) for i in range(64)], 2))
+
+
+def _policy(attributes: int = 1, k: int = 2, **more: object) -> Policy:
+    names = [QuasiIdentifier(f"x{i}", LEAVES) for i in range(attributes)]
+    return replace(Policy((*names, Sensitive("s")), k, EVERY_RECORD), **more)  # type: ignore[arg-type]
+
+
+def _window(
+    policy: Policy, codes: Sequence[Sequence[int]], values: Sequence[int], told: Sequence[int]
+) -> SealedWindow:
+    rows = Columns(
+        np.array(codes, np.int32),
+        np.arange(len(told), dtype=np.int32),
+        np.array([values] * len(policy.diverse), np.int32).reshape(len(policy.diverse), len(told)),
+    )
+    return sealed(policy, rows, Told(told))
+
+
+def _released(policy: Policy, window: SealedWindow, seed: int = 0) -> Release:
+    return Closer(policy).release(window, np.random.default_rng(seed))
+
+
+def test_the_rest_is_judged_again_after_a_suppression() -> None:
+    """Class A shows value 0 in 9 of 12, B in 1 of 4; four pairs of people, below k, make the whole even.
+
+    Beside them both are within 0.3 of the whole. Without them B is 0.375 away from what is released.
+    """
+    policy = _policy(k=4, diversity={"s": Diversity(t_closeness=Closeness(0.3))})
+    told = [0] * 12 + [1] * 4 + [2, 2, 3, 3, 4, 4, 5, 5]
+    codes = [8 * number for number in told]
+    values = [0] * 9 + [1] * 3 + [0, 1, 1, 1] + [0, 1, 0, 1, 1, 1, 1, 1]
+    release = _released(policy, _window(policy, [codes], values, told))
+    assert release.class_of_row.tolist() == [0] * 12 + [-1] * 12
+    assert release.suppressed == {Suppression.GATE: 12}
+    assert release.achieved_spread["s"].t == 0
+    # What fails for the company it lost is no fault of the partitioner's.
+    assert release.gate_violations == 4
+
+
+def test_the_rest_is_published_after_a_suppression_if_it_is_legal() -> None:
+    policy = _policy(k=3)
+    release = _released(policy, _window(policy, [[0, 0, 0, 8, 16, 16, 16]], [0] * 7, [0, 0, 0, 1, 2, 2, 2]))
+    assert release.class_of_row.tolist() == [0, 0, 0, -1, 1, 1, 1]
+    assert release.classes.values[0] == ["0", "16"]
+    assert (release.gate_violations, release.achieved_k) == (1, 3)
+
+
+def test_a_window_whose_rows_are_all_unplaced_publishes_nothing() -> None:
+    policy = _policy(attributes=2)
+    release = _released(policy, _window(policy, [[0] * 5] * 2, [0] * 5, [-1] * 5))
+    assert (release.released, len(release.classes), release.achieved_k, release.gcp) == (0, 0, None, 1.0)
+    assert release.class_of_row.tolist() == [-1] * 5
+    assert release.suppressed == {Suppression.UNPLACED: 5}
+    assert [len(values) for values in release.classes.values] == [0, 0]
+    assert release.classes.low.shape == release.classes.high.shape == release.classes.ncp.shape == (2, 0)
+
+
+def test_a_window_out_of_reach_is_a_shortfall_and_not_partitioned() -> None:
+    policy = _policy(k=6)
+    window = replace(_window(policy, [[0] * 5], [0] * 5, [0] * 5), partitioner=Liar(lambda rows, criteria: 1 / 0))
+    release = _released(policy, window)
+    assert release.suppressed == {Suppression.SHORTFALL: 5}
+    assert (release.released, release.gate_violations) == (0, 0)
+
+
+def test_an_empty_window_publishes_nothing_and_loses_nothing() -> None:
+    policy = _policy()
+    release = _released(policy, _window(policy, [[]], [], []))
+    assert (release.released, release.suppressed, release.gcp) == (0, {}, None)
+
+
+def test_clusters_published_alike_are_one_class_and_unplaced_rows_stay_out() -> None:
+    policy = _policy(k=3)
+    release = _released(policy, _window(policy, [[0, 0, 0, 0, 8, 8, 8, 16]], [0] * 8, [0, 0, 1, 1, 2, 2, 2, -1]))
+    assert release.class_of_row.tolist() == [0, 0, 0, 0, 1, 1, 1, -1]
+    assert release.classes.records.tolist() == [4, 3]
+    assert release.gate_violations == 0
+
+
+def test_every_reason_of_suppression_is_counted_by_itself() -> None:
+    policy = _policy(k=3)
+    window = _window(policy, [[0, 0, 0, 8, 8, 16]], [0] * 6, [4, 4, 4, 2, 2, -1])
+    release = _released(policy, replace(window, over_limit=7))
+    assert release.suppressed == {Suppression.UNPLACED: 1, Suppression.GATE: 2, Suppression.OVER_LIMIT: 7}
+    assert release.gcp == 10 / 13  # the released three show their own value
+    assert release.class_of_row.tolist() == [0, 0, 0, -1, -1, -1]
+
+
+def test_a_class_that_fails_is_a_fault_unless_it_was_united_for_frequencies() -> None:
+    """Two clusters of one tuple are legal apart, and over people not together: 0 is shown by 2, 1 by 4."""
+    policy = _policy(k=2, diversity={"s": Diversity(alpha=0.6)})
+
+    def violations(codes: list[int], told: list[int], values: list[int], people: list[int]) -> int:
+        window = _window(policy, [codes], values, told)
+        rows = Columns(window.columns.codes, np.array(people, np.int32), window.columns.sensitive)
+        return _released(policy, sealed(policy, rows, Told(told))).gate_violations
+
+    values, people = [0, 0, 1, 1, 0, 0, 1, 1, 1], [0, 1, 2, 3, 0, 1, 4, 5, 6]
+    apart = [0] * 4 + [8] * 5
+    told = [0] * 4 + [1] * 5
+    assert violations(apart, told, values, people) == 0
+    assert violations([0] * 9, told, values, people) == 0
+    assert violations([0] * 9, [0] * 9, values, people) == 1
+
+
+def test_what_was_reached_is_the_worst_class_of_each_criterion_asked_for() -> None:
+    asked = Diversity(2, entropy_l=1.2, recursive_cl=Recursion(5, 2), t_closeness=Closeness(0.9), alpha=0.9)
+    policy = _policy(diversity={"s": asked})
+    values = [0, 1, 0, 1, 0, 0, 0, 1]
+    release = _released(policy, _window(policy, [[0] * 4 + [8] * 4], values, [0] * 4 + [1] * 4))
+    reached = release.achieved_spread["s"]
+    assert reached.alpha == 0.75
+    assert reached.recursive_c == 3
+    assert reached.t == pytest.approx(0.125)
+    assert reached.entropy_l == pytest.approx(4 / 3**0.75)
+    assert release.achieved_l == {"s": 2}
+    uneven = _policy(diversity={"s": Diversity(2)})
+    release = _released(uneven, _window(uneven, [[0] * 3 + [8] * 5], [0, 1, 2, 0, 1, 0, 1, 0], [0] * 3 + [1] * 5))
+    assert (release.achieved_k, release.achieved_l, release.achieved_spread) == (3, {"s": 2}, {})
+    only = _policy(diversity={"s": Diversity(alpha=0.9)})
+    release = _released(only, _window(only, [[0] * 8], values, [0] * 8))
+    assert release.achieved_spread["s"] == ReachedSpread(alpha=0.625)
+    close = _policy(diversity={"s": Diversity(t_closeness=Closeness(0.5))})
+    release = _released(close, _window(close, [[0] * 8], values, [0] * 8))
+    assert release.achieved_spread["s"] == ReachedSpread(t=0)
+    # A single value is e to the 0, and nothing is farther than 1.
+    none = _policy(diversity={"s": Diversity(entropy_l=1.0000000001)})
+    release = _released(none, _window(none, [[0] * 8], [0] * 8, [0] * 8))
+    assert release.achieved_spread["s"] == ReachedSpread(entropy_l=1)
+
+
+def test_the_time_of_the_gate_is_what_the_watch_says() -> None:
+    policy = _policy()
+    times = iter([3.0, 5.5])
+    closer = Closer(policy, lambda: next(times))
+    release = closer.release(_window(policy, [[0] * 2], [0] * 2, [0] * 2), np.random.default_rng(0))
+    assert release.gate_seconds == 2.5
+
+
+def test_extra_levels_are_drawn_for_each_class_and_attribute_alone() -> None:
+    policy = _policy(attributes=4, extra_levels=2)
+    told = np.repeat(np.arange(16), 2)
+    codes = np.tile(4 * told, (4, 1))  # each class one value an attribute
+    drawn = []
+    for seed in range(3):
+        release = _released(policy, _window(policy, codes.tolist(), [0] * 32, told.tolist()), seed)
+        widths = release.classes.high - release.classes.low + 1
+        drawn.append(np.log2(widths[:, release.class_of_row[::2]]).astype(int))
+    for levels in drawn:
+        assert set(levels.ravel().tolist()) == {0, 1, 2}
+        assert all(len(set(of_attribute)) > 1 for of_attribute in levels.tolist())
+        assert sum(len(set(of_class)) > 1 for of_class in levels.T.tolist()) > 8
+    assert len({levels.tobytes() for levels in drawn}) == 3

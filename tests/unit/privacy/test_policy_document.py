@@ -1,0 +1,240 @@
+"""Policy documents: what an audit needs of a policy, as text with a hash."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from dataclasses import fields, replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from stream_anon.errors import CertificateError, LaterVersionError
+from stream_anon.microdata.attributes import (
+    Attribute,
+    Identifier,
+    Insensitive,
+    Missing,
+    QuasiIdentifier,
+    ScalarType,
+    Sensitive,
+    Unknown,
+)
+from stream_anon.microdata.dates import DateDomain
+from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.hierarchy import Hierarchy
+from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.policy import (
+    Closeness,
+    Distance,
+    Diversity,
+    EngineChoice,
+    Policy,
+    Recursion,
+    WindowLimits,
+)
+from stream_anon.privacy.certificate import PART_BYTES
+from stream_anon.privacy.policy_document import (
+    NO_PROMISE,
+    PolicyDocument,
+    join_document,
+    read_document_part,
+)
+from stream_anon.runtime.policy_file import build_policy, load_policy
+from stream_anon.runtime.settings import parse_settings
+from tests.support.data import ROOT
+from tests.support.releases import ward_policy
+from tests.unit.microdata.test_read import CHAIN, RAGGED
+from tests.unit.runtime.test_auditing import SETTINGS
+
+EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*/*.yaml")) if path.stat().st_size]
+
+
+def _rich() -> Policy:
+    """Return a policy that uses whatever a policy can say."""
+    return ward_policy(
+        attributes=(
+            Identifier("person"),
+            QuasiIdentifier("ward", CategoricalDomain(RAGGED), missing=Missing.REJECT, unknown=Unknown.ROOT),
+            QuasiIdentifier("wing", CategoricalDomain(CHAIN)),
+            QuasiIdentifier("age", NumericDomain(Decimal(0), Decimal("99.50"), Decimal("0.5"), 1, (Decimal(5),))),
+            QuasiIdentifier("zip", PrefixDomain(7, "0123456789ABCDEF", 7)),
+            QuasiIdentifier("day", DateDomain("%d.%m.%Y", dt.date(2020, 1, 1), dt.date(2020, 3, 1))),
+            Sensitive("pay", ScalarType.INTEGER),
+            Sensitive("result"),
+            Insensitive("visits", ScalarType.NUMBER),
+        ),
+        k=12,
+        max_share=0.25,
+        extra_levels=2,
+        diversity={
+            "pay": Diversity(3, 2.5, Recursion(1.5, 3), Closeness(0.2, Distance.ORDERED), 3, 0.5),
+            "result": Diversity(2),
+        },
+    )
+
+
+def _same(policy: Policy, other: Policy) -> bool:
+    """Return whether two policies publish alike: the same attributes, domains and criteria."""
+    hierarchies = [
+        [(d.hierarchy.labels, d.hierarchy.parents.tolist(), d.hierarchy.code_of, d.hierarchy.leaves.tolist())]
+        for each in (policy, other)
+        for d in (qi.domain for qi in each.quasi_identifiers)
+        if isinstance(d, CategoricalDomain)
+    ]
+    half = len(hierarchies) // 2
+    return hierarchies[:half] == hierarchies[half:] and repr(policy.diversity) == repr(other.diversity)
+
+
+@pytest.mark.parametrize("policy", [ward_policy(), _rich()], ids=["ward", "rich"])
+def test_the_policy_of_a_document_promises_what_the_first_one_did(policy: Policy) -> None:
+    document = PolicyDocument.of(policy)
+    rebuilt = document.policy()
+    assert PolicyDocument.of(rebuilt) == document
+    assert (rebuilt.k, rebuilt.max_share, rebuilt.extra_levels) == (policy.k, policy.max_share, policy.extra_levels)
+    assert [(a.name, a.role, type(a)) for a in rebuilt.attributes] == [
+        (a.name, a.role, type(a)) for a in policy.attributes
+    ]
+    assert _same(policy, rebuilt)
+    for ours, theirs in zip(policy.quasi_identifiers, rebuilt.quasi_identifiers, strict=True):
+        for code in range(min(ours.size, 500)):
+            bounds = ours.node(code, min(code + 2, ours.size - 1))
+            assert theirs.read(ours.publish(*bounds)) == ours.read(ours.publish(*bounds))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+def test_every_example_has_a_document(path: Any) -> None:
+    policy = load_policy(path)
+    assert PolicyDocument.of(PolicyDocument.of(policy).policy()) == PolicyDocument.of(policy)
+
+
+def test_what_only_steers_the_service_changes_no_promise() -> None:
+    policy = ward_policy()
+    steered = replace(
+        policy,
+        window=WindowLimits(max_records=500, max_delay=300),
+        engine=EngineChoice("mondrian", seed=7),
+        revision=4,
+        digest="sha256:" + "1" * 64,
+        attributes=tuple(
+            replace(a, weight=3.0) if isinstance(a, QuasiIdentifier) else a for a in policy.attributes
+        ),
+    )
+    assert PolicyDocument.of(steered) == PolicyDocument.of(policy)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"k": 4},
+        {"max_share": 0.6},
+        {"diversity": {}},
+        {"diversity": {"result": Diversity(3)}},
+        {"individual": "every-record"},
+        {"attributes": ward_policy().attributes[:-1]},
+        {"attributes": (*ward_policy().attributes, Insensitive("note"))},
+    ],
+)
+def test_what_a_reader_could_check_changes_the_hash(changes: dict[str, Any]) -> None:
+    assert PolicyDocument.of(ward_policy(**changes)).promises != PolicyDocument.of(ward_policy()).promises
+
+
+def test_a_field_that_is_added_is_promised_unless_it_is_named_here() -> None:
+    # A new field of a policy, attribute or domain travels by itself; one that promises nothing joins NO_PROMISE.
+    kinds = (Policy, Identifier, QuasiIdentifier, Sensitive, Insensitive, NumericDomain, PrefixDomain, DateDomain)
+    names = {field.name for kind in kinds for field in fields(kind)}
+    assert names >= NO_PROMISE
+
+
+def test_a_document_travels_in_parts_below_the_limit_of_brokers() -> None:
+    labels = [f'"{"ü" * 20}{number:06}"' for number in range(40_000)]
+    wide = QuasiIdentifier("job", CategoricalDomain(Hierarchy.flat(labels)))
+    document = PolicyDocument.of(ward_policy(attributes=(*ward_policy().attributes, wide)))
+    parts = document.parts()
+    assert len(parts) > 3
+    assert all(len(part) < PART_BYTES for part in parts)
+    read = [read_document_part(part) for part in reversed(parts)]
+    assert join_document(read) == document
+    with pytest.raises(CertificateError, match="another hash"):
+        join_document(read[1:])
+
+
+def test_a_changed_text_is_refused_by_its_hash() -> None:
+    (part,) = PolicyDocument.of(ward_policy()).parts()
+    changed = json.loads(part)
+    changed["text"] = changed["text"].replace('"k":3', '"k":2')
+    with pytest.raises(CertificateError, match="another hash"):
+        join_document([read_document_part(json.dumps(changed).encode())])
+
+
+def _changed(change: dict[str, Any]) -> str:
+    return json.dumps(json.loads(PolicyDocument.of(_rich()).text) | change, sort_keys=True, separators=(",", ":"))
+
+
+def _domain(**domain: Any) -> dict[str, Any]:
+    return {
+        "attributes": [{"role": "quasi-identifier", "name": "a", "domain": domain}],
+        "individual": "every-record",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "null",
+        "{}",
+        "[" * 100_000,
+        _changed({"k": 1}),
+        _changed({"k": 10**400}),
+        _changed({"k": "Mrs Smith"}),
+        _changed({"later": 1}),
+        _changed({"attributes": [{"role": "guest", "name": "Mrs Smith"}]}),
+        _changed({"attributes": 7}),
+        _changed(_domain(kind="prefix", length=10**9, alphabet="01", keep=10**9)),
+        _changed(_domain(kind="prefix", length=-1, alphabet="01", keep=-1)),
+        _changed(_domain(kind="numeric", minimum="0", maximum="1e999999", step="1", decimals=0)),
+        _changed(_domain(kind="numeric", minimum="0", maximum="NaN", step="1", decimals=0)),
+        _changed(_domain(kind="categorical", hierarchy={"labels": ["*"] * 9, "parents": list(range(-1, 8))})),
+        _changed(
+            _domain(
+                kind="categorical",
+                hierarchy={"labels": [f"{i}" for i in range(99_999)], "parents": list(range(-1, 99_998))},
+            )
+        ),
+        _changed(_domain(kind="categorical", hierarchy={"labels": ["*", "a"], "parents": [-1, -1]})),
+        _changed(_domain(kind="date", format="%Y", earliest="2020-01-01", latest="2020-01-02")),
+        _changed(_domain(kind="magic")),
+        PolicyDocument.of(ward_policy()).text + " ",
+    ],
+)
+def test_a_text_that_is_no_document_is_refused_without_its_words(text: str) -> None:
+    with pytest.raises(CertificateError) as caught:
+        PolicyDocument.from_text(text).policy()
+    assert "Smith" not in str(caught.value)
+
+
+def test_a_document_of_a_later_release_is_refused_with_a_word() -> None:
+    part = json.loads(PolicyDocument.of(ward_policy()).parts()[0]) | {"schema": 2, "more": True}
+    with pytest.raises(LaterVersionError, match="policy document of version 2: made by a later release"):
+        read_document_part(json.dumps(part).encode())
+
+
+def test_max_delay_and_seed_of_a_settings_file_promise_nothing(tmp_path: Any) -> None:
+    plain = build_policy(parse_settings(SETTINGS), tmp_path / "policy.yaml")
+    other = SETTINGS | {"window": {"max_records": 200, "max_delay": "5m"}, "engine": {"seed": 9}}
+    changed = build_policy(parse_settings(other), tmp_path / "policy.yaml")
+    assert changed.digest != plain.digest
+    assert PolicyDocument.of(changed) == PolicyDocument.of(plain)
+
+
+def test_a_document_holds_no_class_that_has_no_name() -> None:
+    # Every kind of attribute and domain that exists can be written and read.
+    assert {kind.role for kind in Attribute.__subclasses__() if kind.role} | {"sensitive", "insensitive"} == {
+        "identifier",
+        "quasi-identifier",
+        "sensitive",
+        "insensitive",
+    }

@@ -1,0 +1,111 @@
+"""What the gate counts of sensitive values, beside figures worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, log
+
+import numpy as np
+import pytest
+
+from stream_anon.privacy.criteria import Spread, Spreads
+from stream_anon.privacy.spreads import spreads_of
+
+EVERYTHING = Spread(entropy_l=2, c=2, l=2, t=0.5, alpha=0.5)
+
+
+def _spreads(
+    groups: Sequence[int], values: Sequence[int], asked: Spread = EVERYTHING, people: Sequence[int] | None = None
+) -> Spreads:
+    who = np.arange(len(groups)) if people is None else np.array(people)
+    return spreads_of(
+        np.array(groups, np.int64),
+        max(groups, default=-1) + 1,
+        who.astype(np.int32),
+        np.array(values, np.int32),
+        asked,
+    )
+
+
+@pytest.mark.parametrize(("l", "tilt"), [(2, 5 / 6), (3, 5 / 3), (4, 5.0), (5, inf)])
+def test_recursion_sums_up_from_the_value_in_place_l(l: int, tilt: float) -> None:  # noqa: E741
+    values = [2] * 5 + [0] * 3 + [3] * 2 + [1]
+    found = _spreads([0] * 11, values, Spread(c=9, l=l))
+    assert found.tilt.tolist() == [pytest.approx(tilt)]
+
+
+def test_shares_and_entropy_are_those_of_the_rows_with_a_value() -> None:
+    found = _spreads([0] * 8, [0, 0, 1, -1, -1, -1, -1, -1])
+    assert found.share.tolist() == [pytest.approx(2 / 3)]
+    assert found.entropy.tolist() == [pytest.approx(-(2 / 3) * log(2 / 3) - (1 / 3) * log(1 / 3))]
+
+
+def test_each_group_is_counted_alone() -> None:
+    found = _spreads([1, 0, 1, 0, 1, 0, 1], [0, 2, 0, 1, 1, 2, 0])
+    assert found.share.tolist() == [pytest.approx(2 / 3), pytest.approx(3 / 4)]
+    assert found.tilt.tolist() == [pytest.approx(2.0), pytest.approx(3.0)]
+    # All together 3, 2 and 2 of seven.
+    assert found.distance.tolist() == [pytest.approx(2 / 3 - 2 / 7 + 1 / 3 - 2 / 7), pytest.approx(3 / 4 - 3 / 7)]
+
+
+@pytest.mark.parametrize(
+    ("ordered", "distances"), [(False, [0.5, 0.75, 0.75]), (True, [0.5 / 3, 1.5 / 3, 1.5 / 3])]
+)
+def test_equal_and_ordered_distances_are_those_of_the_paper(ordered: bool, distances: list[float]) -> None:
+    """All together show each of four values as often: a half of two, or one alone, against a quarter each."""
+    found = _spreads([0] * 4 + [1] * 2 + [2] * 2, [1, 2, 2, 1, 3, 3, 0, 0], Spread(t=0.5, ordered=ordered))
+    assert found.distance.tolist() == [pytest.approx(distance) for distance in distances]
+
+
+def test_values_that_nobody_released_are_no_places_in_the_order() -> None:
+    """Values 0, 5 and 9 are three places: a neighbour is half of the way."""
+    found = _spreads([0, 1, 2], [0, 5, 9], Spread(t=0.5, ordered=True))
+    assert found.distance.tolist() == [pytest.approx(0.5), pytest.approx(1 / 3), pytest.approx(0.5)]
+
+
+def test_all_are_alike_where_only_one_value_is_known() -> None:
+    found = _spreads([0, 0, 1, 1], [3, 3, 3, 3], Spread(t=0.5, ordered=True))
+    assert found.distance.tolist() == [0, 0]
+
+
+def test_people_are_compared_with_people_and_records_with_records() -> None:
+    """Persons 4 and 5 come twice. Over people both groups are even as all are, over records neither is."""
+    groups = [0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+    values = [0, 0, 1, 1, 1, 1, 1, 1, 0, 0]
+    found = _spreads(groups, values, people=[0, 1, 2, 3, 4, 4, 5, 5, 6, 7])
+    # Of the records six in ten are 1: a half in one group, two thirds in the other.
+    assert found.distance.tolist() == [pytest.approx(0.1), pytest.approx(2 / 3 - 0.6)]
+    assert found.share.tolist() == [pytest.approx(0.5), pytest.approx(2 / 3)]
+
+
+def test_a_pair_counts_once_in_each_group_and_once_in_the_reference() -> None:
+    """Person 0 shows value 0 in both groups, and often in the first."""
+    groups, values, people = [0] * 5 + [1] * 3, [0, 0, 0, 0, 1, 0, 1, 2], [0, 0, 0, 0, 1, 0, 2, 3]
+    found = _spreads(groups, values, people=people)
+    # Pairs: a half, a half | a third each; of all four pairs one is 0, two are 1, one is 2.
+    assert found.share.tolist() == [pytest.approx(4 / 5), pytest.approx(1 / 2 - 1 / 6)]
+    by_records = [4 / 5 - 5 / 8, 1 / 3 - 1 / 4 + 1 / 3 - 1 / 8]
+    by_pairs = [1 / 4, 1 / 3 - 1 / 4 + 1 / 3 - 1 / 4]
+    expected = [max(pair) for pair in zip(by_records, by_pairs, strict=True)]
+    assert found.distance.tolist() == [pytest.approx(distance) for distance in expected]
+    assert found.entropy[0] == pytest.approx(-0.8 * log(0.8) - 0.2 * log(0.2))
+    assert found.tilt.tolist() == [pytest.approx(4.0), pytest.approx(0.5)]
+
+
+def test_the_share_of_missing_values_is_a_distance_too() -> None:
+    groups, values = [0] * 4 + [1] * 4, [-1, -1, -1, 0, 0, 0, 0, 0]
+    found = _spreads(groups, values)
+    assert found.distance.tolist() == [pytest.approx(3 / 4 - 3 / 8), pytest.approx(3 / 8)]
+    assert found.share.tolist() == [1, 1]
+
+
+def test_a_group_without_a_value_has_no_share_and_no_entropy() -> None:
+    found = _spreads([0, 0, 1], [-1, -1, 0])
+    assert found.share.tolist() == [0, 1]
+    assert found.entropy.tolist() == [0, 0]
+    assert found.tilt.tolist() == [inf, inf]
+    assert found.distance.tolist() == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
+
+
+def test_no_distance_is_counted_where_none_is_asked_for() -> None:
+    assert _spreads([0, 1], [0, 1], Spread(alpha=0.5)).distance.tolist() == [0, 0]

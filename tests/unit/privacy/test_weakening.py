@@ -1,0 +1,213 @@
+"""Which changes of a policy make its output less safe."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_anon.privacy.promises import promises_of
+from stream_anon.privacy.weakening import weakened
+from stream_anon.runtime.policy_file import load_policy
+from tests.support.policies import write_document
+
+TREE = {"north": ["Oslo", "Bergen"], "south": ["Rome", "Bari"]}
+POLICY: dict[str, Any] = {
+    "privacy": {
+        "k": 5,
+        "individual": "person",
+        "max_share": 0.4,
+        "extra_levels": 1,
+        "sensitive": {
+            "illness": {
+                "distinct_l": 4,
+                "entropy_l": 2.5,
+                "alpha": 0.5,
+                "recursive_cl": {"c": 2, "l": 2},
+                "t_closeness": {"t": 0.3, "distance": "equal"},
+            }
+        },
+    },
+    "attributes": {
+        "person": {"role": "identifier"},
+        "clerk": {"role": "identifier"},
+        "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99, "step": 5, "levels": [10, 20]}},
+        "height": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 250}},
+        "city": {"role": "quasi-identifier", "hierarchy": TREE},
+        "zip": {"role": "quasi-identifier", "prefix": {"length": 4}},
+        "visits": {"role": "insensitive", "type": "integer"},
+        "illness": {"role": "sensitive"},
+    },
+}
+NONE = object()
+
+
+def _promises(folder: Path, changes: dict[str, Any]) -> dict[str, Any]:
+    document = copy.deepcopy(POLICY)
+    for path, value in changes.items():
+        *above, key = path.split("/")
+        branch = document
+        for name in above:
+            branch = branch[name]
+        if value is NONE:
+            del branch[key]
+        else:
+            branch[key] = value
+    return promises_of(load_policy(write_document(folder, document)))
+
+
+CRITERIA = "privacy/sensitive/illness"
+WEAKER: dict[str, tuple[dict[str, Any], str]] = {
+    "a lower k": ({"privacy/k": 4}, "privacy.k was 5 and would fall to 4"),
+    "a larger share of one individual": ({"privacy/max_share": 0.5}, "privacy.max_share was 0.4"),
+    "fewer extra levels": ({"privacy/extra_levels": 0}, "privacy.extra_levels was 1 and would fall to 0"),
+    "records counted instead of people": ({"privacy/individual": "every-record"}, "privacy.individual was person"),
+    "other people counted": ({"privacy/individual": "clerk"}, "privacy.individual was person"),
+    "fewer values": ({f"{CRITERIA}/distinct_l": NONE}, "privacy.sensitive.illness.distinct_l was 4"),
+    "less entropy": ({f"{CRITERIA}/entropy_l": 2.2}, "privacy.sensitive.illness.entropy_l was 2.5"),
+    "no entropy": ({f"{CRITERIA}/entropy_l": NONE}, "privacy.sensitive.illness.entropy_l was asked"),
+    "a larger share of one value": ({f"{CRITERIA}/alpha": 0.6}, "privacy.sensitive.illness.alpha was 0.5"),
+    "a larger c": ({f"{CRITERIA}/recursive_cl/c": 3}, "privacy.sensitive.illness.recursive_cl was c = 2"),
+    "a larger t": ({f"{CRITERIA}/t_closeness/t": 0.4}, "privacy.sensitive.illness.t_closeness was 0.3"),
+    "no criterion": ({"privacy/sensitive": {}}, "privacy.sensitive.illness.t_closeness was asked"),
+    "a new published field": (
+        {"attributes/salary": {"role": "insensitive"}},
+        "attributes.salary would be published (insensitive) and was not",
+    ),
+    "a published identifier": (
+        {"attributes/clerk": {"role": "quasi-identifier", "values": ["a", "b"]}},
+        "attributes.clerk would be published (quasi-identifier) and was not",
+    ),
+    "a quasi-identifier that passes as it is": (
+        {"attributes/zip": {"role": "insensitive"}},
+        "attributes.zip was quasi-identifier and would be insensitive",
+    ),
+    "a criterion lost with the role": (
+        {"privacy/sensitive": {}, "attributes/illness/role": "insensitive"},
+        "attributes.illness was sensitive and would be insensitive",
+    ),
+    "finer cells": (
+        {"attributes/age/numeric/step": 1},
+        "attributes.age would be published in groups that it did not have (100 in all)",
+    ),
+    "another level between": (
+        {"attributes/age/numeric/levels": [10, 20, 40]},
+        "attributes.age would be published in groups that it did not have (3 in all)",
+    ),
+    "levels counted from elsewhere": (
+        {"attributes/age/numeric/min": -2, "attributes/age/numeric/max": 98},
+        "attributes.age would be published in other intervals",
+    ),
+    "halvings of another range": (
+        {"attributes/height/numeric/max": 200},
+        "attributes.height would be published in other intervals",
+    ),
+    "a new group of leaves": (
+        {"attributes/city/hierarchy": {"a": ["Oslo", "Rome"], "b": ["Bergen", "Bari"]}},
+        "attributes.city would be published in groups that it did not have (2 in all)",
+    ),
+    "a new leaf": (
+        {"attributes/city/hierarchy/south": ["Rome", "Bari", "Naples"]},
+        "attributes.city would be published in groups that it did not have (5 and 2 in all)",
+    ),
+    "another length of prefixes": (
+        {"attributes/zip/prefix/length": 5},
+        "attributes.zip would be published in other intervals",
+    ),
+    "another kind of domain": (
+        {"attributes/zip": {"role": "quasi-identifier", "values": ["1234", "1235"]}},
+        "attributes.zip was a prefix domain and would be a categorical one",
+    ),
+}
+# `tight` and `values` have no level above, so they come without extra levels; see below.
+NOT_WEAKER: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "a higher k": {"privacy/k": 10},
+    "a smaller share of one individual": {"privacy/max_share": 0.3},
+    "more extra levels": {"privacy/extra_levels": 2},
+    "stricter criteria": {
+        f"{CRITERIA}/distinct_l": 5,
+        f"{CRITERIA}/entropy_l": 3,
+        f"{CRITERIA}/alpha": 0.4,
+        f"{CRITERIA}/recursive_cl": {"c": 1, "l": 3},
+        f"{CRITERIA}/t_closeness/t": 0.2,
+    },
+    "a field that is not published any more": {"attributes/visits": NONE},
+    "a sensitive field that is not published any more": {"privacy/sensitive": {}, "attributes/illness": NONE},
+    "a field that is generalized from now on": {
+        "attributes/visits": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 9}},
+    },
+    "a level less": {"attributes/age/numeric/levels": [20]},
+    "more numbers, in the same intervals": {"attributes/age/numeric/max": 120},
+    "fewer levels of a hierarchy": {
+        "attributes/city": {"role": "quasi-identifier", "values": ["Oslo", "Bergen", "Rome", "Bari"]}
+    },
+    "groups by other names": {"attributes/city/hierarchy": {"1": ["Rome", "Bari"], "2": ["Bergen", "Oslo"]}},
+    "longer windows": {"window": {"max_delay": "1h"}},
+    "missing values that are published": {"attributes/age/missing": "reject"},
+}
+
+
+@pytest.mark.parametrize("change", WEAKER)
+def test_a_weaker_policy_is_told_with_what_is_weaker(tmp_path: Path, change: str) -> None:
+    changes, text = WEAKER[change]
+
+    found = [str(each) for each in weakened(_promises(tmp_path, {}), _promises(tmp_path, changes))]
+
+    assert [each for each in found if each.startswith(text)], found
+
+
+@pytest.mark.parametrize("change", sorted(WEAKER.keys() - {"no criterion", "a criterion lost with the role"}))
+def test_nothing_but_the_change_is_told(tmp_path: Path, change: str) -> None:
+    changes, _ = WEAKER[change]
+
+    assert len(weakened(_promises(tmp_path, {}), _promises(tmp_path, changes))) == 1
+
+
+@pytest.mark.parametrize("change", NOT_WEAKER)
+def test_a_policy_that_keeps_every_promise_is_not_weaker(tmp_path: Path, change: str) -> None:
+    assert weakened(_promises(tmp_path, {}), _promises(tmp_path, NOT_WEAKER[change])) == ()
+
+
+def test_tight_ranges_and_sets_of_values_are_weaker_than_nodes(tmp_path: Path) -> None:
+    nodes = {"privacy/extra_levels": 0}
+    tight = nodes | {"attributes/age/numeric/publish": "tight"}
+    values = nodes | {"attributes/city/publish": "values"}
+
+    for changes, name in ((tight, "age"), (values, "city")):
+        before, after = _promises(tmp_path, nodes), _promises(tmp_path, changes)
+        assert [each.place for each in weakened(before, after)] == [f"attributes.{name}.publish"]
+        assert weakened(after, before) == ()
+
+
+def test_to_count_people_instead_of_records_is_not_weaker(tmp_path: Path) -> None:
+    records = _promises(tmp_path, {"privacy/individual": "every-record"})
+
+    assert weakened(records, _promises(tmp_path, {})) == ()
+
+
+def test_a_certificate_alone_tells_a_lower_k_and_a_lost_criterion(tmp_path: Path) -> None:
+    after = _promises(tmp_path, {"privacy/k": 3, "privacy/sensitive/illness/distinct_l": 2})
+    certificate = {"asked": _promises(tmp_path, {})["asked"]}
+
+    assert [each.place for each in weakened(certificate, after)] == [
+        "privacy.k",
+        "privacy.sensitive.illness.distinct_l",
+    ]
+
+
+def test_of_attributes_a_certificate_tells_the_quasi_identifiers_only(tmp_path: Path) -> None:
+    names = ("age", "height", "city")
+    certificate = {
+        "asked": _promises(tmp_path, {})["asked"],
+        "attributes": {name: {"role": "quasi-identifier"} for name in names},
+    }
+    after = _promises(tmp_path, {"attributes/city": {"role": "insensitive"}})
+
+    # zip was none; of visits and illness, which pass, a certificate does not tell.
+    assert [str(each) for each in weakened(certificate, after)] == [
+        "attributes.city was quasi-identifier and would be insensitive",
+        "attributes.zip would be published (quasi-identifier) and was not",
+    ]
