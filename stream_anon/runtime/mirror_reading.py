@@ -12,7 +12,8 @@ from stream_anon.adapters.kafka.offset_syncs import read_offset_syncs
 from stream_anon.adapters.kafka.seam import LedgerEntry, Place
 from stream_anon.adapters.kafka.topic_reader import read_topic
 from stream_anon.errors import BrokerError, CertificateError, TopicError
-from stream_anon.privacy.certificate import read_part
+from stream_anon.privacy.certificate import Certificate, read_part
+from stream_anon.privacy.policy_document import read_document_part
 from stream_anon.runtime.mirrored_offsets import Sync
 
 _CERTIFICATES_WITHIN = 300.0
@@ -115,14 +116,25 @@ async def _certified(connection: Connection, topic: str) -> dict[Place, LedgerEn
     for records in reading.records.values():
         for record in records:
             try:
-                part = read_part(record.value or b"")
+                part = _certificate(record.value or b"")
             except CertificateError:
                 where = f"{topic}-{record.partition}, offset {record.offset}"
                 raise TopicError(f"{where}: is no certificate: what it says to be released is not known") from None
+            if part is None:
+                continue
             for its in part.inputs:
                 place = its.topic, its.partition
                 released[place] = _later(released.get(place), LedgerEntry(its.end, revision=part.revision))
     return released
+
+
+def _certificate(value: bytes) -> Certificate | None:
+    """Return a part of a certificate; None for a policy document. Raises CertificateError for anything else."""
+    try:
+        return read_part(value)
+    except CertificateError:
+        read_document_part(value)
+        return None
 
 
 def _later(one: LedgerEntry | None, other: LedgerEntry) -> LedgerEntry:

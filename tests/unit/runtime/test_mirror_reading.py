@@ -50,7 +50,9 @@ async def _read(
     return told.released
 
 
-async def test_certificates_tell_up_to_where_each_partition_was_released(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_certificates_among_policy_documents_tell_up_to_where_partitions_were_released(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     broker = MemoryBroker()
     async with Driver(broker) as driver:
         driver.send(people(40))
