@@ -98,10 +98,10 @@ helm install people helm/stream-anon --set-file policy=policy.yaml --set-file 'f
   --set image.repository=registry.example/stream-anon
 helm test people
 ```
-Needs Kubernetes 1.27 or later and a Kafka with its topics (see `stream-anon check`). The settings file goes in word
-for word, so what `check` has approved is what runs; `settings` overrides single values of it. Secrets are yours and
-exist before: nothing of them passes through the chart's values. Health and metrics listen on the pod's address, all
-else on its loopback.
+Needs Kubernetes 1.27 or later and a Kafka with its topics (`stream-anon topics --create`). The settings file goes
+in word for word, so what `check` has approved is what runs; `settings` overrides single values of it. Secrets are
+yours and exist before: nothing of them passes through the chart's values. Health and metrics listen on the pod's
+address, all else on its loopback.
 
 ServiceMonitor, PodMonitor and PrometheusRule need the Prometheus Operator, `keda` needs KEDA, `dashboard` Grafana's
 sidecar. The value sets under `ci/` show each of these; tests render them all.

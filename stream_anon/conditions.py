@@ -38,8 +38,8 @@ _MEANINGS = {
     Condition.OUTPUT_CLEANUP: "The output, the certificates or the dead letters are compacted, though records have "
     "no key.",
     Condition.LEDGER_CLEANUP: "Entries of the ledger can expire, because its `cleanup.policy` is not `compact`.",
-    Condition.LEDGER_INCOMPLETE: "The group has offsets of which the ledger knows nothing. A run starts, and stops "
-    "these partitions.",
+    Condition.LEDGER_INCOMPLETE: "The group has offsets of which the ledger knows nothing, so nobody can tell if "
+    "they were set back. Only `check` asks this: a run goes on from them, and logs `ledger-entry-missing`.",
     Condition.PERMISSIONS: "The user lacks a permission that a run needs.",
     Condition.INPUT_UNREADABLE: "The user may not read the input.",
     Condition.NO_RECORD_FITS: "None of the sampled records of the input fits the policy.",

@@ -277,7 +277,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                     (mean("window_size_records", SERVICE), "{{namespace}} {{job}} mean"),
                     (f"max by ({SERVICE}) ({series('policy_max_records')})", "{{namespace}} {{job}} max_records"),
                 ),
-                width=12,
+                width=8,
             ),
             Panel(
                 "Fill of windows",
@@ -285,7 +285,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "or a longer max_delay lose less information.",
                 "percentunit",
                 ((mean("window_fill_ratio", SERVICE), "{{namespace}} {{job}}"),),
-                width=12,
+                width=8,
             ),
         ),
     ),

@@ -180,6 +180,11 @@ def _show_findings(console: Console, report: Report) -> None:
         console.print(table)
     if report.forbids:
         console.print(Text("A run must not start.", style="bold red"))
-        console.print(Text("`run --accept-risk NAME` starts all the same; every certificate then names it."))
+        if any(each.condition for each in report.findings if each.severity is Severity.FORBIDS):
+            console.print(
+                Text(
+                    "`run --accept-risk NAME` starts all the same, with the name in brackets; certificates name it."
+                )
+            )
     else:
         console.print(Text("Nothing forbids a run.", style="bold green"))

@@ -68,7 +68,7 @@ def run_service(
 ) -> None:
     """Serve between two topics until stopped; SIGTERM leaves within 10 s and loses nothing.
 
-    What `check` forbids it refuses, with exit code 1.
+    What `check` forbids it refuses, unless --accept-risk names it.
     """
     from stream_anon.cli.run import run
     from stream_anon.runtime.shadow import Shadow
@@ -126,7 +126,10 @@ def anonymize_file(
     engine: Annotated[str | None, typer.Option(help="Override engine.name.")] = None,
     seed: Annotated[int | None, typer.Option(help="Override engine.seed.")] = None,
     certificates: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write one certificate a line, in output order.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the policy document, then certificates in output order, one part a line."
+        ),
     ] = None,
     rejects: Annotated[
         Path | None,
@@ -179,7 +182,8 @@ def audit_release(
     ] = None,
     batch: Annotated[str | None, typer.Option(metavar="ID", help="Only the window with this batch id.")] = None,
     former_input: Annotated[
-        list[str] | None, typer.Option(metavar="TOPIC", help="An input topic of old; may be given again.")
+        list[str] | None,
+        typer.Option(metavar="TOPIC", help="A topic that the service no longer reads; may be given again."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     metrics: Annotated[

@@ -29,10 +29,11 @@ from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.hierarchy import MOST_LEVELS, Hierarchy
 from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy, WindowLimits
-from stream_anon.privacy.certificate import MOST_COUNT, Digest, refuse_later
+from stream_anon.privacy.certificate import MOST_COUNT, PART_BYTES, Digest, refuse_later
 
 SCHEMA_VERSION: Final = 1
 PART_LETTERS = 120_000  # of four bytes at most, so that a part stays below 512 KiB
+_AROUND, _MOST_ESCAPED = 256, 6  # bytes of a part beside its text, and of a letter of it, at the most
 _MOST_CODES = 2**30
 _MOST_LETTERS = 64
 
@@ -46,7 +47,18 @@ _DOMAINS: Mapping[str, type[Any]] = {
     "date": DateDomain,
 }
 NO_PROMISE = frozenset(
-    {"window", "engine", "revision", "digest", "weight", "accept_linkable", "accept_missing", "pad", "key"}
+    {
+        "window",
+        "engine",
+        "revision",
+        "digest",
+        "weight",
+        "accept_linkable",
+        "accept_missing",
+        "pad",
+        "null_values",
+        "key",
+    }
 )
 """Fields of policies, attributes and domains that change nothing a reader of the output could check."""
 
@@ -86,9 +98,10 @@ class PolicyDocument:
         """Return the document with this text."""
         return cls(text, "sha256:" + hashlib.sha256(text.encode()).hexdigest())
 
-    def parts(self) -> list[bytes]:
-        """Return the document as JSON lines, each below 512 KiB."""
-        stretches = [self.text[i : i + PART_LETTERS] for i in range(0, len(self.text), PART_LETTERS)]
+    def parts(self, most_bytes: int = PART_BYTES) -> list[bytes]:
+        """Return the document as JSON lines, each below 512 KiB, or below `most_bytes` where that is less."""
+        letters = max(1, min(PART_LETTERS, (most_bytes - _AROUND) // _MOST_ESCAPED))
+        stretches = [self.text[i : i + letters] for i in range(0, len(self.text), letters)]
         return [
             msgspec.json.encode(DocumentPart(SCHEMA_VERSION, self.promises, number, len(stretches), stretch))
             for number, stretch in enumerate(stretches, start=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import datetime as dt
+import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -158,7 +159,7 @@ def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None 
     begun = clock.wall()
     settings = load_settings(config)
     kafka, policy = kafka_of(settings), build_policy(settings, config)
-    with quiet_libraries(open_log(clock.wall, settings.logs.format, "error"), clock.monotonic):
+    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
         verdict = asyncio.run(audit_committed(kafka, policy, wanted))
     return _report(verdict, kafka.output, config, policy, wanted, (begun, clock.wall()))
 

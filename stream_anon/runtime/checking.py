@@ -96,7 +96,7 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
     if kafka.certificates not in absent:
         findings += await _rollout(connection, kafka, policy, settings.privacy.accept_weaker)
     if kafka.delivery == "exactly-once":
-        # A worker finds the same out in its takeover, and stops those partitions alone.
+        # A worker meets the same in its takeover: it goes on from such offsets, and says so.
         findings += await ledger_findings(connection, topics, deployment.inputs)
     return Report(
         policy,
@@ -112,7 +112,7 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
 async def _rollout(connection: Connection, kafka: KafkaSettings, policy: Policy, accepted: str) -> list[Finding]:
     """Compare with the policy under which the output was published last."""
     try:
-        before = await published_before(connection, kafka.certificates)
+        before = await published_before(connection, kafka.certificates, policy.digest)
     except TopicError as error:
         return [Finding(Severity.FORBIDS, kafka.certificates, str(error), Condition.PERMISSIONS)]
     return rollout_findings(policy, before, accepted, ledger=kafka.delivery == "exactly-once")

@@ -32,7 +32,7 @@ LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows if t
 MOST_SAMPLED_BYTES = 128 * 1024 * 1024
 MOST_SAMPLED_TOPICS = 8
 SAMPLED_WITHIN = 20.0
-NEWEST_CERTIFICATES = 64  # parts, in all partitions: a few whole certificates of each worker, and markers
+NEWEST_CERTIFICATES = (64, 4096)  # parts in all partitions, in turn: markers stand between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +154,15 @@ def _raise_for(findings: Iterable[Finding], accepted: Collection[Condition]) -> 
 
 async def _judged_before(connection: Connection, topic: str, policy: Policy, kafka: KafkaSettings) -> bool:
     """Return whether a window was published under this policy, with no risk accepted that is not accepted now."""
-    try:
-        reading = await read_topic(connection, topic, newest=NEWEST_CERTIFICATES)
-    except TopicError:  # this user may not read it
-        return False
-    parts = [
-        part for records in reading.records.values() for part in map(_certificate, records) if part is not None
-    ]
-    return any(part.policy == policy.digest and set(part.accepted) <= set(kafka.accept_risks) for part in parts)
+    for newest in NEWEST_CERTIFICATES:
+        try:
+            reading = await read_topic(connection, topic, newest=newest)
+        except TopicError:  # this user may not read it
+            return False
+        parts = [part for records in reading.records.values() for part in map(_certificate, records) if part]
+        if any(part.policy == policy.digest and set(part.accepted) <= set(kafka.accept_risks) for part in parts):
+            return True
+    return False
 
 
 def _certificate(record: ConsumerRecord) -> Certificate | None:

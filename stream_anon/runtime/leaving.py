@@ -36,11 +36,12 @@ def stop_at_signals(log: Log, end: Callable[[int], object] = os._exit) -> asynci
         log.error(Line.LEFT_LATE, seconds=GONE_WITHIN)
         end(LEFT_LATE)
 
+    timer = threading.Timer(GONE_WITHIN, give_up)
+    timer.daemon = True  # a process that has left in time is not kept by it
+
     def leave() -> None:
-        if not stop.is_set():
-            stop.set()
-            timer = threading.Timer(GONE_WITHIN, give_up)
-            timer.daemon = True  # a process that has left in time is not kept by it
+        stop.set()
+        if timer.ident is None:  # an order to drain may have set the stop before, and may take longer
             timer.start()
 
     for number in (signal.SIGTERM, signal.SIGINT):

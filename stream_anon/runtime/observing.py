@@ -207,7 +207,7 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
             case PartitionStopped():
                 _write_stopped(log, event)
             case ReadingOrdered():
-                log.warning(Line.PAUSED if event.paused else Line.RESUMED)
+                _write_pause(log, event)
             case InputSkipped():
                 log.warning(
                     Line.INPUT_LOST,
@@ -255,6 +255,13 @@ def _write_readiness(log: Log, event: ReadinessChanged) -> None:
         log.info(Line.READY)
     else:
         log.warning(Line.NOT_READY, reason=event.reason)
+
+
+def _write_pause(log: Log, event: ReadingOrdered) -> None:
+    if event.paused:
+        log.warning(Line.PAUSED)
+    else:
+        log.warning(Line.RESUMED)
 
 
 def _write_certificates(log: Log, event: CertificatesRead) -> None:

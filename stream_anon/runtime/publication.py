@@ -156,7 +156,7 @@ class Writer:
         parcels = self._records(release, targets, batch, time)
         partition = secrets.randbelow(targets.partitions[targets.certificates])
         if self._must_tell(closed, first=previous is None):
-            parcels += self._policy_document(targets, partition, time)
+            parcels += self._policy_document(targets, partition, time, min(PART_BYTES, largest - MOST_AROUND))
         parcels += self._certificate(certificate, targets, partition, batch, time)
         parcels += self._dead_letters(release, targets, places, time)
         entries = self._ledger.entries(ends, batch, topic_ids, time)
@@ -185,9 +185,10 @@ class Writer:
         self._told = hour
         return due
 
-    def _policy_document(self, targets: Targets, partition: int, time: int) -> list[Parcel]:
+    def _policy_document(self, targets: Targets, partition: int, time: int, most_bytes: int) -> list[Parcel]:
         header = (("policy", self._document.promises.encode()),)
-        return [Parcel(targets.certificates, partition, [part], time, header) for part in self._document.parts()]
+        parts = self._document.parts(most_bytes)
+        return [Parcel(targets.certificates, partition, [part], time, header) for part in parts]
 
     def _certificate(
         self, parts: Sequence[bytes], targets: Targets, partition: int, batch: str, time: int

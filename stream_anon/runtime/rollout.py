@@ -44,16 +44,21 @@ class Before:
         When the newest window under it was closed, as its certificate says.
     promises
         What is known of its promises; see `weakening.weakened`.
+    known
+        Whether that is all of them: False where the certificate names a policy document that was not found.
     """
 
     policy: str
     revision: int
     closed: str
     promises: Mapping[str, Any]
+    known: bool = True
 
 
-async def published_before(connection: Connection, topic: str) -> Before | None:
+async def published_before(connection: Connection, topic: str, digest: str = "") -> Before | None:
     """Return under which policy an output was published last, by its topic of certificates; None without any.
+
+    Reads further back until the policy document is found too, unless the policy is the one with this digest.
 
     Raises
     ------
@@ -65,7 +70,8 @@ async def published_before(connection: Connection, topic: str) -> Before | None:
     for newest in _NEWEST:
         reading = await read_topic(connection, topic, newest=newest, most_bytes=_MOST_BYTES, within=_WITHIN)
         before = before_of(record.value or b"" for part in reading.records.values() for record in part)
-        if before is not None or reading.whole >= reading.records.keys():
+        enough = before is not None and (before.known or before.policy == digest)
+        if enough or reading.whole >= reading.records.keys():
             break
     if before is None and not reading.complete:
         raise BrokerError(f"{topic}: could not be read to its end, so nobody knows what was promised before")
@@ -95,14 +101,17 @@ def before_of(values: Iterable[bytes]) -> Before | None:
     promises: dict[str, Any] = {"asked": msgspec.to_builtins(newest.asked)}
     if names:
         promises["attributes"] = {name: {"role": "quasi-identifier"} for name in sorted(names)}
-    return Before(newest.policy, newest.revision, newest.closed, promises)
+    return Before(newest.policy, newest.revision, newest.closed, promises, known=newest.promises is None)
 
 
 def weaker_than(policy: Policy, before: Before | None) -> tuple[Weakening, ...]:
     """Return what a policy promises less of an output than was promised last."""
     if before is None or before.policy == policy.digest:
         return ()
-    return weakened(before.promises, promises_of(policy))
+    weaker = weakened(before.promises, promises_of(policy))
+    if before.known:
+        return weaker
+    return (*weaker, Weakening("promises", "what was promised cannot be read: the policy document is gone"))
 
 
 def is_accepted(policy: Policy, accepted: str) -> bool:

@@ -103,12 +103,16 @@ class Beginnings:
         What an earlier takeover found.
     topic_ids
         The input topics that the last takeover saw.
+    published_revision
+        The revision of the newest certificate when the worker started: the ledger may have been deleted, or made to
+        forget.
     """
 
     start: str
     ledger_is_new: bool = False
     found: dict[int, int] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    published_revision: int = 0
 
     @property
     def at_the_first_record(self) -> tuple[Start | Stop | None, ...]:
@@ -218,16 +222,15 @@ async def take_over(  # noqa: PLR0915 - the steps stand in one function
     await at("takeover.4")
     topics = await _within(LEDGER, _topics(sink, places.keys()))
     entries = await _within(LEDGER, _entries(ledger))
-    newest = newest_revision(entries.values())
+    known = {**ledger.remembered(), **entries}
+    newest = max(newest_revision(known.values()), beginnings.published_revision)
     left: dict[int, int | None] = {}
     judged: dict[int, Start | Stop | None] = {}
     if newest > revision:  # another policy has taken over: its workers go on, and ours stands by
         left = {n: entries[p].next if p in entries else stable[p] for p, n in places.items()}
     else:
         doubtful = beginnings.at_the_first_record if ledger.is_incomplete else ()
-        judged = await _within(
-            LEDGER, _judged(source, places, stable, {**ledger.remembered(), **entries}, topics, doubtful)
-        )
+        judged = await _within(LEDGER, _judged(source, places, stable, known, topics, doubtful))
     anew = topics.differ_from(beginnings.topic_ids)
     beginnings.keep(number for place, number in places.items() if place[0] not in anew)
     untouched = frozenset(number for number, verdict in judged.items() if verdict is None)

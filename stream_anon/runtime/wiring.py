@@ -39,7 +39,6 @@ from stream_anon.microdata.policy import Policy, Shortfall
 from stream_anon.privacy.certificate import Delivery
 from stream_anon.runtime.asked import in_words
 from stream_anon.runtime.checkpoint import Checkpoint
-from stream_anon.runtime.conditions import raise_if_forbidden
 from stream_anon.runtime.events import Listener, OrderAdopted, WorkerStarted, WorkerStopped, WorkerStopping
 from stream_anon.runtime.faults import At, fault_at
 from stream_anon.runtime.leaving import stop_at_signals
@@ -51,9 +50,9 @@ from stream_anon.runtime.patience import Reachability, unless_stopped
 from stream_anon.runtime.policy_file import build_policy
 from stream_anon.runtime.publication import Writer
 from stream_anon.runtime.rechecking import Rechecks
-from stream_anon.runtime.rollout import published_before, refuse_weaker
 from stream_anon.runtime.settings import HttpSettings, KafkaSettings, Settings, load_settings
 from stream_anon.runtime.shadow import Beside, Shadow
+from stream_anon.runtime.starting import raise_if_weaker_or_forbidden
 from stream_anon.runtime.status import StatusBoard
 from stream_anon.runtime.studies import Studies
 from stream_anon.runtime.validity import watch_certificates
@@ -266,14 +265,15 @@ def build_worker(
         nonlocal permitted
         topics = topics_of(kafka)
         if not permitted:  # a ledger that was deleted while the worker ran is made anew in the same way
-            await raise_if_forbidden(connection, topics, kafka, policy)
-            before = await published_before(connection, kafka.certificates)
-            refuse_weaker(policy, settings.privacy.accept_weaker, before, ledger=exactly_once)
+            before = await raise_if_weaker_or_forbidden(
+                connection, topics, kafka, policy, settings.privacy.accept_weaker
+            )
+            worker.published_under(before.revision if before else 0)
             permitted = True
         made = exactly_once and await create_ledger(connection, topics)
         return kafka.ledger if made else None
 
-    return assemble(
+    worker = assemble(
         settings,
         policy,
         source=source or KafkaSource(connection, kafka.inputs, kafka.max_record_bytes),
@@ -285,6 +285,7 @@ def build_worker(
         at=fault_at(kafka.fault),
         prepare=prepare,
     )
+    return worker
 
 
 def build_shadow(
@@ -305,7 +306,7 @@ def build_shadow(
     return assemble(
         settings,
         policy,
-        source=KafkaSource(connection, kafka.inputs),
+        source=KafkaSource(connection, kafka.inputs, kafka.max_record_bytes),
         sink=ShadowSink(
             connection, kafka.certificates, (kafka.output, kafka.certificates, kafka.dead_letters), beside.keep
         ),

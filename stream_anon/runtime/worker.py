@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 
 from stream_anon.adapters.kafka.seam import DeadClient, Membership
 from stream_anon.errors import BrokerError
@@ -111,10 +112,15 @@ class Worker:
 
     # -- connecting ------------------------------------------------------------------------------------------
 
+    def published_under(self, revision: int) -> None:
+        """Take note of the revision under which the output was published last, as its certificates say."""
+        self._beginnings.published_revision = revision
+
     async def connect(self) -> bool:
         """Connect to everything and join the group; return False if `stop` came first."""
         parts = self._parts
-        steps = (parts.sink.open, parts.keeper.make, parts.ledger.open, self._find_targets)
+        follow = partial(parts.keeper.open, Away.STARTING)  # it may be deleted just after it was made
+        steps = (parts.sink.open, parts.keeper.make, follow, self._find_targets)
         for step in steps:
             if not await self._patience.persist(Away.STARTING, step):
                 return False

@@ -17,7 +17,12 @@ import pytest
 from tools.mutation.mutants import Mutant, mutants_of
 from tools.mutation.trial import PROFILE, Trial
 
-ROOMS = ("stream_anon/privacy", "stream_anon/audit", "stream_anon/engine/closing.py")
+ROOMS = (
+    "stream_anon/privacy",
+    "stream_anon/audit",
+    "stream_anon/engine/closing.py",
+    "stream_anon/engine/dealing.py",
+)
 TESTS = (
     "tests/unit/privacy",
     "tests/unit/audit",

@@ -158,9 +158,10 @@ class KafkaLedger:
         begins = await consumer.beginning_offsets(places)
         if self._mark in self._entries or any(begins.values()):
             return True
-        if self._output is None or any((await tail.ends(places)).values()):
+        # The output first: a window that others commit meanwhile is then in the ledger before it is asked for.
+        if self._output is None or not await has_records(self._connection, self._output):
             return False
-        if not await has_records(self._connection, self._output):
+        if any((await tail.ends(places)).values()):
             return False
         await send_one(self._connection, self.written({self._mark: LedgerEntry(0)}, 0))
         return True
@@ -278,7 +279,7 @@ class KafkaLedger:
             raise BrokerError(f"{undecided}: {self._held_open()}") from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
-        newest = newest_revision(self._entries.values())
+        newest = newest_revision([*self.remembered().values(), *self._entries.values()])
         if newest > self._revision:
             raise Overtaken(
                 f"{self._topic} holds entries of revision {newest} of the policy, and this worker has revision "

@@ -17,7 +17,7 @@ from stream_anon.runtime.status import LAST_WINDOWS, MOST_PLACES
 SILENT = 5.0  # seconds without a report after which a worker does not count as ready
 
 Status = Mapping[str, Any]
-_COUNTED = ("consumed", "released", "lost_before_reading", "read_again", "moved_away")
+_COUNTED = ("consumed", "released", "lost_before_reading", "read_again", "moved_away", "behind_open_transaction")
 _COUNTED_BY_REASON = ("suppressed", "rejected", "rejected_by_attribute", "missing")
 
 

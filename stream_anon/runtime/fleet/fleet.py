@@ -163,7 +163,7 @@ class Fleet:
             if self._stop.is_set():
                 return
             # What forbids the start of one that has run before does not end the others, which run well.
-            if end == WRONG_SETTINGS or (end == REFUSED and first):
+            if end in (WRONG_SETTINGS, REFUSED) and first:
                 self._ended_by = WRONG_SETTINGS if end == WRONG_SETTINGS else REFUSED
                 self._stop.set()
                 return

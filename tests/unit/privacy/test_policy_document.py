@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from dataclasses import fields, replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +45,7 @@ from stream_anon.privacy.policy_document import (
 from stream_anon.runtime.policy_file import build_policy, load_policy
 from stream_anon.runtime.settings import parse_settings
 from tests.support.data import ROOT
+from tests.support.policies import write_policy
 from tests.support.releases import ward_policy
 from tests.unit.microdata.test_read import CHAIN, RAGGED
 from tests.unit.runtime.test_auditing import SETTINGS
@@ -238,3 +240,12 @@ def test_a_document_holds_no_class_that_has_no_name() -> None:
         "sensitive",
         "insensitive",
     }
+
+
+def test_a_small_limit_of_the_topic_cuts_a_document_into_more_parts(tmp_path: Path) -> None:
+    document = PolicyDocument.of(load_policy(write_policy(tmp_path, input={"null_values": ["NA", "-"]})))
+    parts = document.parts(1024)
+    assert len(parts) > 1
+    assert max(map(len, parts)) <= 1024
+    assert join_document([read_document_part(part) for part in parts]) == document
+    assert document.policy().k == 3, "texts that mean a missing value change no promise"

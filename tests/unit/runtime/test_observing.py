@@ -28,7 +28,7 @@ STARTED = e.WorkerStarted(
     30.0,
     100,
     ("city",),
-    ("city", "note"),
+    published=("city", "note"),
 )
 PUBLISHED = e.WindowPublished(
     batch="00ff",

@@ -89,7 +89,8 @@ def test_the_policy_document_beside_certificates_tells_all_that_was_promised(tmp
 
     without = before_of([named])
     assert without is not None
-    assert "individual" not in without.promises, "what was asked is known without the document, and no more"
+    assert not without.known
+    assert [each.place for each in weaker_than(_policy(tmp_path, k=6), without)] == ["promises"]
 
 
 def test_a_lower_k_is_refused_with_the_line_that_accepts_it(tmp_path: Path) -> None:

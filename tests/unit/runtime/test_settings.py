@@ -75,7 +75,7 @@ def test_durations_are_off_by_their_unit(document: dict[str, Any], given: object
 @pytest.mark.parametrize(
     ("change", "key", "allowed"),
     [
-        pytest.param({"privcy": {}}, "privcy", "kafka, privacy, window, engine, attributes", id="section"),
+        pytest.param({"privcy": {}}, "privcy", "kafka, privacy, window, engine, input, attributes", id="section"),
         pytest.param({"_env_file": "x"}, "_env_file", "unknown key", id="the library's own argument"),
         pytest.param({7: "x"}, "7", "unknown key", id="number as a section"),
         pytest.param({"privacy": {"k": 5, "individual": "n", "kk": 1}}, "privacy.kk", "k, individual", id="key"),
@@ -170,7 +170,7 @@ def test_a_secret_file_is_named_and_read_by_whoever_connects(document: dict[str,
         document | {"kafka": kafka | {"security": security | {"password_file": str(tmp_path / "password")}}}
     )
     assert settings.kafka is not None
-    assert settings.kafka.security.secret() == "hunter2"
+    assert connection_of(settings.kafka).options("x")["sasl_plain_password"] == "hunter2"  # noqa: S105
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -24,6 +24,14 @@ TOPIC = "out.ledger"
 KEY = b'["people",1]'
 
 
+class Client:
+    """What a consumer speaks through."""
+
+    def __init__(self, close: Callable[[], Awaitable[None]]) -> None:
+        self.close = close
+        self._wait_on_metadata: Any = None
+
+
 class Log:
     """A consumer of one partition; `probe` of the same log."""
 
@@ -34,7 +42,7 @@ class Log:
         self.stopped = self.closed = self.let_go = False
         self._coordinator = object()  # as of a consumer without a group: it has no task that must run
         self._fetcher = SimpleNamespace(_fetch_task=asyncio.get_running_loop().create_future())
-        self._client = SimpleNamespace(close=self._close)
+        self._client = Client(self._close)
 
     async def getmany(self, timeout_ms: int) -> dict[object, list[Any]]:
         await asyncio.sleep(0.001)

@@ -22,6 +22,10 @@ from stream_anon.errors import BrokerError
 PLACES = [TopicPartition("people", n) for n in range(2)]
 
 
+class Connected:
+    """What a consumer speaks through."""
+
+
 class Client:
     """An AIOKafkaConsumer of which nothing works but positions."""
 
@@ -30,6 +34,7 @@ class Client:
         self.refusal: KafkaError | None = None
         self.positions: dict[TopicPartition, int] = {}
         forever = asyncio.get_running_loop().create_future
+        self._client = Connected()
         self._fetcher = SimpleNamespace(_fetch_task=forever())
         self._coordinator = SimpleNamespace(_coordination_task=forever(), check_errors=self._refuse)
 
