@@ -35,9 +35,9 @@ the model that validates the file (`make schemas`); the same as a JSON Schema is
   a CSV file the column of a field is named by its keys, joined by dots, in either case.
 """
 
-_KAFKA = """Needed by `run`, `check`, `topics`, `forget`, `realign`, and by `audit` without files; files need no such
-section. `input`, `output`, `certificates`, `dead_letters` and `ledger` must be five different topics, or more. What
-the protocol makes of these settings is told in [exactly-once.md](exactly-once.md). `fault` is allowed with
+_KAFKA = """Needed by `run`, `check`, `topics`, `forget`, `realign`, and by `audit` without files; files need no
+such section. `input`, `output`, `certificates`, `dead_letters` and `ledger` must be five different topics, or more.
+What the protocol makes of these settings is told in [exactly-once.md](exactly-once.md). `fault` is allowed with
 `development: true` only."""
 _INPUT = """Instead of one topic or a list of topics. The pattern must not fit `output`, `certificates`,
 `dead_letters` or `ledger`: where `people.anonymous` lies beside `people.north`, write `people\\.(?!anonymous).*`. A
