@@ -37,7 +37,7 @@ def _alike(text: str) -> str:
 
 
 def test_the_commands_of_the_quickstart_show_what_the_page_shows(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "examples" / "quickstart" / "visits.csv", tmp_path)
+    shutil.copytree(ROOT / "examples" / "quickstart", tmp_path / "examples" / "quickstart")
     (written,) = YAML.findall(BEFORE)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "116"}
     steps = [step for step in _steps(BEFORE) if not step[0].startswith("pip ")]

@@ -90,7 +90,7 @@ def test_the_policy_document_beside_certificates_tells_all_that_was_promised(tmp
     without = before_of([named])
     assert without is not None
     assert not without.known
-    assert [each.place for each in weaker_than(_policy(tmp_path, k=6), without)] == ["promises"]
+    assert "promises" in {each.place for each in weaker_than(_policy(tmp_path, k=6), without)}
 
 
 def test_a_lower_k_is_refused_with_the_line_that_accepts_it(tmp_path: Path) -> None:
