@@ -28,7 +28,8 @@ def _revealing(stage: Stage, **kafka: Any) -> Path:
 
 async def _certificates(stage: Stage) -> list[dict[str, Any]]:
     records = await stage.kafka.read_to_end(f"{stage.output}.certificates")
-    return [json.loads(record.value) for record in records]
+    parts = [json.loads(record.value) for record in records]
+    return [part for part in parts if "batch" in part]  # policy documents stand beside them
 
 
 async def test_a_run_is_refused_where_check_forbids_it_and_goes_on_where_that_is_accepted(stage: Stage) -> None:
