@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError, for_code
 
-from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
+from stream_anon.adapters.kafka.administering import administering
+from stream_anon.adapters.kafka.connection import Connection, broker_error
 from stream_anon.adapters.kafka.seam import Place
-from stream_anon.errors import BrokerError
 
 _WITHIN = 30.0
 _RETRY = 0.1
@@ -87,31 +87,14 @@ class ClusterView:
 
     async def _ask(self, doing: str, question: Callable[[AIOKafkaAdminClient], Awaitable[_T]]) -> _T:
         """Ask until there is an answer that is not "later"."""
-        try:
-            async with asyncio.timeout(_WITHIN), self._admin() as admin:
-                while True:
-                    try:
-                        return await question(admin)
-                    except KafkaError as error:
-                        if not error.retriable:
-                            raise
-                        await asyncio.sleep(_RETRY)
-        except BrokerError:
-            raise
-        except Exception as error:  # noqa: BLE001 - as above
-            raise broker_error(doing, error) from None
-
-    @contextlib.asynccontextmanager
-    async def _admin(self) -> AsyncIterator[AIOKafkaAdminClient]:
-        admin = AIOKafkaAdminClient(**self._connection.options("view"))
-        try:
-            try:
-                await admin.start()
-            except Exception as error:  # noqa: BLE001 - as above
-                raise await connection_error(self._connection, "connecting", error) from None
-            yield admin
-        finally:
-            await admin.close()
+        async with administering(self._connection, "view", doing) as admin:
+            while True:
+                try:
+                    return await question(admin)
+                except KafkaError as error:
+                    if not error.retriable:
+                        raise
+                    await asyncio.sleep(_RETRY)
 
 
 def _raise_if_temporary(code: int) -> None:

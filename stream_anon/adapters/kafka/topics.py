@@ -12,12 +12,13 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import TopicAlreadyExistsError, for_code
 
-from stream_anon.adapters.kafka.connection import Connection, broker_error, connection_error
+from stream_anon.adapters.kafka.administering import administering
+from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.inputs import InputTopics
 from stream_anon.conditions import Condition
-from stream_anon.errors import BrokerError, TopicError
+from stream_anon.errors import TopicError
 
-_WITHIN = 30.0
+_PURPOSE = "admin"
 _INTERNAL = ("__consumer_offsets", "__transaction_state")
 _TXN_OFFSET_COMMIT = 28
 _NOT_THERE = 3
@@ -90,20 +91,12 @@ async def examine(
     BrokerError
         If no broker answers.
     """
-    admin = await _connected(connection)
-    try:
-        async with asyncio.timeout(_WITHIN):
-            findings = _version(admin) if transactions else []
-            inputs = topics.input.among(await admin.list_topics() if topics.input.pattern is not None else ())
-            names = [*inputs, topics.output, topics.certificates, topics.dead_letters]
-            names += [topics.ledger, *_INTERNAL] if transactions else []
-            described = await _describe(admin, names)
-    except BrokerError:
-        raise
-    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
-        raise broker_error("describing the topics", error) from None
-    finally:
-        await admin.close()
+    async with administering(connection, _PURPOSE, "describing the topics") as admin:
+        findings = _version(admin) if transactions else []
+        inputs = await _inputs(admin, topics)
+        names = [*inputs, topics.output, topics.certificates, topics.dead_letters]
+        names += [topics.ledger, *_INTERNAL] if transactions else []
+        described = await _describe(admin, names)
     if not inputs:
         findings.append(Finding(str(topics.input), Severity.WARNING, "no topic fits it yet: a run waits for one"))
     for name in names:
@@ -119,14 +112,8 @@ async def largest_batches(connection: Connection, names: Collection[str]) -> dic
     BrokerError
         If no broker answers.
     """
-    admin = await _connected(connection)
-    try:
-        async with asyncio.timeout(_WITHIN):
-            settings = await _settings(admin, sorted(names))
-    except Exception as error:  # noqa: BLE001 - as above
-        raise broker_error("reading the topics' settings", error) from None
-    finally:
-        await admin.close()
+    async with administering(connection, _PURPOSE, "reading the topics' settings") as admin:
+        settings = await _settings(admin, sorted(names))
     return {name: most for name, own in settings.items() if (most := largest_batch(own)) is not None}
 
 
@@ -146,16 +133,8 @@ async def create_ledger(connection: Connection, topics: Topics) -> bool:
     BrokerError
         If no broker answers.
     """
-    admin = await _connected(connection)
-    try:
-        async with asyncio.timeout(_WITHIN):
-            return await _create_ledger(admin, topics)
-    except BrokerError:
-        raise
-    except Exception as error:  # noqa: BLE001 - as above
-        raise broker_error("creating the ledger", error) from None
-    finally:
-        await admin.close()
+    async with administering(connection, _PURPOSE, "creating the ledger") as admin:
+        return await _create_ledger(admin, topics)
 
 
 async def _create_ledger(admin: AIOKafkaAdminClient, topics: Topics) -> bool:
@@ -194,17 +173,10 @@ async def look(connection: Connection, topics: Topics) -> tuple[int, dict[str, D
     BrokerError
         If no broker answers.
     """
-    admin = await _connected(connection)
-    try:
-        async with asyncio.timeout(_WITHIN):
-            brokers = len((await admin.describe_cluster())["brokers"])
-            inputs = topics.input.among(await admin.list_topics() if topics.input.pattern is not None else ())
-            own = (topics.output, topics.certificates, topics.dead_letters, topics.ledger)
-            return brokers, await _describe(admin, [*inputs, *own])
-    except Exception as error:  # noqa: BLE001 - as above
-        raise broker_error("describing the topics", error) from None
-    finally:
-        await admin.close()
+    async with administering(connection, _PURPOSE, "describing the topics") as admin:
+        brokers = len((await admin.describe_cluster())["brokers"])
+        own = (topics.output, topics.certificates, topics.dead_letters, topics.ledger)
+        return brokers, await _describe(admin, [*await _inputs(admin, topics), *own])
 
 
 async def create(connection: Connection, wanted: Sequence[NewTopic]) -> None:
@@ -217,31 +189,20 @@ async def create(connection: Connection, wanted: Sequence[NewTopic]) -> None:
     BrokerError
         If no broker answers.
     """
-    admin = await _connected(connection)
-    try:
-        async with asyncio.timeout(_WITHIN):
-            answers = [(await admin.create_topics([new])).topic_errors[0] for new in wanted]
-            made = [name for name, code, *_ in answers if code in (0, TopicAlreadyExistsError.errno)]
-            # A broker that answers may not have heard of it yet; nothing tells when it has.
-            while made and _ABSENT in (await _describe(admin, made)).values():  # noqa: ASYNC110
-                await asyncio.sleep(0.1)
-    except Exception as error:  # noqa: BLE001 - as above
-        raise broker_error("creating topics", error) from None
-    finally:
-        await admin.close()
+    async with administering(connection, _PURPOSE, "creating topics") as admin:
+        answers = [(await admin.create_topics([new])).topic_errors[0] for new in wanted]
+        made = [name for name, code, *_ in answers if code in (0, TopicAlreadyExistsError.errno)]
+        # A broker that answers may not have heard of it yet; nothing tells when it has.
+        while made and _ABSENT in (await _describe(admin, made)).values():  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
     for name, code, *_ in answers:
         if name not in made:
             raise TopicError(f"{name}: cannot be created ({for_code(code).__name__})")
 
 
-async def _connected(connection: Connection) -> AIOKafkaAdminClient:
-    admin = AIOKafkaAdminClient(**connection.options("admin"))
-    try:
-        await admin.start()
-    except Exception as error:  # noqa: BLE001 - as above
-        await admin.close()
-        raise await connection_error(connection, "connecting", error) from None
-    return admin
+async def _inputs(admin: AIOKafkaAdminClient, topics: Topics) -> Sequence[str]:
+    """Return the input topics by name; of a pattern those that there are."""
+    return topics.input.among(await admin.list_topics() if topics.input.pattern is not None else ())
 
 
 def _version(admin: AIOKafkaAdminClient) -> list[Finding]:
