@@ -12,9 +12,10 @@ from itertools import islice
 from math import inf
 from typing import Any
 
-from stream_anon.audit.joins import Chain, Ranges
+from stream_anon.audit.chain import Chain
 from stream_anon.audit.judges import Judge, Judges
 from stream_anon.audit.periods import Periods
+from stream_anon.audit.ranges import Ranges
 from stream_anon.audit.stretch import Horizon, Stretch
 from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import CHECKED, TRUSTED, Counts, Findings, Kind, Removed, Verdict
@@ -222,6 +223,7 @@ class Audit:
             accepted=dict(sorted(self._periods.accepted.items())),
             removed=self._removed,
             pending=pending,
+            lives=tuple(life for life in self._ranges.lives() if self._knows(life.topic)),
         )
 
     def _add_document(self, part: bytes, batch: str | None, error: CertificateError) -> None:
@@ -281,12 +283,12 @@ class Audit:
 
     def _check_topics(self, certificate: Certificate) -> None:
         for place in certificate.inputs:
-            if certificate.delivery == "file":
-                known = place.topic == FILE_TOPIC
-            else:
-                known = self._reads is None or self._reads(place.topic)
+            known = place.topic == FILE_TOPIC if certificate.delivery == "file" else self._knows(place.topic)
             if not known:  # its name is not repeated: it may be anything
                 self._findings.add(Kind.WRONG_TOPIC, certificate.batch)
+
+    def _knows(self, topic: str) -> bool:
+        return self._reads is None or self._reads(topic)
 
     def _hold(self, window: WindowRecords, batch: str, record: Decoded) -> None:
         """Keep a record until it is known under which policy it was released."""

@@ -45,6 +45,7 @@ class Kind(StrEnum):
     # All certificates
     GAP = "an input range starts after the end of the one before"
     OVERLAP = "an input range starts before the end of the one before"
+    LIVES_MIXED = "names another id of its input topic while windows of the one before still closed"
     UNKNOWN_PREVIOUS = "the certificate before it is not among these"
     PREVIOUS_TWICE = "two certificates follow the same one"
     # Records
@@ -141,6 +142,34 @@ class Change:
     stronger: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Life:
+    """The windows over one input topic from its creation to its deletion.
+
+    Parameters
+    ----------
+    topic_id
+        Kafka's id; empty where no certificate names one.
+    first, last
+        When the first and the last of these windows closed, as certificates write it.
+    batch
+        The first of these windows.
+    """
+
+    topic: str
+    topic_id: str
+    first: str
+    last: str
+    windows: int
+    batch: str
+
+    def joined(self, other: Life) -> Life:
+        """Return this life with another one that turned out to be the same."""
+        first = min((self.first, self.batch), (other.first, other.batch))
+        windows = self.windows + other.windows
+        return Life(self.topic, self.topic_id, first[0], max(self.last, other.last), windows, first[1])
+
+
 @dataclass(frozen=True)
 class Period:
     """The windows of one policy.
@@ -193,6 +222,8 @@ class Verdict:
         What is no longer there.
     pending
         What the given policy would change; None where the last window was released under it.
+    lives
+        The input topics that certificates name; a topic that was created anew stands here more than once.
     """
 
     violations: tuple[Violation, ...]
@@ -205,6 +236,7 @@ class Verdict:
     accepted: Mapping[str, int] = field(default_factory=dict)
     removed: Removed = field(default_factory=Removed)
     pending: Change | None = None
+    lives: tuple[Life, ...] = ()
 
     @property
     def clean(self) -> bool:
@@ -223,6 +255,7 @@ WORST_FIRST = (
     Kind.UNEVEN_VALUES,
     Kind.DISTANT_VALUES,
     Kind.OVERLAP,
+    Kind.LIVES_MIXED,
     Kind.EXTRA_RECORDS,
     Kind.UNCERTIFIED_CLASS,
     Kind.ILLEGAL_VALUE,
@@ -245,6 +278,7 @@ TRUSTED = (
     "that the values are true generalizations of what came in",
     "the numbers of suppressed and rejected records, and that those were published nowhere else",
     "that nothing was released before the first offset or after the last one certified",
+    "that an input topic was created anew where certificates name another id of it",
 )
 
 

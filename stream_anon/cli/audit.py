@@ -73,6 +73,7 @@ def show(report: Report, console: Console) -> int:
     verdict = report.verdict
     console.print(_summary(report))
     _show_policies(report, console)
+    _show_lives(report.verdict, console)
     _show_what_is_gone(verdict, console)
     for name, windows in verdict.accepted.items():
         console.print(f"accepted risk: {name} ({windows:,} windows)")
@@ -132,6 +133,18 @@ def _show_policies(report: Report, console: Console) -> None:
     if report.verdict.pending is not None:
         console.print("the settings file promises otherwise than the policy of the last window:")
         console.print(_change(report.verdict.pending))
+
+
+def _show_lives(verdict: Verdict, console: Console) -> None:
+    """Print the input topics where one was created anew: each of its lives begins its offsets again."""
+    if len(verdict.lives) == len({life.topic for life in verdict.lives}):
+        return
+    table = Table(title="Input topics that were created anew", title_justify="left")
+    for heading in ("topic", "topic id", "first window", "last window", "windows"):
+        table.add_column(heading, overflow="fold")
+    for life in verdict.lives:
+        table.add_row(life.topic, life.topic_id or "not named", life.first, life.last, f"{life.windows:,}")
+    console.print(table)
 
 
 def _change(change: Change) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -28,6 +28,7 @@ BATCH_PATTERN = r"^[0-9a-f]{1,64}$"
 TIME_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|\+00:00)$"
 DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}$"
 NAME_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+TOPIC_ID_PATTERN = r"^[0-9A-Za-z_-]{1,64}$"
 MOST_COUNT = 2**53  # beyond, JSON readers round, and sums with floats may overflow
 
 Delivery: TypeAlias = Literal["exactly-once", "at-least-once", "file"]
@@ -35,16 +36,22 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MOST_COUNT)]
 AtLeastTwo: TypeAlias = Annotated[int, msgspec.Meta(ge=2, le=MOST_COUNT)]
 Digest: TypeAlias = Annotated[str, msgspec.Meta(pattern=DIGEST_PATTERN)]
 ConditionName: TypeAlias = Annotated[str, msgspec.Meta(pattern=NAME_PATTERN, max_length=100)]
+TopicId: TypeAlias = Annotated[str, msgspec.Meta(pattern=TOPIC_ID_PATTERN)]
 Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-class CertifiedRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The stretch of one partition that a window covers: offsets from `start` up to, without, `end`."""
+class CertifiedRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The stretch of one partition that a window covers: offsets from `start` up to, without, `end`.
+
+    `topic_id` is Kafka's id of the topic, where it was known: a topic that is deleted and created anew gets another
+    one, and its offsets mean other records.
+    """
 
     topic: str
     partition: Count
     start: Count
     end: Count
+    topic_id: TopicId | None = None  # from schema 2 on
 
 
 class CertifiedClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -162,6 +169,8 @@ class CertificateFrame:
         Names of the conditions that forbid a run and that somebody accepted when it was started.
     promises
         Hash of the policy document (`policy_document`); None where no document is kept beside the certificate.
+    topic_ids
+        Kafka's ids of the input topics, where they are known.
     """
 
     batch: str
@@ -173,6 +182,7 @@ class CertificateFrame:
     previous: str | None = None
     accepted: tuple[str, ...] = ()
     promises: str | None = None
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(BATCH_PATTERN, self.batch):
@@ -196,7 +206,8 @@ def certificate_parts(
     """
     head = _head(release, policy, frame)
     room = part_bytes - len(msgspec.json.encode(head)) - 32  # 32: the digits of part and parts
-    items: list[_Item] = [*(CertifiedRange(*place) for place in frame.inputs), *_classes(release, policy)]
+    ranges = [CertifiedRange(*place, frame.topic_ids.get(place[0])) for place in frame.inputs]
+    items: list[_Item] = [*ranges, *_classes(release, policy)]
     stretches = list(_stretches(items, room)) or [[]]
     return [
         msgspec.json.encode(

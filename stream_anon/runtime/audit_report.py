@@ -8,7 +8,7 @@ from math import isinf
 from typing import Any
 
 from stream_anon.adapters.prometheus.audit_file import AuditFigures
-from stream_anon.audit.verdict import Change, Kind, Period, Violation
+from stream_anon.audit.verdict import Change, Kind, Life, Period, Violation
 from stream_anon.runtime.auditing import Report
 from stream_anon.version import SOFTWARE
 
@@ -38,6 +38,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "removed": asdict(verdict.removed),
         "policies": [_period(period) for period in verdict.periods],
         "pending": _change(verdict.pending),
+        "inputs": [_life(life) for life in verdict.lives],
         "accepted": dict(verdict.accepted),
         "kinds": {name_of(kind): count for kind, count in verdict.kinds.items()},
         "violations": [_violation(violation) for violation in verdict.violations],
@@ -74,6 +75,10 @@ def iso(wall: float) -> str:
 
 def _period(period: Period) -> dict[str, Any]:
     return asdict(period) | {"change": _change(period.change)}
+
+
+def _life(life: Life) -> dict[str, Any]:
+    return asdict(life) | {"topic_id": life.topic_id or None}
 
 
 def _change(change: Change | None) -> dict[str, Any] | None:

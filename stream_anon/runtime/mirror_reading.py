@@ -112,7 +112,7 @@ async def _certified(connection: Connection, topic: str) -> dict[Place, LedgerEn
         raise BrokerError(
             f"{topic}: could not be read to its end in {_CERTIFICATES_WITHIN:g} s and 1 GiB; see --to-end"
         )
-    released: dict[Place, LedgerEntry] = {}
+    lives: dict[Place, dict[str | None, tuple[str, LedgerEntry]]] = {}
     for records in reading.records.values():
         for record in records:
             try:
@@ -123,9 +123,17 @@ async def _certified(connection: Connection, topic: str) -> dict[Place, LedgerEn
             if part is None:
                 continue
             for its in part.inputs:
-                place = its.topic, its.partition
-                released[place] = _later(released.get(place), LedgerEntry(its.end, revision=part.revision))
-    return released
+                ids = lives.setdefault((its.topic, its.partition), {})
+                closed, entry = ids.get(its.topic_id, ("", None))
+                new = LedgerEntry(its.end, revision=part.revision)
+                ids[its.topic_id] = max(closed, part.closed), _later(entry, new)
+    return {place: _newest(ids) for place, ids in lives.items()}
+
+
+def _newest(lives: Mapping[str | None, tuple[str, LedgerEntry]]) -> LedgerEntry:
+    """Return the entry of the id whose windows closed last: offsets of a topic before it mean other records."""
+    _, newest = max(lives.values(), key=lambda life: life[0])
+    return LedgerEntry(newest.next, revision=max(entry.revision for _, entry in lives.values()))
 
 
 def _certificate(value: bytes) -> Certificate | None:

@@ -150,6 +150,7 @@ class Writer:
             previous=previous,
             accepted=self._accepted,
             promises=self._document.promises,
+            topic_ids=topic_ids,
         )
         largest = targets.largest.get(targets.certificates, PART_BYTES + MOST_AROUND)
         certificate = certificate_parts(release, self._policy, frame, min(PART_BYTES, largest - MOST_AROUND))

@@ -143,18 +143,24 @@ def released_records(release: Release, policy: Policy) -> list[dict[str, Any]]:
 
 
 def frame_of(
-    release: Release, number: int = 1, previous: str | None = None, promises: str | None = None
+    release: Release,
+    number: int = 1,
+    previous: str | None = None,
+    promises: str | None = None,
+    topic_id: str | None = None,
+    minutes: int = 0,
 ) -> CertificateFrame:
-    """Return the frame of window `number`, with source s as partition s of one topic."""
+    """Return the frame of window `number`, some minutes after eight, with source s as partition s of one topic."""
     return CertificateFrame(
         batch=f"{number:032x}",
-        opened="2024-05-13T08:00:00Z",
-        closed="2024-05-13T08:00:30Z",
+        opened=f"2024-05-13T08:{minutes:02}:00Z",
+        closed=f"2024-05-13T08:{minutes:02}:30Z",
         inputs=tuple(("people", place.source, place.start, place.end) for place in release.ranges),
         delivery="exactly-once",
         software="stream-anon 0",
         previous=previous,
         promises=promises,
+        topic_ids={} if topic_id is None else {"people": topic_id},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import sys
 from pathlib import Path
@@ -51,14 +52,18 @@ async def _leave(worker: WorkerProcess) -> None:
     assert await worker.ended(10) == 0
 
 
-async def _command(config: Path, *arguments: str) -> tuple[int | None, str]:
+async def _run(command: str, config: Path, *arguments: str) -> tuple[int | None, str]:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "stream_anon.cli.main", "forget", "--config", str(config), *arguments),
+        *(sys.executable, "-m", "stream_anon.cli.main", command, "--config", str(config), *arguments),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
     text, _ = await process.communicate()
     return process.returncode, " ".join(text.decode().split())
+
+
+async def _command(config: Path, *arguments: str) -> tuple[int | None, str]:
+    return await _run("forget", config, *arguments)
 
 
 @pytest.mark.parametrize("running", [True, False], ids=["under a running worker", "while there is none"])
@@ -92,6 +97,13 @@ async def test_a_recreated_input_stops_and_all_of_it_is_released_once_after_the_
     assert sum(c["released"] for c in published.certificates if c["part"] == 1) == len(published.records)
     code, text = await _command(config, "--recreated")
     assert (code, "no topic was created anew" in text) == (0, True), text
+    code, text = await _run("audit", config, "--json")
+    report = json.loads(text)
+    assert (code, report["kinds"]) == (0, {})
+    old, new = report["inputs"]
+    assert old["topic"] == new["topic"] == stage.name
+    assert old["topic_id"] != new["topic_id"]
+    assert old["windows"] + new["windows"] == report["counts"]["windows"]
 
 
 async def test_a_ledger_that_is_deleted_under_a_worker_is_named_and_made_anew_and_releases_go_on(
