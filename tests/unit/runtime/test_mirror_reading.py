@@ -12,11 +12,14 @@ from stream_anon.adapters.kafka.connection import Connection
 from stream_anon.adapters.kafka.seam import LedgerEntry
 from stream_anon.adapters.kafka.topic_reader import TopicReading
 from stream_anon.errors import BrokerError, TopicError
+from stream_anon.microdata.release import InputRange
+from stream_anon.privacy.certificate import certificate_parts
 from stream_anon.runtime import mirror_reading
 from stream_anon.runtime.mirror_reading import Options, read_mirror
 from stream_anon.runtime.mirrored_offsets import Sync
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker
+from tests.support.releases import frame_of, release_of, ward_people, ward_policy
 
 CONNECTION = Connection("nowhere:9", "g")
 
@@ -60,6 +63,18 @@ async def test_certificates_among_policy_documents_tell_up_to_where_partitions_w
         await driver.stop()
     values = broker.visible("out.certificates")
     assert await _read(monkeypatch, values[::-1]) == {(INPUT, 0): LedgerEntry(40)}
+
+
+async def test_of_a_topic_that_was_created_anew_the_newest_id_tells_how_far_it_was_released(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = []
+    for number, (topic_id, end, minutes) in enumerate([("old", 40, 1), ("old", 90, 2), ("new", 12, 5)], start=1):
+        release = release_of(ward_policy(), [ward_people(4)], ranges=[InputRange(0, 0, end)])
+        frame = frame_of(release, number, topic_id=topic_id, minutes=minutes)
+        values += certificate_parts(release, ward_policy(), frame)
+    for ordered in (values, values[::-1]):
+        assert await _read(monkeypatch, ordered) == {("people", 0): LedgerEntry(12)}
 
 
 async def test_a_record_that_is_no_certificate_is_refused_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
