@@ -30,13 +30,30 @@ class Crowd:
         self.people: list[int] = []  # by serial number
         self.acknowledged: set[int] = set()
         self.refused = 0
+        self._silent = asyncio.Event()  # set while it is held and nothing of it is on its way
+        self._held = False
+
+    async def hold(self) -> None:
+        """Send nothing until `go_on`; return when nothing is on its way."""
+        self._held = True
+        await self._silent.wait()
+
+    def go_on(self) -> None:
+        """Send again."""
+        self._held = False
+        self._silent.clear()
 
     async def send_until(self, stop: asyncio.Event) -> None:
         """Send `rate` records a second; a producer that fails is replaced."""
         producer: AIOKafkaProducer | None = None
         try:
             while not stop.is_set():
-                if producer is None:
+                if self._held:
+                    if producer is not None:
+                        await _end(producer)
+                        producer = None
+                    self._silent.set()
+                elif producer is None:
                     producer = await self._start()
                 elif not await self._send(producer, max(int(self._rate * _TICK), 1)):
                     await _end(producer)

@@ -21,20 +21,23 @@ async def ledger_of(stage: Stage) -> dict[int, int]:
     """Return the ledger's entries: by partition, the next offset to release."""
     entries: dict[int, int] = {}
     for record in await stage.kafka.read_to_end(f"{stage.output}.ledger"):
-        entries[json.loads(record.key)[1]] = json.loads(record.value)["next"]
+        topic, partition = json.loads(record.key)
+        if topic == stage.name:  # a ledger that was made anew begins with a mark
+            entries[partition] = json.loads(record.value)["next"]
     return entries
 
 
-async def delete_offsets(stage: Stage) -> None:
-    """Delete the group, as soon as its last member is gone."""
+async def delete_offsets(stage: Stage, group: str = "") -> None:
+    """Delete a group, the first one if none is named, as soon as its last member is gone."""
+    group = group or stage.name
     deadline = time.monotonic() + _WITHIN
     admin = AIOKafkaAdminClient(bootstrap_servers=stage.kafka.address)
     await admin.start()
     try:
         while True:
             try:
-                node = await admin.find_coordinator(stage.name)
-                answer = await admin._send_request_to_node(node, DeleteGroupsRequest([stage.name]))
+                node = await admin.find_coordinator(group)
+                answer = await admin._send_request_to_node(node, DeleteGroupsRequest([group]))
                 if answer.results[0][1] in (0, _NOT_THERE):
                     return
             except KafkaError:

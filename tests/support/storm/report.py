@@ -29,6 +29,7 @@ class Report:
             "faults": self.faults.total(),
             "accepted": v.accepted,
             "lost": v.lost,
+            "gone_with_their_topic": v.gone,
             "duplicated": v.duplicated,
             "under_k": v.under_k,
             "certificate_mismatches": v.certificate_mismatches,

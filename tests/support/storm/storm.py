@@ -17,7 +17,8 @@ from stream_anon.runtime.settings import load_settings
 from tests.support.service import PARTITIONS, Stage
 from tests.support.storm.crowd import Crowd
 from tests.support.storm.line import Line
-from tests.support.storm.offsets import delete_offsets, ledger_of, set_offsets
+from tests.support.storm.offsets import ledger_of
+from tests.support.storm.operator import Operator
 from tests.support.storm.report import Report
 from tests.support.storm.team import SESSION, Member, Team
 from tests.support.storm.verdict import Verdict, judge, read_topics
@@ -54,6 +55,8 @@ class Storm:
     def __post_init__(self) -> None:
         self._draws = np.random.default_rng([self.seed, 0])
         self.team = Team(self.stage, self.lines, np.random.default_rng([self.seed, 2]))
+        self.crowd = Crowd(self.stage, self.seed, self.rate)
+        self.operator = Operator(self.stage, self.team, self.crowd, self._draws, WORKERS, self._heal)
         self._healing: set[asyncio.Task[None]] = set()
         self._begun = time.monotonic()
         self._kinds: dict[str, Callable[[], Awaitable[bool]]] = {
@@ -65,9 +68,7 @@ class Storm:
             "broker-stop": partial(self._restart_broker, self.stage.kafka.stop),
             "broker-kill": partial(self._restart_broker, self.stage.kafka.kill),
             **{name: partial(self._change, change) for name, change in CHANGES.items()},
-            "offsets-deleted": self._offsets_deleted,
-            "offsets-rewound": self._offsets_rewound,
-            "two-groups": self._two_groups,
+            **self.operator.faults(),
         }
 
     async def run(self, faults: int, limit: float) -> Report:
@@ -79,8 +80,8 @@ class Storm:
             Fewer faults may have happened when it is over: the report says how many.
         """
         self._begun = time.monotonic()
-        crowd, stop = Crowd(self.stage, self.seed, self.rate), asyncio.Event()
-        sending = asyncio.create_task(crowd.send_until(stop))
+        stop = asyncio.Event()
+        sending = asyncio.create_task(self.crowd.send_until(stop))
         try:
             for _ in range(WORKERS):
                 self.team.join()
@@ -89,7 +90,7 @@ class Storm:
             await self._heal()
             stop.set()
             await sending
-            verdict = await self._calm(crowd)
+            verdict = await self._calm()
         finally:
             stop.set()
             for task in [*self._healing, sending]:
@@ -114,6 +115,7 @@ class Storm:
             elif await self._kinds[kind]():
                 self._count(kind)
             self.team.bury()
+            self._replace_old()
             await asyncio.sleep(float(self._draws.exponential(0.7)))
             while len(self.team.present()) < 2 and len(self.team.members) < MOST:
                 self.team.join()
@@ -153,6 +155,13 @@ class Storm:
         member.busy = True
         self._later(self.team.end(member))
         return True
+
+    def _replace_old(self) -> None:
+        """End workers of an older policy: they stand by, and keep the partitions that their group gave them."""
+        for member in self.team.present():
+            if member.revision < self.team.revision:
+                member.busy = True
+                self._later(self.team.end(member))
 
     async def _join(self) -> bool:
         if len(self.team.members) >= MOST:
@@ -215,8 +224,6 @@ class Storm:
         await asyncio.sleep(after)
         line.heal()
 
-    # -- the operator --------------------------------------------------------------------------------------------
-
     async def _heal(self) -> None:
         """Wait until nothing is broken any more."""
         while self._healing:
@@ -228,71 +235,14 @@ class Storm:
         if self.stage.kafka.pid is None:
             await asyncio.to_thread(self.stage.kafka.start)
 
-    async def _at_rest(self) -> None:
-        await self._heal()
-        await self.team.rest()
-
-    async def _put_right(self) -> None:
-        """Set the group's offsets to the ledger's entries."""
-        entries = await ledger_of(self.stage)
-        if entries:
-            await set_offsets(self.stage, entries)
-
-    async def _offsets_deleted(self) -> bool:
-        await self._at_rest()
-        await delete_offsets(self.stage)
-        self._start_anew()
-        return True
-
-    def _start_anew(self) -> None:
-        for _ in range(WORKERS):
-            self.team.join()
-
-    async def _offsets_rewound(self) -> bool:
-        """Set one partition back: it must not be read until it is put right."""
-        await self._at_rest()
-        entries = {partition: offset for partition, offset in (await ledger_of(self.stage)).items() if offset}
-        if not entries:
-            self._start_anew()
-            return False
-        partition = int(self._draws.choice(sorted(entries)))
-        entries[partition] -= int(self._draws.integers(1, min(entries[partition], 400) + 1))
-        await set_offsets(self.stage, entries)
-        member = self.team.join()
-        try:
-            line = await member.process.wait_for("partition-stopped", within=60)
-            if (line["partition"], line["reason"]) != (partition, "rewound"):
-                self.team.failures.append("another partition than the one that was set back has stopped")
-        except AssertionError:
-            self.team.failures.append("a partition that was set back did not stop")
-        await asyncio.sleep(self._some(0.5, 2))
-        await self.team.rest()
-        await self._put_right()
-        self._start_anew()
-        return True
-
-    async def _two_groups(self) -> bool:
-        """Let a second group write to the same output for a while, then leave it to the first."""
-        others = [self.team.join(group=f"{self.stage.name}.other") for _ in range(2)]
-        for member in others:
-            member.busy = True
-        await asyncio.sleep(self._some(8, 14))
-        for member in others:
-            member.busy = False
-        await self._at_rest()
-        await self._put_right()
-        # The second group's offsets are behind now: its next turn finds its partitions stopped or overtaken.
-        self._start_anew()
-        return True
-
     # -- afterwards ----------------------------------------------------------------------------------------------
 
-    async def _calm(self, crowd: Crowd) -> Verdict:
+    async def _calm(self) -> Verdict:
         """Let two workers finish, and judge what is there."""
-        await self._at_rest()
-        await self._put_right()
-        policy_of = self.stage.config()
-        policy = build_policy(load_settings(policy_of), policy_of)
+        await self.operator.bring_to_rest()
+        await self.operator.put_right()
+        config = self.team.config()
+        policy = build_policy(load_settings(config), config)
         for _ in range(2):
             self.team.join()
         deadline = time.monotonic() + _CALM_WITHIN
@@ -305,4 +255,5 @@ class Storm:
         else:
             self.team.failures.append(f"not all records were accounted for after {_CALM_WITHIN:g} s of calm")
         await self.team.rest()
-        return judge(await read_topics(self.stage), crowd.people, crowd.acknowledged, policy)
+        topics = await read_topics(self.stage, self.operator.lives)
+        return judge(topics, self.crowd.people, self.crowd.acknowledged, policy, self.operator.asked)

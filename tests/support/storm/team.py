@@ -28,6 +28,7 @@ class Member:
     asleep: bool = False
     told_to_end: bool = False
     busy: bool = False  # a fault of its own is on its way
+    revision: int = 0  # of its policy
 
     @property
     def alive(self) -> bool:
@@ -53,6 +54,8 @@ class Team:
         Between workers and broker, by turns; none means no line between.
     module
         What each worker runs.
+    privacy
+        What the policy of those who join asks beyond the stage's settings.
     """
 
     stage: Stage
@@ -60,6 +63,7 @@ class Team:
     draws: np.random.Generator
     module: str = "stream_anon.cli.main"
     members: list[Member] = field(default_factory=list)
+    privacy: dict[str, Any] = field(default_factory=dict)
     said: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     _born: int = 0
@@ -73,11 +77,17 @@ class Team:
         }
         if self.lines:
             kafka["bootstrap_servers"] = self.lines[self._born % len(self.lines)].address
-        return self.stage.config(kafka=kafka)
+        return self.stage.config(kafka=kafka, privacy=self.privacy)
+
+    @property
+    def revision(self) -> int:
+        """Return the revision of the policy of those who join."""
+        return int(self.privacy.get("revision", 0))
 
     def join(self, group: str = "", fault: str = "") -> Member:
         """Start a worker; it may break at `fault`."""
-        member = Member(WorkerProcess(self.config(group, fault), module=self.module), group or self.stage.name)
+        process = WorkerProcess(self.config(group, fault), module=self.module)
+        member = Member(process, group or self.stage.name, revision=self.revision)
         self._born += 1
         self.members.append(member)
         return member

@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import inf
+from types import MappingProxyType
 from typing import Any
 
 from aiokafka import ConsumerRecord
@@ -16,8 +18,27 @@ from stream_anon.audit.records import decode_record
 from stream_anon.microdata.policy import Policy
 from tests.support.service import K, Stage
 
-Spot = tuple[int, int]
-"""Partition and offset of the input."""
+Spot = tuple[int, int, int]
+"""Life of the input, partition and offset."""
+
+
+@dataclass
+class Life:
+    """The input from its creation to its deletion.
+
+    Parameters
+    ----------
+    topic_id
+        Kafka's; empty where the topic was never created anew.
+    given
+        Its records, read when nobody sent any more.
+    ended
+        Before the first window over the next life was closed, in seconds since the epoch.
+    """
+
+    topic_id: str
+    given: Sequence[ConsumerRecord]
+    ended: float = inf
 
 
 @dataclass
@@ -30,6 +51,8 @@ class Verdict:
         Records in the input topic.
     lost
         Accepted records of which nothing speaks; also acknowledged ones that are not in the input.
+    gone
+        Records that were deleted with their topic before they were released: the last ones of each partition.
     duplicated
         Releases and dead letters beyond a record's first, and records in the ranges of two certificates.
     under_k
@@ -43,6 +66,7 @@ class Verdict:
     suppressed: int = 0
     dead_letters: int = 0
     lost: int = 0
+    gone: int = 0
     duplicated: int = 0
     under_k: int = 0
     certificate_mismatches: int = 0
@@ -61,21 +85,28 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Topics:
-    """All committed records of the four topics."""
+    """All committed records of the four topics; of the input those of all its lives."""
 
-    given: Sequence[ConsumerRecord]
+    lives: Sequence[Life]
     output: Sequence[ConsumerRecord]
     certificates: Sequence[ConsumerRecord]
     dead_letters: Sequence[ConsumerRecord]
 
 
-async def read_topics(stage: Stage, within: float = 120.0) -> Topics:
+async def read_topics(stage: Stage, before: Sequence[Life] = (), within: float = 120.0) -> Topics:
+    """Return what the topics hold; `before` are the lives of the input before the present one."""
     names = ("", ".out.certificates", ".out", ".out.dead-letters")
     read = [await stage.kafka.read_to_end(stage.name + name, within=within) for name in names]
-    return Topics(read[0], read[2], read[1], read[3])
+    return Topics([*before, Life("", read[0])], read[2], read[1], read[3])
 
 
-def judge(topics: Topics, people: Sequence[int], acknowledged: set[int], policy: Policy) -> Verdict:
+def judge(
+    topics: Topics,
+    people: Sequence[int],
+    acknowledged: set[int],
+    policy: Policy,
+    asked: Mapping[int, int] = MappingProxyType({0: K}),
+) -> Verdict:
     """Return what became of every record.
 
     Parameters
@@ -84,32 +115,41 @@ def judge(topics: Topics, people: Sequence[int], acknowledged: set[int], policy:
         Whose record each serial number is.
     acknowledged
         Serial numbers that the broker said it has.
+    asked
+        The k of each revision of the policy.
     """
-    verdict = Verdict(accepted=len(topics.given))
-    given = {(record.partition, record.offset): json.loads(record.value) for record in topics.given}
+    given = {
+        (number, record.partition, record.offset): json.loads(record.value)
+        for number, life in enumerate(topics.lives)
+        for record in life.given
+    }
+    verdict = Verdict(accepted=len(given))
     verdict.lost += len(acknowledged - {record["serial"] for record in given.values()})
     parts = [json.loads(record.value) for record in topics.certificates if "batch" in dict(record.headers)]
     firsts = [part for part in parts if part["part"] == 1]
     verdict.windows = len(firsts)
-    covered = _check_ranges(verdict, firsts, given)
-    released = _check_records(verdict, topics.output, people)
-    rejected = _check_dead_letters(verdict, topics.dead_letters, given)
+    covered = _check_ranges(verdict, firsts, given, topics.lives)
+    _check_policies(verdict, firsts, asked, topics.lives)
+    least = {certificate["batch"]: certificate["asked"]["k"] for certificate in firsts}
+    released = _check_records(verdict, topics.output, people, least)
+    rejected = _check_dead_letters(verdict, topics.dead_letters, given, topics.lives)
     _check_windows(verdict, firsts, given, covered, released, rejected)
     _audit(verdict, topics, policy)
     return verdict
 
 
 def _check_ranges(
-    verdict: Verdict, firsts: Sequence[Mapping[str, Any]], given: Mapping[Spot, Any]
+    verdict: Verdict, firsts: Sequence[Mapping[str, Any]], given: Mapping[Spot, Any], lives: Sequence[Life]
 ) -> dict[str, list[Spot]]:
     """Return the records in the ranges of each certificate."""
-    ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    ranges: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     covered: dict[str, list[Spot]] = defaultdict(list)
     times: Counter[Spot] = Counter()
     for certificate in firsts:
         for part in certificate["inputs"]:
-            ranges[part["partition"]].append((part["start"], part["end"]))
-            spots = [(part["partition"], offset) for offset in range(part["start"], part["end"])]
+            life, number = _life_of(part, lives), part["partition"]
+            ranges[life, number].append((part["start"], part["end"]))
+            spots = [(life, number, offset) for offset in range(part["start"], part["end"])]
             covered[certificate["batch"]] += [spot for spot in spots if spot in given]
             times.update(spots)
     for parts in ranges.values():
@@ -118,13 +158,37 @@ def _check_ranges(
             verdict.mismatch("no range begins at 0")
         verdict.mismatch("a gap between ranges", sum(a[1] < b[0] for a, b in pairwise(parts)))
         verdict.mismatch("ranges overlap", sum(a[1] > b[0] for a, b in pairwise(parts)))
-    verdict.lost += len(given.keys() - times.keys())
+    open_spots = given.keys() - times.keys()
+    ends = {place: parts[-1][1] for place, parts in ranges.items()}
+    gone = {spot for spot in open_spots if spot[0] < len(lives) - 1 and spot[2] >= ends.get(spot[:2], 0)}
+    verdict.gone = len(gone)
+    verdict.lost += len(open_spots - gone)
     verdict.duplicated += sum(count - 1 for spot, count in times.items() if count > 1 and spot in given)
     return covered
 
 
+def _life_of(part: Mapping[str, Any], lives: Sequence[Life]) -> int:
+    ids = [life.topic_id for life in lives]
+    return ids.index(part["topic_id"]) if part["topic_id"] in ids else len(lives) - 1
+
+
+def _check_policies(
+    verdict: Verdict, firsts: Iterable[Mapping[str, Any]], asked: Mapping[int, int], lives: Sequence[Life]
+) -> None:
+    """Note windows that ask another k than their revision, and those of a revision below the one before them."""
+    revisions: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    for certificate in firsts:
+        revision = certificate["revision"]
+        verdict.mismatch("another k than the policy's", int(asked.get(revision) != certificate["asked"]["k"]))
+        for part in certificate["inputs"]:
+            revisions[_life_of(part, lives), part["partition"]].append((part["start"], revision))
+    for parts in revisions.values():
+        parts.sort()
+        verdict.mismatch("an older policy came back", sum(a[1] > b[1] for a, b in pairwise(parts)))
+
+
 def _check_records(
-    verdict: Verdict, output: Iterable[ConsumerRecord], people: Sequence[int]
+    verdict: Verdict, output: Iterable[ConsumerRecord], people: Sequence[int], least: Mapping[str, int]
 ) -> dict[str, set[int]]:
     """Return the serial numbers that each window released."""
     serials: Counter[int] = Counter()
@@ -139,15 +203,18 @@ def _check_records(
         classes[batch, json.dumps([value["age"], value["city"]])].add(people[serial])
     verdict.released = serials.total()
     verdict.duplicated += serials.total() - len(serials)
-    verdict.under_k = sum(len(members) < K for members in classes.values())
+    verdict.under_k = sum(len(members) < least.get(batch, K) for (batch, _), members in classes.items())
     return released
 
 
 def _check_dead_letters(
-    verdict: Verdict, letters: Iterable[ConsumerRecord], given: Mapping[Spot, Any]
+    verdict: Verdict, letters: Iterable[ConsumerRecord], given: Mapping[Spot, Any], lives: Sequence[Life]
 ) -> set[Spot]:
-    values = [json.loads(record.value) for record in letters]
-    spots = Counter((value["partition"], value["offset"]) for value in values)
+    spots: Counter[Spot] = Counter()
+    for record in letters:
+        value = json.loads(record.value)
+        life = sum(life.ended <= record.timestamp / 1000 for life in lives)
+        spots[life, value["partition"], value["offset"]] += 1
     verdict.dead_letters = spots.total()
     verdict.duplicated += spots.total() - len(spots)
     good = [spot for spot in spots if not isinstance(given.get(spot, {"age": 0})["age"], str)]
