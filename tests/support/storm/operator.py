@@ -65,6 +65,22 @@ class Operator:
     def _other(self) -> str:
         return f"{self.stage.name}.other"
 
+    async def until_the_ledger_is_whole(self) -> None:
+        """Wait until nothing is broken and the ledger names a released record of every partition.
+
+        A ledger that was deleted, and one of a topic that began anew, learns them with the next windows. Till then
+        offsets are all there is: who takes these or the topic as well has taken what is needed to go on.
+        """
+        await self.heal()
+        deadline = time.monotonic() + _WHOLE_WITHIN
+        while sum(offset > 0 for offset in (await ledger_of(self.stage)).values()) < PARTITIONS:
+            if time.monotonic() > deadline:
+                self.team.failures.append(f"a ledger without windows of all partitions after {_WHOLE_WITHIN:g} s")
+                break
+            while len(self.team.present()) < 2:
+                self.team.join()
+            await asyncio.sleep(1)
+
     async def bring_to_rest(self) -> None:
         """Wait until nothing is broken, and end all workers."""
         await self.heal()
@@ -85,24 +101,8 @@ class Operator:
 
     # -- offsets -------------------------------------------------------------------------------------------------
 
-    async def _until_the_ledger_is_whole(self) -> None:
-        """Wait until nothing is broken and the ledger names a released record of every partition.
-
-        A ledger that was deleted, and one of a topic that began anew, learns them with the next windows. Till then
-        offsets are all there is: who takes these or the topic as well has taken what is needed to go on.
-        """
-        await self.heal()
-        deadline = time.monotonic() + _WHOLE_WITHIN
-        while sum(offset > 0 for offset in (await ledger_of(self.stage)).values()) < PARTITIONS:
-            if time.monotonic() > deadline:
-                self.team.failures.append(f"a ledger without windows of all partitions after {_WHOLE_WITHIN:g} s")
-                break
-            while len(self.team.present()) < 2:
-                self.team.join()
-            await asyncio.sleep(1)
-
     async def _rest_with_ledger(self) -> None:
-        await self._until_the_ledger_is_whole()
+        await self.until_the_ledger_is_whole()
         await self.bring_to_rest()
 
     async def _delete_offsets(self) -> bool:
@@ -136,7 +136,7 @@ class Operator:
 
     async def _let_two_groups_work(self) -> bool:
         """Let a second group write to the same output for a while, then leave it to the first."""
-        await self._until_the_ledger_is_whole()
+        await self.until_the_ledger_is_whole()
         others = [self.team.join(group=self._other) for _ in range(2)]
         for member in others:
             member.busy = True
@@ -153,13 +153,13 @@ class Operator:
 
     async def _delete_ledger(self) -> bool:
         """Delete the ledger under the workers: they make it anew."""
-        await self._until_the_ledger_is_whole()
+        await self.until_the_ledger_is_whole()
         await self._delete(f"{self.stage.output}.ledger")
         return True
 
     async def _recreate_input(self) -> bool:
         """Delete the input under the workers and create it anew, and let its partitions begin anew by command."""
-        await self._until_the_ledger_is_whole()
+        await self.until_the_ledger_is_whole()
         await self.crowd.hold()
         try:
             records = await self.stage.kafka.read_to_end(self.stage.name, within=120)

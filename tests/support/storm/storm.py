@@ -87,7 +87,7 @@ class Storm:
                 self.team.join()
             await self.team.members[0].process.wait_for("ready", within=90)
             await self._break(faults, self._begun + limit)
-            await self._heal()
+            await self.operator.until_the_ledger_is_whole()
             stop.set()
             await sending
             verdict = await self._calm()
