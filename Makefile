@@ -56,8 +56,8 @@ lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/image.in -c requirements/runtime.txt -o requirements/image.txt
 
 schemas: $(VENV)/.dev ## write schemas/settings.schema.json, docs/settings.md and the chart's copies anew from the model
-	$(BIN)/python -m stream_anon.runtime.schemas schemas/settings.schema.json
-	$(BIN)/python -m stream_anon.runtime.settings_page docs/settings.md
+	$(BIN)/python -m stream_anon.settings.json_schema schemas/settings.schema.json
+	$(BIN)/python -m stream_anon.settings.page docs/settings.md
 	$(BIN)/python deploy/chart.py
 
 bench: $(VENV)/.dev ## what docs/benchmarks.md describes; half an hour

@@ -8,11 +8,11 @@ from decimal import Decimal
 from itertools import cycle, islice
 from pathlib import Path
 
-from stream_anon.adapters.files.texts import read_table
+from stream_anon.adapters.tables.small_texts import read_table
 from stream_anon.microdata.attributes import Attribute, Identifier, Publication, QuasiIdentifier, Sensitive
-from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.hierarchy import Hierarchy
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EngineChoice, Policy, WindowLimits
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "arx-adult"

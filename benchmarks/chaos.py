@@ -5,7 +5,8 @@
 Starts a real Apache Kafka (Java 17, Maven), three to five workers as processes and a producer that numbers its
 records. Topics that are deleted and policies that change are among the faults. The exit code is 1 if a record was
 lost or published twice, a class has fewer than k people, a certificate disagrees with what is there, or a worker
-ended or hung by itself; with --control also if zombies without a fence repeat nothing. About 8 s a fault on a quiet machine.
+ended or hung by itself; with --control also if zombies without a fence repeat nothing. About 8 s a fault on a
+quiet machine.
 """
 
 from __future__ import annotations

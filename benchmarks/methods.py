@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from benchmarks.baselines.anonypyx import anonypyx_classes
 from benchmarks.baselines.sort_and_cut import sort_and_cut
 from benchmarks.tables import Table
-from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
-from stream_anon.clustering.forest.order_file import learned_from, order_of
+from stream_anon.clustering.forest.ordering.current_order import OrderBook
+from stream_anon.clustering.forest.ordering.order_file import learned_from, order_of
 from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner

@@ -23,14 +23,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.methods import METHODS, Setting
 from benchmarks.report import write_json
 from benchmarks.tables import Table
-from stream_anon.clustering.forest.book import OrderBook
+from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.compiled import kernel
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.automatic import balanced
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.hierarchy import Hierarchy
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.automatic import balanced
+from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.privacy.cost import CostModel, cost_model, interval_cost
 from stream_anon.privacy.criteria import Criteria
 

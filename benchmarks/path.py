@@ -23,7 +23,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.adult import DATA, adult_events, adult_policy
 from benchmarks.report import in_words, machine, on_one_core, write_json
-from stream_anon.adapters.json_codec.codec import JsonCodec
+from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.warming import warm_up

@@ -27,15 +27,15 @@ from benchmarks.methods import learned_book
 from benchmarks.report import in_words, machine, on_one_core, write_json
 from benchmarks.tables import TABLES, Table
 from benchmarks.windows import class_sizes, loss_of, windows_of
-from stream_anon.clustering.forest.book import OrderBook
 from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.domains import CategoricalDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.labels import LabelCounts
-from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import Loss
 from stream_anon.privacy.cost import CostModel
 from stream_anon.privacy.criteria import Criteria

@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from aiokafka import AIOKafkaProducer
 
-from stream_anon.runtime.clinic import visits
+from stream_anon.demo.clinic import visits
 
 ROUND = 60_000  # visits until the same patients come again
 TICK = 0.1  # seconds between two batches

@@ -23,8 +23,8 @@ from numba.core import event
 _F = TypeVar("_F", bound=Callable[..., object])
 _V = TypeVar("_V", bool, int)
 _PACKAGE = Path(__file__).parent
-_ROOMS = ("microdata", "privacy", "clustering", "windowing", "engine", "adapters/json_codec")
-_SOURCES = (*(f"{room}/**/*.py" for room in _ROOMS), "adapters/kafka/record_kernels.py")
+_ROOMS = ("microdata", "privacy", "clustering", "windowing", "engine", "adapters/json")
+_SOURCES = (*(f"{room}/**/*.py" for room in _ROOMS), "adapters/kafka/bulk/record_kernels.py")
 
 
 class _NumbaSettings(Protocol):

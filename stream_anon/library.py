@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from stream_anon.adapters.json_codec.codec import JsonCodec
+from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.files.anonymizing import SOURCE, Anonymization, CertifiedRelease
 from stream_anon.microdata import policy as _policy
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder
-from stream_anon.runtime.anonymizing import SOURCE, Anonymization, CertifiedRelease
-from stream_anon.runtime.policy_file import load_policy
+from stream_anon.settings.policy_file import load_policy
 
 _CHUNK = 1000
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.book import OrderBook
-from stream_anon.clustering.forest.cut import cut_line
 from stream_anon.clustering.forest.forest import following_of
-from stream_anon.clustering.forest.order import line_order
-from stream_anon.clustering.forest.points import points_of
+from stream_anon.clustering.forest.line.cut import cut_line
+from stream_anon.clustering.forest.line.points import points_of
+from stream_anon.clustering.forest.ordering.current_order import OrderBook
+from stream_anon.clustering.forest.ordering.order import line_order
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
 

@@ -12,9 +12,9 @@ from typing import Any, get_args
 
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.runtime.policy_file import build_policy
-from stream_anon.runtime.settings import EngineSettings, parse_settings
-from stream_anon.runtime.warming import warm_up
+from stream_anon.service.warming import warm_up
+from stream_anon.settings.model import EngineSettings, parse_settings
+from stream_anon.settings.policy_file import build_policy
 
 ATTRIBUTES: dict[str, dict[str, Any]] = {
     "person": {"role": "identifier"},

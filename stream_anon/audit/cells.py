@@ -8,8 +8,8 @@ from math import isfinite
 from typing import Any
 
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
-from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
 
 

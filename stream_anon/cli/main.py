@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from stream_anon.adapters.files.names import Format
+from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.exit_codes import epilog
 from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError, InputError, SettingsError, StreamAnonError
@@ -70,8 +70,8 @@ def run_service(
 
     What `check` forbids it refuses, unless --accept-risk names it.
     """
-    from stream_anon.cli.run import run
-    from stream_anon.runtime.shadow import Shadow
+    from stream_anon.cli.run.run import run
+    from stream_anon.service.shadow import Shadow
 
     if shadow is None and shadow_group:
         raise SettingsError("--shadow-group", "is for --shadow FILE")
@@ -82,7 +82,7 @@ def run_service(
 @app.command("pause")
 def pause_service(config: _Config) -> None:
     """Let the service on this machine read nothing more; the open window is published at its deadline."""
-    from stream_anon.cli.orders import order
+    from stream_anon.cli.run.orders import order
 
     raise typer.Exit(order(config, "pause"))
 
@@ -90,7 +90,7 @@ def pause_service(config: _Config) -> None:
 @app.command("resume")
 def resume_service(config: _Config) -> None:
     """Let a paused service read on."""
-    from stream_anon.cli.orders import order
+    from stream_anon.cli.run.orders import order
 
     raise typer.Exit(order(config, "resume"))
 
@@ -101,7 +101,7 @@ def drain_service(
     within: Annotated[float, typer.Option(help="Seconds to wait for its end.", min=1)] = 90.0,
 ) -> None:
     """Let the service on this machine publish its open window and end; returns when it has."""
-    from stream_anon.cli.orders import drain
+    from stream_anon.cli.run.orders import drain
 
     raise typer.Exit(drain(config, within))
 
@@ -142,7 +142,7 @@ def anonymize_file(
     standard: _StandardFormat = Format.JSONL,
 ) -> None:
     """Put a file through the engine, window after window."""
-    from stream_anon.cli.anonymize import anonymize, file_job
+    from stream_anon.cli.run.anonymize import anonymize, file_job
 
     if config is None and len(files) == 3:
         config, files = Path(files[0]), files[1:]
@@ -191,7 +191,7 @@ def audit_release(
     ] = None,
 ) -> None:
     """Check released records against their certificates, without any code of the engine."""
-    from stream_anon.cli import audit
+    from stream_anon.cli.prove import audit
 
     options = audit.Options(since, batch, tuple(former_input or ()), as_json, metrics)
     if config is not None and output is certificates is None:
@@ -214,7 +214,7 @@ def forget_released(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; this was decided.")] = False,
 ) -> None:
     """Let records be released again whose offsets were set back; shows what is at stake, and asks."""
-    from stream_anon.cli.forget import forget
+    from stream_anon.cli.run.forget import forget
 
     raise typer.Exit(forget(config, partition or [], yes=yes, recreated=recreated))
 
@@ -239,8 +239,8 @@ def realign_mirrored(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; this was decided.")] = False,
 ) -> None:
     """Let a service go on in the cluster that MirrorMaker 2 copied its topics to, and release nothing twice."""
-    from stream_anon.cli.realign import realign
-    from stream_anon.runtime.mirror_reading import Options
+    from stream_anon.cli.run.realign import realign
+    from stream_anon.operations.ledger.mirror_reading import Options
 
     if (offset_syncs is None) is not to_end:
         raise SettingsError("realign", "give either --offset-syncs or --to-end")
@@ -254,7 +254,7 @@ def check_settings(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Validate settings, topics and permissions, decode a sample, and say what a run would do."""
-    from stream_anon.cli.check import check
+    from stream_anon.cli.decide.check import check
 
     raise typer.Exit(check(config, tuple(accept_risk or ()), as_json=as_json))
 
@@ -272,7 +272,7 @@ def show_topics(
     ] = None,
 ) -> None:
     """Show which topics the service needs and which exist; create the others."""
-    from stream_anon.cli.topics import topics
+    from stream_anon.cli.decide.topics import topics
 
     if commands and create:
         raise SettingsError("topics", "give --create or --print, not both")
@@ -288,7 +288,7 @@ def propose_policy(
     k: Annotated[int, typer.Option(help="The k to propose.", min=2)] = 10,
 ) -> None:
     """Write a first policy from a sample; a person must decide what it marks."""
-    from stream_anon.cli.propose import propose
+    from stream_anon.cli.decide.propose import propose
 
     raise typer.Exit(propose(sample, output, k))
 
@@ -303,7 +303,7 @@ def learn_from_sample(
     standard: _StandardFormat = Format.JSONL,
 ) -> None:
     """Learn the forest's order from a sample, for engine.order; it holds no value of anybody."""
-    from stream_anon.cli.learn import learn
+    from stream_anon.cli.decide.learn import learn
 
     raise typer.Exit(learn(sample, config, output, standard))
 
@@ -316,7 +316,7 @@ def released_schema(
     policy: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The same.", hidden=True)] = None,
 ) -> None:
     """Print the JSON Schema of the records that a policy releases."""
-    from stream_anon.cli.schema import schema
+    from stream_anon.cli.decide.schema import schema
 
     chosen = config or policy
     if chosen is None or (config and policy):
@@ -327,7 +327,7 @@ def released_schema(
 @app.command("logs-explain")
 def explain_line(code: Annotated[str, typer.Argument(help="The `event` of a log line.")]) -> None:
     """Say what a log line means and what to do about it."""
-    from stream_anon.runtime.logs_page import explain
+    from stream_anon.operations.log_lines import explain
 
     typer.echo(explain(code))
 
@@ -344,7 +344,7 @@ def run_demo(
     k: Annotated[int | None, typer.Option(help="Override privacy.k.", min=2)] = None,
 ) -> None:
     """Stream events through the service with an embedded broker, and audit what came out."""
-    from stream_anon.cli.demo import demo
+    from stream_anon.cli.run.demo import demo
 
     raise typer.Exit(demo(csv, config, events, k))
 

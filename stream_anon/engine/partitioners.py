@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stream_anon.clustering.forest.book import Adoption, Background, OrderBook
 from stream_anon.clustering.forest.forest import Forest
-from stream_anon.clustering.forest.order_file import order_of
+from stream_anon.clustering.forest.ordering.current_order import Adoption, Background, OrderBook
+from stream_anon.clustering.forest.ordering.order_file import order_of
 from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner

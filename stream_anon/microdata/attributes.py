@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains import CategoricalDomain, Domain, Published, Scalar
-from stream_anon.microdata.hierarchy import ROOT_LABEL
+from stream_anon.microdata.domains.domain import CategoricalDomain, Domain, Published, Scalar
+from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 
 _EXACT = 2.0**53  # from here on floats skip whole numbers
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier, pass_value
 from stream_anon.microdata.batch import MISSING_KEY, NO_ATTRIBUTE, CodedBatch, Reason, Rejects
-from stream_anon.microdata.domains import Scalar
+from stream_anon.microdata.domains.domain import Scalar
 from stream_anon.microdata.keys import text_key, text_keys
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 

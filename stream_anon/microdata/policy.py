@@ -18,9 +18,9 @@ from stream_anon.microdata.attributes import (
     ScalarType,
     Sensitive,
 )
-from stream_anon.microdata.domains import WHOLE_TABLE, CategoricalDomain
+from stream_anon.microdata.domains.domain import WHOLE_TABLE, CategoricalDomain
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.labels import LabelCounts
-from stream_anon.microdata.numbers import NumericDomain
 
 EVERY_RECORD = "every-record"
 MOST_CLASS = 1_000_000

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.batch import Rejects
-from stream_anon.microdata.domains import Published
+from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.payload import Payload
 
 SUPPRESSED = -1

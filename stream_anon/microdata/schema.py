@@ -11,10 +11,10 @@ from stream_anon.microdata.attributes import (
     Publication,
     QuasiIdentifier,
 )
-from stream_anon.microdata.dates import DateDomain
-from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
-from stream_anon.microdata.hierarchy import ROOT_LABEL
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

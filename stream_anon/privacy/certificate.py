@@ -17,7 +17,7 @@ import msgspec
 
 from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains import Published
+from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 

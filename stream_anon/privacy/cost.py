@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_inlined, bare_kernel, constant, kernel
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
-from stream_anon.microdata.dates import DateDomain
-from stream_anon.microdata.domains import WHOLE_TABLE, CategoricalDomain, PrefixDomain
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.domain import WHOLE_TABLE, CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.numbers import NumericDomain
 
 TABLE = 0  # cost[low, high] in `table`
 LINEAR = 1  # slope x (high - low) + base: tight numbers

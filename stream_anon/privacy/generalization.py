@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_kernel
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
-from stream_anon.microdata.domains import Published
-from stream_anon.microdata.hierarchy import ROOT_LABEL
+from stream_anon.microdata.domains.domain import Published
+from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 
 _MOST_REMEMBERED = 100_000
 _MOST_NEAR = 256  # codes up to which pairs of them have a table of half a megabyte

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.labels import LabelCounts
-from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import Loss
 from stream_anon.privacy.cost import CostModel, cost_model, level_model
 

@@ -24,10 +24,10 @@ import msgspec
 
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.microdata.attributes import Attribute, Identifier, Insensitive, QuasiIdentifier, Sensitive
-from stream_anon.microdata.dates import DateDomain
-from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
-from stream_anon.microdata.hierarchy import MOST_LEVELS, Hierarchy
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy, WindowLimits
 from stream_anon.privacy.certificate import MOST_COUNT, PART_BYTES, Digest, refuse_later
 

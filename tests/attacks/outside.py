@@ -11,9 +11,9 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.exposition import exposition
 from stream_anon.adapters.prometheus.metrics import Metrics
-from stream_anon.runtime.events import Event
-from stream_anon.runtime.observing import into_metrics
-from stream_anon.runtime.status import StatusBoard
+from stream_anon.service.events import Event
+from stream_anon.service.observing import into_metrics
+from stream_anon.service.status.page import StatusBoard
 from tests.support.driver import Driver
 from tests.support.memory import MemoryBroker
 

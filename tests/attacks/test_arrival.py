@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from stream_anon.clustering.forest.marks import LATE
+from stream_anon.clustering.forest.arriving.schedule import LATE
 from stream_anon.microdata.release import Release
 from tests.attacks.conftest import Measured
 from tests.attacks.town import HOMES, Person, Service, classes_of, crowds_of, share, town_policy, townspeople

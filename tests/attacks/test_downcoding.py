@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stream_anon.microdata.attributes import Publication
-from stream_anon.microdata.hierarchy import ROOT_LABEL
+from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from tests.attacks.conftest import Measured

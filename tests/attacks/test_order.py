@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_anon.adapters.json_codec.codec import JsonCodec
+from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.files.anonymizing import Anonymization
 from stream_anon.microdata.policy import Closeness, Diversity
 from stream_anon.microdata.release import Release
-from stream_anon.runtime.anonymizing import Anonymization
-from stream_anon.runtime.publication import CHUNK
+from stream_anon.service.closing.publication import CHUNK
 from tests.attacks.outside import OutputRecord, read_output
 from tests.attacks.town import ENGINES, Person, Service, classes_of, town_policy, townspeople
 from tests.support.driver import Driver, people

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from stream_anon.runtime.events import PartitionStopped
+from stream_anon.service.events import PartitionStopped
 from tests.attacks.conftest import Measured
 from tests.attacks.town import Service, share, town_policy, townspeople, values_of
 from tests.support.clock import FakeClock

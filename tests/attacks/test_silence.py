@@ -20,19 +20,19 @@ import pytest
 import yaml
 
 from stream_anon.adapters.clock import Clock
-from stream_anon.adapters.json_codec.codec import JsonCodec
-from stream_anon.adapters.kafka.seam import Parcel
+from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.audit.audit import Audit
 from stream_anon.cli.main import main
-from stream_anon.cli.run import run
+from stream_anon.cli.run.run import run
 from stream_anon.engine.closing import Closer
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
-from stream_anon.runtime import wiring
-from stream_anon.runtime.events import Event, Listener, WindowAudited
-from stream_anon.runtime.faults import nowhere
-from stream_anon.runtime.settings import Settings
-from stream_anon.runtime.worker import Worker
+from stream_anon.ports import Parcel
+from stream_anon.service import wiring
+from stream_anon.service.events import Event, Listener, WindowAudited
+from stream_anon.service.fault_points import nowhere
+from stream_anon.service.worker import Worker
+from stream_anon.settings.model import Settings
 from tests.attacks.outside import Watcher
 from tests.support.driver import Driver
 from tests.support.memory import MemoryBroker, MemoryLedger, MemorySink, MemorySource
@@ -276,7 +276,7 @@ def test_a_log_line_or_an_error_tells_what_a_record_holds(
     else:
         assert code == 1
         assert not service.broker.committed
-        assert "UnicodeDecodeError in stream_anon/runtime/" in log
+        assert "UnicodeDecodeError in stream_anon/" in log
 
 
 def test_a_command_that_breaks_tells_what_a_record_holds(

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from stream_anon.clustering.forest.book import OrderBook
-from stream_anon.clustering.forest.digits import Digits
 from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.forest.ordering.current_order import OrderBook
+from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import UNKNOWN, Outlook, Partitioner
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.domains import WHOLE_TABLE, CategoricalDomain
+from stream_anon.microdata.domains.domain import WHOLE_TABLE, CategoricalDomain
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Loss
 from stream_anon.privacy.cost import CostModel, interval_cost

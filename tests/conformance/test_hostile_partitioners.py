@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from stream_anon.engine.closing import Closer, dealt
 from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.hierarchy import Hierarchy
+from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.privacy.criteria import Criteria, Spread

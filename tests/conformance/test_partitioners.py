@@ -17,7 +17,7 @@ from stream_anon.clustering.protocol import UNPLACED
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import EngineChoice
 from stream_anon.privacy.criteria import Criteria
-from stream_anon.runtime.settings import EngineSettings
+from stream_anon.settings.model import EngineSettings
 from tests.conformance.engines import ORACLES, PARTITIONERS, feed
 from tests.support.effort import examples
 from tests.support.tables import Table, classes_of, is_legal, renumbered, tables

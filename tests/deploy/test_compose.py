@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from stream_anon.runtime.policy_file import load_policy
-from stream_anon.runtime.settings import load_settings
+from stream_anon.settings.model import load_settings
+from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT
 
 COMPOSE = ROOT / "docker-compose.yml"

@@ -17,15 +17,15 @@ from aiokafka.client import AIOKafkaClient
 from aiokafka.protocol.admin import CreateAclsRequest
 
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
-from stream_anon.adapters.kafka.connection import Connection
-from stream_anon.adapters.kafka.inputs import InputTopics
-from stream_anon.adapters.kafka.permissions import least_privileges, permissions_of
-from stream_anon.adapters.kafka.topic_reader import read_topic
-from stream_anon.adapters.kafka.topics import Topics
-from stream_anon.cli.check import check
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.adapters.kafka.reading.topic_reader import read_topic
+from stream_anon.adapters.kafka.topics.permissions import least_privileges, permissions_of
+from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.cli.decide.check import check
 from stream_anon.errors import BrokerError, TopicError
-from stream_anon.runtime.checking import Report, examine_deployment
-from stream_anon.runtime.findings import Severity
+from stream_anon.operations.check.checking import Report, examine_deployment
+from stream_anon.service.starting.findings import Severity
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.data import ROOT
 

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
-from stream_anon.adapters.kafka.committed import CommittedRecord, committed_records
-from stream_anon.cli.demo import demo, example
+from stream_anon.adapters.kafka.reading.committed_reader import CommittedRecord, committed_records
+from stream_anon.cli.run.demo import demo, example
+from stream_anon.demo import producing
 from stream_anon.errors import BrokerError, InputError
-from stream_anon.runtime import auditing
-from stream_anon.runtime.demo import producing
+from stream_anon.operations.audit import auditing
 from tests.support.data import ROOT, shared_data
 
 pytestmark = [pytest.mark.tansu, pytest.mark.timeout(150)]

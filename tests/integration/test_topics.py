@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stream_anon.adapters.kafka.connection import Connection
-from stream_anon.adapters.kafka.inputs import InputTopics
-from stream_anon.adapters.kafka.topics import Described, Severity, Topics, examine, look
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.adapters.kafka.topics.requirements import Described, Severity, Topics, examine, look
 from stream_anon.cli.main import app
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.policies import write_policy

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stream_anon.adapters.json_codec.codec import JsonCodec
-from stream_anon.adapters.json_codec.passing import PassedTexts
-from stream_anon.adapters.json_codec.single import SingleReader
+from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.adapters.json.passing import PassedTexts
+from stream_anon.adapters.json.single_reading import SingleReader
 from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit, RecordCoder

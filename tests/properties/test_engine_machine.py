@@ -20,10 +20,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from stream_anon.clustering.forest import marks
-from stream_anon.clustering.forest.book import OrderBook
-from stream_anon.clustering.forest.digits import Digits
+from stream_anon.clustering.forest.arriving import schedule
 from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.forest.ordering.current_order import OrderBook
+from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
@@ -252,7 +252,7 @@ class PreparingMachine(EngineMachine):
         super().__init__()
         # A third of such small windows is late, so that there is something to join.
         self._early = patch.multiple(
-            marks, LATE=0.3, LEAST_CLASSES=2, MOST_LATE=0.6, MOST_LATE_IN_LINE=0.6, MOST_LATE_IN_CLASSES=0.6
+            schedule, LATE=0.3, LEAST_CLASSES=2, MOST_LATE=0.6, MOST_LATE_IN_LINE=0.6, MOST_LATE_IN_CLASSES=0.6
         )
         self._early.start()
         self.todo: list[Callable[[], None]] = []

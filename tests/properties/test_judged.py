@@ -14,9 +14,9 @@ import pytest
 from stream_anon.audit.spreads import Shown
 from stream_anon.microdata.attributes import QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.hierarchy import Hierarchy
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Closeness, Distance, Diversity, Policy, Recursion
 from stream_anon.privacy.criteria import Criteria, Spread
 from stream_anon.privacy.gate import recount

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.library import Anonymizer
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
-from stream_anon.runtime.policy_file import build_policy
-from stream_anon.runtime.settings import parse_settings
+from stream_anon.settings.model import parse_settings
+from stream_anon.settings.policy_file import build_policy
 from tests.support.effort import examples
 
 Covers = Callable[[Any, Any], bool]

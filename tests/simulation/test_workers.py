@@ -13,7 +13,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from stream_anon.runtime import patience, worker
+from stream_anon.service import retrying, worker
 from tests.support.clock import FakeClock
 from tests.support.driver import Driver, people
 from tests.support.memory import MemoryBroker, MemoryLedger
@@ -133,8 +133,8 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     # What waits for real time waits for little of it.
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.002)
     monkeypatch.setattr(worker, "FINISH_WITHIN", 0.05)
-    monkeypatch.setattr(patience, "FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(patience, "LONGEST_PAUSE", 0.002)
+    monkeypatch.setattr(retrying, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(retrying, "LONGEST_PAUSE", 0.002)
 
 
 async def weather(seed: int, groups: int) -> Storm:

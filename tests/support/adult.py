@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.adapters.files.texts import read_table
+from stream_anon.adapters.tables.small_texts import read_table
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.attributes import Attribute, QuasiIdentifier, Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder
-from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.hierarchy import Hierarchy
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
 from stream_anon.microdata.release import Release
 from tests.support.data import shared_data

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from stream_anon.microdata.attributes import Attribute, Identifier, Publication, QuasiIdentifier, Sensitive
-from stream_anon.microdata.automatic import balanced
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
-from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.hierarchy import Hierarchy
+from stream_anon.microdata.domains.automatic import balanced
+from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Diversity, Policy, WindowLimits
 
 ILL = Hierarchy.from_tree({"heart": ["infarct", "angina"], "lung": ["flu", "cold", "asthma"], "none": None})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stream_anon.microdata.domains import Published
+from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.release import Classes
 
 

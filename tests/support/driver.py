@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from stream_anon.runtime.events import Event
-from stream_anon.runtime.faults import At, nowhere
-from stream_anon.runtime.policy_file import build_policy
-from stream_anon.runtime.settings import parse_settings
-from stream_anon.runtime.wiring import assemble
+from stream_anon.service.events import Event
+from stream_anon.service.fault_points import At, nowhere
+from stream_anon.service.wiring import assemble
+from stream_anon.settings.model import parse_settings
+from stream_anon.settings.policy_file import build_policy
 from tests.support.clock import FakeClock
 from tests.support.data import ROOT
 from tests.support.memory import MemoryBroker, MemoryLedger, MemorySink, MemorySource

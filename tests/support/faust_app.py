@@ -11,8 +11,8 @@ from pathlib import Path
 
 import faust
 
-from stream_anon.runtime.faust import anonymizing_agent
-from stream_anon.runtime.settings import load_settings
+from stream_anon.faust import anonymizing_agent
+from stream_anon.settings.model import load_settings
 
 
 def make_app(config: Path) -> faust.App:

@@ -15,7 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.adapters.kafka.seam import (
+from stream_anon.errors import (
+    BatchRefused,
+    BrokerError,
+    LedgerMissing,
+    OutcomeUnknown,
+    Overtaken,
+    OwnershipLost,
+    TopicError,
+)
+from stream_anon.ports import (
     Chunk,
     DeadClient,
     Held,
@@ -26,15 +35,6 @@ from stream_anon.adapters.kafka.seam import (
     Place,
     Polled,
     TopicIds,
-)
-from stream_anon.errors import (
-    BatchRefused,
-    BrokerError,
-    LedgerMissing,
-    OutcomeUnknown,
-    Overtaken,
-    OwnershipLost,
-    TopicError,
 )
 from stream_anon.privacy.certificate import certificate_digest, read_part
 

@@ -39,14 +39,14 @@ _FIRST = (
     "tests/simulation/test_workers.py",
     "tests/properties/test_codec.py",
     "tests/properties/test_adult.py",
-    "tests/unit/runtime/test_propose.py",
+    "tests/unit/operations/propose/test_propose.py",
     "tests/unit/deploy/test_alerts.py",
-    "tests/unit/runtime/test_worker.py",
+    "tests/unit/service/test_worker.py",
     "tests/attacks/test_sybils.py",
-    "tests/unit/cli/test_anonymize.py",
+    "tests/unit/cli/run/test_anonymize.py",
     "tests/conformance/test_vectors.py",
     "tests/attacks/test_watching.py",
-    "tests/unit/cli/test_audit.py",
+    "tests/unit/cli/prove/test_audit.py",
     "tests/unit/test_compiled.py",
 )
 # Files that stay together: what they share takes long to make, or they measure speed and want no such company.

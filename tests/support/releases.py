@@ -19,10 +19,10 @@ from stream_anon.microdata.attributes import (
     Sensitive,
 )
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
-from stream_anon.microdata.dates import DateDomain
-from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
-from stream_anon.microdata.hierarchy import Hierarchy
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Diversity, Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, InputRange, ReachedSpread, Release, Suppression
 from stream_anon.privacy.certificate import CertificateFrame

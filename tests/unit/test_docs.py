@@ -17,9 +17,9 @@ from stream_anon.adapters.embedded_broker import EmbeddedBroker
 from stream_anon.cli.exit_codes import MEANINGS
 from stream_anon.cli.main import app
 from stream_anon.errors import BrokerError
-from stream_anon.runtime.schemas import meaning
-from stream_anon.runtime.settings import Settings
-from stream_anon.runtime.settings_page import SECTIONS, settings_page
+from stream_anon.settings.json_schema import meaning
+from stream_anon.settings.model import Settings
+from stream_anon.settings.page import SECTIONS, settings_page
 from tests.support.data import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import yaml
 
-from stream_anon.runtime.policy_file import build_policy
-from stream_anon.runtime.settings import parse_settings
+from stream_anon.settings.model import parse_settings
+from stream_anon.settings.policy_file import build_policy
 from tests.support.data import ROOT
 
 PAGE = (ROOT / "docs" / "quickstart.md").read_text()

@@ -12,23 +12,23 @@ import yaml
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
-from stream_anon.adapters.json_codec.dead_letters import encode_dead_letters
+from stream_anon.adapters.json.dead_letters import encode_dead_letters
 from stream_anon.cli.main import app
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
-from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
-from stream_anon.microdata.hierarchy import Hierarchy
+from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.microdata.schema import MOST_LABELS, released_schema
 from stream_anon.privacy.certificate import Certificate, certificate_parts
-from stream_anon.runtime.schemas import as_text, settings_schema
-from stream_anon.runtime.settings import parse_settings
+from stream_anon.settings.json_schema import as_text, settings_schema
+from stream_anon.settings.model import parse_settings
 from tests.support.data import ROOT
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.microdata.test_read import DOMAINS, STRANGERS, _attributes, _everything, _neighbours
-from tests.unit.runtime.test_auditing import SETTINGS, Files, _visits
+from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
 FOLDER = ROOT / "schemas"
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*/*.yaml")) if path.stat().st_size]

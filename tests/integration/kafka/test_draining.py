@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from stream_anon.adapters.kafka import unread
-from stream_anon.adapters.kafka.budget import Budget
-from stream_anon.adapters.kafka.draining import drain_in_batches
-from stream_anon.adapters.kafka.records import Records
+from stream_anon.adapters.kafka.bulk import unread
+from stream_anon.adapters.kafka.bulk.draining import drain_in_batches
+from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from tests.support.apache_kafka import ApacheKafka
 
 pytestmark = pytest.mark.kafka

@@ -11,9 +11,9 @@ import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from stream_anon.adapters.kafka.connection import Connection
-from stream_anon.adapters.kafka.inputs import InputTopics
-from stream_anon.adapters.kafka.topics import Severity, Topics, examine
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.adapters.kafka.topics.requirements import Severity, Topics, examine
 from tests.support.service import PARTITIONS, Stage, WorkerProcess, make_records, produce
 from tests.support.tansu import Tansu
 

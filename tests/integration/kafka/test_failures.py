@@ -13,13 +13,13 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from stream_anon.adapters.kafka.connection import Connection
-from stream_anon.adapters.kafka.inputs import InputTopics
-from stream_anon.adapters.kafka.permissions import Acl, Operation, Resource, least_privileges
-from stream_anon.adapters.kafka.seam import Parcel
-from stream_anon.adapters.kafka.topics import Topics
-from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.adapters.kafka.topics.permissions import Acl, Operation, Resource, least_privileges
+from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.errors import BrokerError
+from stream_anon.ports import Parcel
 from tests.support.apache_kafka.secured import PASSWORD, USER, SecuredKafka
 from tests.support.service import (
     AT_THE_LATEST,

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from stream_anon.adapters.kafka.connection import Connection, Security
-from stream_anon.adapters.kafka.inputs import InputTopics
-from stream_anon.adapters.kafka.permissions import (
+from stream_anon.adapters.kafka.client.connection import Connection, Security
+from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.adapters.kafka.topics.permissions import (
     Acl,
     Operation,
     Pattern,
@@ -21,12 +21,12 @@ from stream_anon.adapters.kafka.permissions import (
     least_privileges,
     permissions_of,
 )
-from stream_anon.adapters.kafka.topics import Topics
-from stream_anon.adapters.kafka.transactional_sink import TransactionalSink
-from stream_anon.adapters.kafka.writers import writers_of
+from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.adapters.kafka.topics.writers import writers_of
+from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.errors import BrokerError
-from stream_anon.runtime.checking import examine_deployment
-from stream_anon.runtime.findings import Severity
+from stream_anon.operations.check.checking import examine_deployment
+from stream_anon.service.starting.findings import Severity
 from tests.support.apache_kafka import tokens
 from tests.support.apache_kafka.secured import PASSWORD, USER, SecuredKafka
 from tests.support.apache_kafka.tokens import token

@@ -14,7 +14,7 @@ from typing import Any
 from aiokafka.client import AIOKafkaClient
 from aiokafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest
 
-from stream_anon.adapters.kafka.permissions import Acl
+from stream_anon.adapters.kafka.topics.permissions import Acl
 from tests.support.apache_kafka.certificates import Authority
 from tests.support.apache_kafka.launcher import ApacheKafka
 from tests.support.ports import free_port

@@ -6,8 +6,8 @@ import asyncio
 
 import numpy as np
 
-from stream_anon.runtime.policy_file import build_policy
-from stream_anon.runtime.settings import load_settings
+from stream_anon.settings.model import load_settings
+from stream_anon.settings.policy_file import build_policy
 from tests.support.service import Stage, make_records, produce
 from tests.support.storm.team import SESSION, Team
 from tests.support.storm.verdict import judge, read_topics

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.runtime.policy_file import build_policy
-from stream_anon.runtime.settings import load_settings
+from stream_anon.settings.model import load_settings
+from stream_anon.settings.policy_file import build_policy
 from tests.support.service import PARTITIONS, Stage
 from tests.support.storm.crowd import Crowd
 from tests.support.storm.line import Line

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from aiokafka import AIOKafkaProducer
 
-from stream_anon.adapters.kafka.group_fencing import GroupRequests
-from stream_anon.adapters.kafka.ledger import KafkaLedger
-from stream_anon.adapters.kafka.seam import Membership, Place
+from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
+from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests
 from stream_anon.cli.main import main
+from stream_anon.ports import Membership, Place
 
 _fenced = GroupRequests.commit_in_transaction
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from stream_anon.clustering.forest import peel, repair
+from stream_anon.clustering.forest.refining import peel
+from stream_anon.clustering.forest.repairing import repair
 from stream_anon.engine.warming import warm_up
 from stream_anon.microdata.policy import Policy
 from tests.support.batches import small_policy

@@ -15,9 +15,9 @@ from stream_anon.microdata.attributes import (
     pass_value,
 )
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
-from stream_anon.microdata.hierarchy import Hierarchy
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
 
 TREE = CategoricalDomain(Hierarchy.from_tree({"north": ["Kiel", "Rostock"], "south": ["Ulm", "Bonn"]}))
 OPEN = QuasiIdentifier("place", TREE, unknown=Unknown.ROOT)

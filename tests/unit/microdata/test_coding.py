@@ -18,7 +18,7 @@ from stream_anon.microdata.coding import (
     individual_key,
     sensitive_key,
 )
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
 
 POLICY = Policy(

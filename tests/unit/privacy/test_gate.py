@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
-from stream_anon.microdata.automatic import balanced
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.automatic import balanced
+from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.privacy.criteria import Criteria, Spread
 from stream_anon.privacy.gate import largest_matching, recount, violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, generalize

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.clustering.forest.cut import cut_line
+from stream_anon.clustering.forest.line.cut import cut_line
 from stream_anon.clustering.legality import ledger_of
 from stream_anon.clustering.mondrian import mondrian_classes
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.automatic import balanced
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.hierarchy import Hierarchy
+from stream_anon.microdata.domains.automatic import balanced
+from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.labels import LabelCounts
-from stream_anon.microdata.numbers import NumericDomain
 from stream_anon.microdata.policy import Loss
 from stream_anon.privacy.cost import interval_cost
 from stream_anon.privacy.criteria import Criteria

@@ -22,10 +22,10 @@ from stream_anon.microdata.attributes import (
     Sensitive,
     Unknown,
 )
-from stream_anon.microdata.dates import DateDomain
-from stream_anon.microdata.domains import CategoricalDomain, PrefixDomain
-from stream_anon.microdata.hierarchy import Hierarchy
-from stream_anon.microdata.numbers import NumericDomain
+from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import (
     Closeness,
     Distance,
@@ -42,13 +42,13 @@ from stream_anon.privacy.policy_document import (
     join_document,
     read_document_part,
 )
-from stream_anon.runtime.policy_file import build_policy, load_policy
-from stream_anon.runtime.settings import parse_settings
+from stream_anon.settings.model import parse_settings
+from stream_anon.settings.policy_file import build_policy, load_policy
 from tests.support.data import ROOT
 from tests.support.policies import write_policy
 from tests.support.releases import ward_policy
 from tests.unit.microdata.test_read import CHAIN, RAGGED
-from tests.unit.runtime.test_auditing import SETTINGS
+from tests.unit.operations.audit.test_auditing import SETTINGS
 
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*/*.yaml")) if path.stat().st_size]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.promises import promises_of
-from stream_anon.runtime.policy_file import load_policy
+from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_document, write_policy
 
 TREE = {"north": ["Oslo", "Bergen"], "south": ["Rome", "Bari"]}

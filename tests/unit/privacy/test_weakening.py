@@ -10,7 +10,7 @@ import pytest
 
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import weakened
-from stream_anon.runtime.policy_file import load_policy
+from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_document
 
 TREE = {"north": ["Oslo", "Bergen"], "south": ["Rome", "Bari"]}

@@ -15,8 +15,8 @@ import pytest
 import pytest_asyncio
 
 from stream_anon.adapters.http.server import HttpServers
-from stream_anon.runtime import events as e
-from stream_anon.runtime.status import StatusBoard
+from stream_anon.service import events as e
+from stream_anon.service.status.page import StatusBoard
 from tests.support.classes import made_up_classes
 from tests.support.data import ROOT
 

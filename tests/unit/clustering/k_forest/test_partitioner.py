@@ -16,9 +16,9 @@ from stream_anon.clustering.k_forest.trees import most_rows
 from stream_anon.clustering.legality import ledger_of
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.automatic import balanced
-from stream_anon.microdata.domains import CategoricalDomain
-from stream_anon.microdata.hierarchy import Hierarchy
+from stream_anon.microdata.domains.automatic import balanced
+from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.privacy.cost import CostModel, cost_model, level_model
 from stream_anon.privacy.criteria import Criteria
 from tests.support.adult import adult_batch, adult_policy

@@ -1,0 +1,146 @@
+"""The codec of JSON records: bytes to coded batches, releases to bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.json.decoding import ColumnDecoder, Columns
+from stream_anon.adapters.json.encoding import ReleaseEncoder
+from stream_anon.adapters.json.passing import PassedTexts
+from stream_anon.adapters.json.scanner.scanner import Scanner
+from stream_anon.adapters.json.scanner.tables import scan_tables
+from stream_anon.adapters.json.single_reading import SingleReader
+from stream_anon.microdata.attributes import ScalarType
+from stream_anon.microdata.batch import CodedBatch, Rejects
+from stream_anon.microdata.coding import BatchBuilder, Passed
+from stream_anon.microdata.payload import joined, taken
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.release import Classes, Release
+from stream_anon.microdata.texts import Texts
+
+MOST_RECORD_BYTES = 1_048_576
+_MOST_GROWTH = {ScalarType.INTEGER: 310, ScalarType.NUMBER: 24}  # 1e308 is written with all its digits
+
+
+class JsonCodec:
+    """Decode records and encode releases of one policy.
+
+    Parameters
+    ----------
+    policy
+        What goes in and what may come out.
+    max_record_bytes
+        Larger records are rejected unread.
+    """
+
+    def __init__(self, policy: Policy, *, max_record_bytes: int = MOST_RECORD_BYTES) -> None:
+        self._policy = policy
+        tables = scan_tables(policy)
+        self._scanner = None if tables is None else Scanner(policy, tables, max_record_bytes)
+        self._columns = ColumnDecoder(policy, max_record_bytes)
+        self._single = SingleReader(policy, max_record_bytes)
+        self._encoder = ReleaseEncoder(policy)
+        self._numbers = 0 if policy.individual == EVERY_RECORD else None
+
+    def decode(self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]) -> CodedBatch:
+        """Return the coded records of one partition, each value by itself.
+
+        Parameters
+        ----------
+        values
+            One JSON text each; None for a record without a value. `Texts` with a gap are read as they lie there.
+        source
+            The worker's number of the partition.
+        offsets
+            int64[n], ascending.
+
+        Returns
+        -------
+        CodedBatch
+            Rows in the order of `values`; what does not fit is among its rejects, whatever the bytes.
+        """
+        # Three readers, each slower than the one before and asked only for what that one left.
+        if self._scanner is None:
+            batch = self._by_columns(list(values), source, offsets)
+        else:
+            texts = values if isinstance(values, Texts) and values.gap else Texts.of(values)
+            batch, left = self._scanner.scan(texts, source, offsets)
+            if len(left):
+                others = [values[place] for place in left.tolist()]
+                batch = _merge(batch, self._by_columns(others, source, offsets[left]))
+        if self._numbers is not None:
+            batch.individuals[:] = np.arange(self._numbers, self._numbers + len(batch))
+            self._numbers += len(batch)
+        return batch
+
+    def warm_up(self) -> None:
+        """Compile every kernel that records of the policy will call."""
+        if self._scanner is not None:
+            self._scanner.scan(Texts.of([b"{}"]), 0, np.zeros(1, np.int64))
+        self._encoder.encode_rows(
+            Classes.none(len(self._policy.quasi_identifiers)), np.empty(0, np.int64), np.empty(0, np.int32), []
+        )
+
+    def _by_columns(self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]) -> CodedBatch:
+        columns = self._columns.decode(values)
+        batch = self._batch(columns, source, offsets)
+        left = np.flatnonzero(columns.left)
+        if not len(left):
+            return batch
+        singles = BatchBuilder(self._policy, source)
+        for place in left.tolist():
+            singles.add(self._single.read(values[place]), int(offsets[place]))
+        alone = singles.build()
+        return _merge(batch, replace(alone, payload=self._texts(alone.payload)))
+
+    def _batch(self, columns: Columns, source: int, offsets: NDArray[np.int64]) -> CodedBatch:
+        return CodedBatch(
+            columns.codes,
+            columns.sensitive,
+            columns.individuals,
+            np.full(len(columns.places), source, np.int32),
+            offsets[columns.places].astype(np.int64),
+            self._texts(columns.passed),
+            Rejects.of([]),
+        )
+
+    def _texts(self, passed: Sequence[Passed]) -> PassedTexts:
+        return PassedTexts.of(passed, len(self._policy.passed))
+
+    def encode(self, release: Release) -> list[bytes]:
+        """Return one JSON object for each released record, in the release's order."""
+        return [text for text in self._encoder.encode(release) if text is not None]
+
+    def most_released(self, read: int) -> int:
+        """Return the most bytes that are written of a record of which so many were read."""
+        return self._encoder.most_around + read + sum(_MOST_GROWTH.get(a.type, 0) for a in self._policy.passed)
+
+    def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
+        """Return the released rows of which more bytes than `most` would be written."""
+        return self._encoder.larger_than(release, most)
+
+    def encode_in_bulk(self, release: Release) -> Texts:
+        """Return the same without an object for each record."""
+        return self._encoder.encode(release)
+
+
+def _merge(first: CodedBatch, second: CodedBatch) -> CodedBatch:
+    """Return the rows of both by offset; rejects are the second's."""
+    if not len(second):
+        return replace(first, rejects=second.rejects)
+    if not len(first):
+        return second
+    order = np.argsort(np.concatenate([first.offsets, second.offsets]), kind="stable")
+    return CodedBatch(
+        np.concatenate([first.codes, second.codes], axis=1)[:, order],
+        np.concatenate([first.sensitive, second.sensitive], axis=1)[:, order],
+        np.concatenate([first.individuals, second.individuals])[order],
+        np.concatenate([first.sources, second.sources])[order],
+        np.concatenate([first.offsets, second.offsets])[order],
+        taken(joined([first.payload, second.payload]), order),
+        second.rejects,
+    )

@@ -1,0 +1,1 @@
+"""The scanner: a batch's plain records as columns, without the interpreter lock."""

@@ -1,0 +1,285 @@
+"""From the spans of a field's values to its column: one kernel for each kind of field.
+
+Everywhere `words` is as in `words`, `forms`, `starts` and `stops` are int8[n] and int64[n], what was found of a
+field; `plain` is bool[n] and written: a record with a value that only a closer look can judge is plain no more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.json.scanner import tables as t
+from stream_anon.adapters.json.scanner.lexing import look_up
+from stream_anon.adapters.json.scanner.members import ABSENT, DECIMAL, FALSE, INTEGER, NULL, STRING, TRUE
+from stream_anon.adapters.json.scanner.tables import MOST_UNITS
+from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.microdata.keys import span_key
+
+_MISSING, _UNKNOWN = t.MISSING, t.UNKNOWN
+_LOW, _HIGH, _STEP, _DECIMALS, _WHOLE, _CELLS = t.LOW, t.HIGH, t.STEP, t.DECIMALS, t.WHOLE, t.CELLS
+_LENGTH, _KEEP, _BASE, _LEAST, _PAD = t.LENGTH, t.KEEP, t.BASE, t.LEAST, t.PAD
+_PASS_STRING, _PASS_INTEGER, _PASS_NUMBER, _PASS_BOOLEAN = (
+    t.PASS_STRING,
+    t.PASS_INTEGER,
+    t.PASS_NUMBER,
+    t.PASS_BOOLEAN,
+)
+_NULL = int.from_bytes(b"null", "little")
+
+
+@bare_kernel
+def category_codes(
+    words: NDArray[np.int64],
+    forms: NDArray[np.int8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    field: NDArray[np.int64],
+    texts_only: bool,
+    table: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    codes: NDArray[np.int32],
+    plain: NDArray[np.bool_],
+) -> None:
+    """Write codes of categories: a whole number or a truth value is the text that JSON writes for it.
+
+    Parameters
+    ----------
+    field
+        int64[12], see `scan_tables`.
+    texts_only
+        Leave other values than strings.
+    table, slots, labels
+        int64[2] and see `ScanTables`.
+    codes
+        int32[n], written.
+    """
+    for i in range(len(forms)):
+        form, code = forms[i], -1
+        if form == ABSENT or form == NULL:
+            code = field[_MISSING]
+        elif form == STRING or (form != DECIMAL and not texts_only):
+            slot = look_up(words, starts[i], stops[i] - starts[i], table[0], table[1], slots, labels)
+            code = slots[slot, 2] if slot >= 0 else field[_UNKNOWN]
+        codes[i] = code
+        plain[i] &= code >= 0
+
+
+@bare_inlined
+def _units(text: NDArray[np.uint8], start: int, stop: int, wanted: int) -> tuple[int, bool]:
+    """Return the number at text[start:stop] in units of 10**-wanted, rounded down, and whether it is finer."""
+    negative = text[start] == 45
+    number, decimals, point = np.int64(0), 0, 0
+    for at in range(start + negative, stop):
+        if text[at] == 46:
+            point = 1
+        else:
+            number = number * 10 + np.int64(text[at]) - 48
+            decimals += point
+    if negative:
+        number = -number
+    scale = 1
+    for _ in range(abs(wanted - decimals)):
+        scale *= 10
+    if decimals > wanted:
+        units = number // scale
+        return int(units), bool(units * scale != number)
+    if abs(number) > MOST_UNITS // scale:  # beyond any range
+        return 2 * MOST_UNITS if number > 0 else -2 * MOST_UNITS, False
+    return int(number * scale), False
+
+
+@bare_kernel
+def number_codes(
+    text: NDArray[np.uint8],
+    forms: NDArray[np.int8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    field: NDArray[np.int64],
+    codes: NDArray[np.int32],
+    plain: NDArray[np.bool_],
+) -> None:
+    """Write the cells of numbers.
+
+    A decimal of at most 15 digits is the shortest one that names its float: what was written is what is meant.
+    """
+    for i in range(len(forms)):
+        form, code = forms[i], -1
+        if form == ABSENT or form == NULL:
+            code = field[_MISSING]
+        elif form == INTEGER or form == DECIMAL:
+            units, finer = _units(text, starts[i], stops[i], field[_DECIMALS])
+            if units < field[_LOW] or units > field[_HIGH] or (units == field[_HIGH] and finer):
+                code = field[_UNKNOWN]
+            elif not (finer and field[_WHOLE] > 0):
+                code = min((units - field[_LOW]) // field[_STEP], field[_CELLS] - 1)
+        codes[i] = code
+        plain[i] &= code >= 0
+
+
+@bare_kernel
+def prefix_codes(
+    text: NDArray[np.uint8],
+    forms: NDArray[np.int8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    field: NDArray[np.int64],
+    letters: NDArray[np.int16],
+    codes: NDArray[np.int32],
+    plain: NDArray[np.bool_],
+) -> None:
+    """Write codes of texts; a whole number gets back the zeros in front that it lost, if the policy says so.
+
+    Parameters
+    ----------
+    letters
+        int16[256], see `ScanTables`.
+    """
+    for i in range(len(forms)):
+        form, code = forms[i], -1
+        if form == ABSENT or form == NULL:
+            code = field[_MISSING]
+        elif form == STRING or (form == INTEGER and text[starts[i]] != 45):
+            width = stops[i] - starts[i]
+            lead = max(0, field[_LENGTH] - width) if form == INTEGER and field[_PAD] > 0 else 0
+            known = field[_LEAST] <= lead + width <= field[_LENGTH]
+            code = 0
+            for place in range(field[_LENGTH] if known else 0):
+                letter = 0  # the end of a shorter text
+                if place < lead:
+                    letter = letters[48]
+                elif place < lead + width:
+                    letter = letters[text[starts[i] + place - lead]]
+                known &= letter >= 0
+                if place < field[_KEEP]:
+                    code = code * field[_BASE] + letter
+            if not known:
+                code = field[_UNKNOWN]
+        codes[i] = code
+        plain[i] &= code >= 0
+
+
+@bare_kernel
+def individual_keys(
+    words: NDArray[np.int64],
+    forms: NDArray[np.int8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    process_key: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    plain: NDArray[np.bool_],
+) -> None:
+    """Write the keys of ids: `1` and `"1"` have the same bytes and are one person; int64[n]."""
+    for i in range(len(forms)):
+        sound = forms[i] == INTEGER or (forms[i] == STRING and stops[i] > starts[i])
+        plain[i] &= sound
+        if sound:
+            keys[i] = span_key(words, starts[i], stops[i], process_key[0], process_key[1])
+
+
+@bare_kernel
+def value_keys(
+    words: NDArray[np.int64],
+    forms: NDArray[np.int8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    process_key: NDArray[np.int64],
+    others: NDArray[np.int64],
+    keys: NDArray[np.int64],
+) -> None:
+    """Write the keys of sensitive values.
+
+    Parameters
+    ----------
+    others
+        int64[3], the keys of missing, of true and of false.
+    keys
+        int64[n], written.
+    """
+    for i in range(len(forms)):
+        if forms[i] == ABSENT or forms[i] == NULL:
+            keys[i] = others[0]
+        elif forms[i] == TRUE:
+            keys[i] = others[1]
+        elif forms[i] == FALSE:
+            keys[i] = others[2]
+        else:
+            keys[i] = span_key(words, starts[i], stops[i], process_key[0], process_key[1])
+
+
+@bare_kernel
+def judge_passing(
+    text: NDArray[np.uint8],
+    forms: NDArray[np.int8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    kind: int,
+    plain: NDArray[np.bool_],
+) -> None:
+    """Keep records plain whose value has the bytes that the encoder would write for it.
+
+    No byte passes unread: it is one of a value that was read in full and is of the declared type, and there is
+    only one way to write such a value. A string without escapes holds nothing that would have to be escaped. An
+    integer has no zero in front and no sign before zero. A decimal of at most 15 digits without a zero at its end
+    is the shortest one that names its float, and from 0.001 up it is written without an exponent.
+    """
+    for i in range(len(forms)):
+        form = forms[i]
+        if form == ABSENT or form == NULL:
+            sound = True
+        elif kind == _PASS_STRING:
+            sound = form == STRING
+        elif kind == _PASS_INTEGER or form == INTEGER:
+            sound = form == INTEGER and (kind == _PASS_INTEGER or kind == _PASS_NUMBER)
+        elif kind == _PASS_NUMBER and form == DECIMAL:
+            units, finer = _units(text, starts[i], stops[i], 3)
+            sound = text[stops[i] - 1] != 48 and (units > 0 or units + finer < 0)
+        else:
+            sound = kind == _PASS_BOOLEAN and (form == TRUE or form == FALSE)
+        plain[i] &= sound
+
+
+@bare_kernel
+def copy_passing(
+    words: NDArray[np.int64],
+    forms: NDArray[np.int8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    plain: NDArray[np.bool_],
+    copied: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> int:
+    """Copy the values that pass, one behind the other; return the bytes copied.
+
+    Parameters
+    ----------
+    forms, starts, stops
+        int8 and int64[p, n], p at least 1.
+    copied
+        The words of a text with room for all values, eight bytes more and `null` for each that is missing.
+    ends
+        int64[m, p], written: where each value of the m plain records ends.
+    """
+    row, filled = 0, 0
+    for i in range(len(plain)):
+        if not plain[i]:
+            continue
+        for field in range(len(forms)):
+            form = forms[field, i]
+            if form == ABSENT or form == NULL:
+                copied[filled] = _NULL
+                filled += 4
+            else:
+                # Eight bytes at once, perhaps some too many: the next value is written over them.
+                quotes = 1 if form == STRING else 0
+                at, stop = starts[field, i] - quotes, stops[field, i] + quotes
+                place = filled
+                while at < stop:
+                    copied[place] = words[at]
+                    at += 8
+                    place += 8
+                filled += stop - starts[field, i] + quotes
+            ends[row, field] = filled
+        row += 1
+    return filled

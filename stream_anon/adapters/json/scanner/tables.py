@@ -1,0 +1,248 @@
+"""The tables by which the scanner reads: what each key and each value of a policy means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.microdata.attributes import (
+    Attribute,
+    Identifier,
+    Missing,
+    PassThrough,
+    QuasiIdentifier,
+    ScalarType,
+    Unknown,
+)
+from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.policy import Policy
+
+MOST_PARENTS = 8  # objects within objects; far from the levels at which a record is too deep
+MOST_UNITS = 10**17  # a number in units of its last decimal stays exact in 64 bits
+_NONE = -1
+_FREE = (_NONE, _NONE, _NONE)
+
+# What is done with a field's value.
+CATEGORY, DATE, NUMBER, PREFIX, INDIVIDUAL, PARENT = range(6)
+PASS_STRING, PASS_INTEGER, PASS_NUMBER, PASS_BOOLEAN = range(6, 10)
+_PASSES = {
+    ScalarType.STRING: PASS_STRING,
+    ScalarType.INTEGER: PASS_INTEGER,
+    ScalarType.NUMBER: PASS_NUMBER,
+    ScalarType.BOOLEAN: PASS_BOOLEAN,
+}
+
+# The columns of `ScanTables.fields`. ROW: of the codes, or of what passes. TABLE: of its values, or of the keys
+# within a parent. MISSING, UNKNOWN: codes, or none if such a record is not for the scanner. KEYED: row of the
+# sensitive keys, or none.
+KIND, ROW, TABLE, MISSING, UNKNOWN, KEYED = range(6)
+# Of a number, in units of its last decimal. WHOLE: finer ones are unfit.
+LOW, HIGH, STEP, DECIMALS, WHOLE, CELLS = range(6, 12)
+# Of a prefix. LEAST: length of a text. PAD: whole numbers get zeros in front.
+LENGTH, KEEP, BASE, LEAST, PAD = range(6, 11)
+_WIDTH = 12
+
+
+FACTOR = 0x2545F4914F6CDD1D
+ALL_BITS = 2**64 - 1
+
+
+def spread(label: bytes) -> int:
+    """Return where a label belongs in a table, before the table's mask; see `words.look_up`."""
+    found = len(label)
+    for first in range(0, len(label), 8):
+        found = ((found ^ int.from_bytes(label[first : first + 8], "little")) * FACTOR) & ALL_BITS
+        found ^= found >> 32
+    return found
+
+
+@dataclass(frozen=True)
+class ScanTables:
+    """What the scanner knows of a policy, as arrays.
+
+    Parameters
+    ----------
+    labels
+        int64: all keys and values in words, each filled up with zeros.
+    slots
+        int64[slots, 3]: open-addressed tables, at most a quarter full. Of the label in each slot its length, its
+        first word in `labels` and its meaning, the field of a key or the code of a value; -1 where free.
+    tables
+        int64[tables, 2]: where each table begins in `slots`, and its capacity - 1. The keys of the outermost object
+        are the last one.
+    fields
+        int64[fields, 12], see the columns above; quasi-identifiers first, then what passes, the individual, and
+        the parents of others.
+    letters
+        int16[quasi-identifiers, 256]: the place of each byte in a prefix's alphabet, -1 if it has none; from
+        1 on where texts may be shorter, whose end is 0.
+    longest
+        Most slots that a look-up looks at, whatever is looked up.
+    nulls
+        The table of the texts that mean a missing value, -1 if there are none.
+    """
+
+    labels: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    tables: NDArray[np.int64]
+    fields: NDArray[np.int64]
+    letters: NDArray[np.int16]
+    longest: int
+    nulls: int
+
+
+def scan_tables(policy: Policy) -> ScanTables | None:
+    """Return the tables of a policy; None if it holds what the scanner does not read."""
+    rows = [_field(policy, attribute) for attribute in _read(policy)]
+    if any(row is None for row in rows) or any(len(a.path) > MOST_PARENTS for a in policy.attributes):
+        return None
+    if any(diversity.ordered for diversity in policy.diversity.values()):
+        return None  # its keys of numbers do not ascend with them
+    builder = _Builder([row for row in rows if row is not None])
+    for place, attribute in enumerate(_read(policy)):
+        if isinstance(attribute, QuasiIdentifier):
+            known = _values(attribute)
+            if known is not None:
+                builder.fields[place][TABLE] = builder.table(known)
+    nulls = builder.table({text.encode(): 0 for text in policy.null_values}) if policy.null_values else _NONE
+    builder.keys([(attribute.path, place) for place, attribute in enumerate(_read(policy))])
+    return builder.build(np.array([_letters(a) for a in policy.quasi_identifiers], np.int16), nulls)
+
+
+def _read(policy: Policy) -> list[Attribute]:
+    """Return the attributes that are read: quasi-identifiers, what passes, the individual."""
+    individual = [a for a in policy.attributes if isinstance(a, Identifier) and a.name == policy.individual]
+    return [*policy.quasi_identifiers, *policy.passed, *individual]
+
+
+def _field(policy: Policy, attribute: Attribute) -> list[int] | None:
+    row = [_NONE] * _WIDTH
+    if isinstance(attribute, PassThrough):
+        row[KIND], row[ROW] = _PASSES[attribute.type], policy.passed.index(attribute)
+        names = [diverse.name for diverse in policy.diverse]
+        row[KEYED] = names.index(attribute.name) if attribute.name in names else _NONE
+    elif isinstance(attribute, QuasiIdentifier):
+        row[ROW] = policy.quasi_identifiers.index(attribute)
+        row[MISSING] = attribute.missing_code if attribute.missing is Missing.LEAF else _NONE
+        row[UNKNOWN] = attribute.unknown_code if attribute.unknown is Unknown.ROOT else _NONE
+        return row if _describe(row, attribute) else None
+    else:
+        row[KIND] = INDIVIDUAL
+    return row
+
+
+def _describe(row: list[int], attribute: QuasiIdentifier) -> bool:
+    """Write how values of an attribute are read; return False if the scanner does not read such ones."""
+    domain = attribute.domain
+    if isinstance(domain, CategoricalDomain):
+        row[KIND] = CATEGORY
+    elif isinstance(domain, DateDomain):
+        # A text that is not in the table may still be a day: it is not for the scanner to say.
+        row[KIND], row[UNKNOWN] = DATE, _NONE
+        return domain.values() is not None
+    elif isinstance(domain, PrefixDomain):
+        row[KIND] = PREFIX
+        row[LENGTH], row[KEEP], row[BASE] = domain.length, domain.keep, domain.base
+        row[LEAST], row[PAD] = domain.least, domain.pad
+        return domain.alphabet.isascii()
+    elif isinstance(domain, NumericDomain):
+        row[KIND] = NUMBER
+        ends = (domain.minimum, domain.maximum, domain.step)
+        decimals = domain.decimals
+        if decimals is None:
+            decimals = max(0, *(-int(end.normalize().as_tuple().exponent) for end in ends))
+        units = [end.scaleb(decimals) for end in ends]
+        if decimals > 9 or any(abs(unit) > MOST_UNITS for unit in units):
+            return False
+        row[LOW], row[HIGH], row[STEP] = map(int, units)
+        row[DECIMALS], row[WHOLE], row[CELLS] = decimals, domain.decimals is not None, domain.size
+    else:
+        return False
+    return True
+
+
+def _values(attribute: QuasiIdentifier) -> dict[bytes, int] | None:
+    if not isinstance(attribute.domain, CategoricalDomain | DateDomain):
+        return None
+    known = attribute.domain.values() or {}
+    return {str(value).encode(): code for value, code in known.items()}
+
+
+def _letters(attribute: QuasiIdentifier) -> list[int]:
+    domain = attribute.domain
+    if not isinstance(domain, PrefixDomain):
+        return [_NONE] * 256
+    places = {ord(letter): place for place, letter in enumerate(domain.alphabet, start=domain.shorter)}
+    return [places.get(byte, _NONE) if byte < 128 else _NONE for byte in range(256)]
+
+
+class _Builder:
+    """Collects labels into tables."""
+
+    def __init__(self, fields: list[list[int]]) -> None:
+        self.fields = fields
+        self._labels: list[int] = []
+        self._slots: list[tuple[int, int, int]] = []
+        self._tables: list[tuple[int, int]] = []
+        self._longest = 0
+
+    def table(self, meanings: Mapping[bytes, int]) -> int:
+        """Add a table; return its number."""
+        capacity = 4
+        while capacity < 4 * len(meanings):
+            capacity *= 2
+        slots = [_FREE] * capacity
+        for label, meaning in meanings.items():
+            slot = spread(label) & (capacity - 1)
+            while slots[slot] is not _FREE:
+                slot = (slot + 1) & (capacity - 1)
+            slots[slot] = (len(label), len(self._labels), meaning)
+            self._labels += [
+                int.from_bytes(label[first : first + 8].ljust(8, b"\0"), "little", signed=True)
+                for first in range(0, max(len(label), 1), 8)
+            ]
+        self._longest = max(self._longest, _longest_run(slots) + 1)
+        self._tables.append((len(self._slots), capacity - 1))
+        self._slots += slots
+        return len(self._tables) - 1
+
+    def keys(self, members: list[tuple[tuple[str, ...], int]], level: int = 0) -> int:
+        """Add a table of the keys of an object; return its number. The outermost one is the last table."""
+        groups: dict[str, list[tuple[tuple[str, ...], int]]] = {}
+        for path, place in members:
+            groups.setdefault(path[level], []).append((path, place))
+        meanings: dict[bytes, int] = {}
+        for key, group in groups.items():
+            path, place = group[0]
+            if len(path) > level + 1:
+                row = [_NONE] * _WIDTH
+                row[KIND], row[TABLE] = PARENT, self.keys(group, level + 1)
+                place = len(self.fields)
+                self.fields.append(row)
+            meanings[key.encode()] = place
+        return self.table(meanings)
+
+    def build(self, letters: NDArray[np.int16], nulls: int) -> ScanTables:
+        return ScanTables(
+            np.array(self._labels, np.int64),
+            np.array(self._slots, np.int64),
+            np.array(self._tables, np.int64),
+            np.array(self.fields, np.int64),
+            letters,
+            self._longest,
+            nulls,
+        )
+
+
+def _longest_run(slots: list[tuple[int, int, int]]) -> int:
+    """Return how many taken slots stand side by side at most; the last slot's neighbour is the first."""
+    longest = run = 0
+    for slot in [*slots, *slots]:
+        run = 0 if slot is _FREE else run + 1
+        longest = max(longest, run)
+    return longest

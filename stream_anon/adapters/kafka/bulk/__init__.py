@@ -1,0 +1,1 @@
+"""Record batches as columns, without an object for each record."""

@@ -1,0 +1,112 @@
+"""Take what a consumer has fetched in whole batches, not record by record.
+
+aiokafka makes an object of each record, and a `ConsumerRecord` of that one: most of what its reading costs, all of
+it under the interpreter's lock. Here a kernel reads the bytes of a fetch. Batches of the formats before Kafka 0.11
+aiokafka's own reader gets, from the first one on.
+
+How much is unpacked at once is bounded by a `Budget`, over all partitions. A batch that holds more than may be
+unpacked at one go is read piece by piece, one such batch at a time.
+
+This is the only place that reaches into the fetcher. Where it is not made as expected, nothing is changed, and what
+it returns is taken record by record.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.consumer import fetcher
+from aiokafka.errors import CorruptRecordException
+
+from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
+from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread, UnreadableBatch
+
+_REPLACED = {"MemoryRecords", "PartitionRecords", "FetchResult"}
+
+
+class Unreadable(CorruptRecordException):  # type: ignore[misc] # aiokafka ships no types
+    """What a broker gave of one partition cannot be read.
+
+    Parameters
+    ----------
+    kind
+        The client's name for it.
+    after
+        The offset behind the batch that cannot be read, where its head tells.
+    """
+
+    def __init__(self, place: TopicPartition, kind: str, after: int | None = None) -> None:
+        super().__init__(kind)
+        self.place = place
+        self.kind = kind
+        self.after = after
+
+
+def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget) -> bool:
+    """Let `getmany` of a consumer that has started return `Records`; return whether that was possible.
+
+    The fetcher's answer to a fetch is a function that names three classes; it gets others by these names.
+
+    Parameters
+    ----------
+    budget
+        What one call of `getmany` may unpack.
+    """
+    own = consumer._fetcher  # noqa: SLF001 - pinned by a test
+    answer = getattr(fetcher.Fetcher, "_proc_fetch_request", None)
+    if not isinstance(answer, FunctionType) or not set(answer.__code__.co_names) >= _REPLACED:
+        return False
+    unread = partial(Unread, budget=budget)
+    names = {**answer.__globals__, "MemoryRecords": Fetched, "PartitionRecords": unread, "FetchResult": _result}
+    replaced = FunctionType(answer.__code__, names, answer.__name__)
+    own._proc_fetch_request = MethodType(replaced, own)  # noqa: SLF001
+    return True
+
+
+def _result(place: TopicPartition, *, partition_records: Unread, **others: Any) -> fetcher.FetchResult:
+    result = fetcher.FetchResult(place, partition_records=partition_records, **others)
+    result.getall = partial(_drain, result)
+    return result
+
+
+def _drain(fetched: fetcher.FetchResult, max_records: int | None = None) -> Records | list[Any]:
+    """Return the next records of a partition and move its position behind them.
+
+    What raises leaves the position where it is, and is not read on.
+
+    Raises
+    ------
+    Unreadable
+        If the client cannot read them.
+    """
+    if not fetched.has_more() or not fetched.check_assignment(fetched._topic_partition):  # noqa: SLF001
+        return []
+    unread: Unread = fetched._partition_records  # noqa: SLF001
+    try:
+        records = unread.take(max_records)
+    except Exception as error:  # noqa: BLE001 - what a producer wrote makes the client raise anything
+        fetched._partition_records = None  # noqa: SLF001
+        after = error.after if isinstance(error, UnreadableBatch) else None
+        raise Unreadable(fetched._topic_partition, type(error).__name__, after) from None  # noqa: SLF001
+    fetched._update_position()  # noqa: SLF001
+    if unread.exhausted:
+        fetched._partition_records = None  # noqa: SLF001
+    return records
+
+
+def warm_up() -> None:
+    """Compile every kernel that reading calls."""
+    from aiokafka.record.default_records import DefaultRecordBatchBuilder
+
+    for compression in (0, 1):
+        builder = DefaultRecordBatchBuilder(
+            magic=2, compression_type=compression, is_transactional=0, producer_id=-1, producer_epoch=-1,
+            base_sequence=-1, batch_size=1 << 16,
+        )  # fmt: skip
+        builder.append(0, 0, None, bytes(500), [])
+        records = Fetched(bytes(builder.build()))
+        Unread(TopicPartition("", 0), records, None, 0, None, None, True, 1).take(None)

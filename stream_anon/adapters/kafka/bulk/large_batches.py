@@ -1,0 +1,166 @@
+"""Read the records of a batch that is too large to be unpacked at one go, a few at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.unpacking import Stream, UnsoundError
+from stream_anon.microdata.texts import Texts
+
+AT_A_TURN = 256 * 1024 * 1024
+"""Bytes unpacked in one turn, a fraction of a second's: meanwhile nobody tells the group that we are alive."""
+_PIECE = 256 * 1024
+_WIDEST = 64  # bits of a varint
+_Record = tuple[int, int, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a batch says of its records.
+
+    Parameters
+    ----------
+    fixed_time
+        The time of all of them where the broker has set it; else each one has its own, from `base_time` on.
+    """
+
+    base_offset: int
+    base_time: int
+    fixed_time: int | None
+    count: int
+
+
+class LargeBatch:
+    """The records of one batch, from an offset on; it holds one piece of the batch and no more.
+
+    Parameters
+    ----------
+    wanted
+        The first offset that is returned.
+    most_value
+        A larger value is cut off one byte behind this: the codec rejects it as too large, unread.
+    """
+
+    def __init__(self, head: Head, stream: Stream, wanted: int, most_value: int) -> None:
+        self._head = head
+        self._stream = stream
+        self._wanted = wanted
+        self._most_value = most_value
+        self._piece, self._at = b"", 0
+        self._unpacked = 0
+        self._turn = 0  # what was unpacked when this turn began
+        self._records = self._parse()
+        self._unsound = False
+        self.ended = False
+
+    def take(self, most: int, room: int) -> Records:
+        """Return up to `most` of the next records, not many more than `room` bytes of them.
+
+        Returns none where the end is reached, or where what comes next takes another turn.
+
+        Raises
+        ------
+        UnsoundError
+            If the batch does not hold what its head says; the records before have been returned.
+        """
+        if self._unsound:
+            raise UnsoundError
+        found: list[_Record] = []
+        self._turn = self._unpacked
+        try:
+            while len(found) < most and room > 0:
+                record = next(self._records)
+                if record is None:
+                    break
+                found.append(record)
+                room -= len(record[2] or b"") + 1
+        except StopIteration:
+            self.ended = True
+        except UnsoundError:
+            if not found:
+                raise
+            self._unsound = True
+        offsets, times, values = zip(*found, strict=True) if found else ((), (), ())
+        return Records(Texts.of(values), np.array(offsets, np.int64), np.array(times, np.int64))
+
+    def _parse(self) -> Iterator[_Record | None]:
+        """Yield records, and None where a turn's work is done."""
+        head = self._head
+        for _ in range(head.count):
+            size = self._varint()
+            end = self._position + size
+            if size < 0:
+                raise UnsoundError
+            self._bytes(1)  # attributes
+            time, offset = self._varint(), self._varint()
+            yield from self._pass(self._length(end))  # the key
+            size = self._length(end)
+            value = self._bytes(min(size, self._most_value + 1)) if size >= 0 else None
+            if self._position > end:
+                raise UnsoundError
+            yield from self._pass(end - self._position)  # headers too
+            place = head.base_offset + offset
+            if place >= self._wanted:
+                self._wanted = place + 1
+                yield place, head.base_time + time if head.fixed_time is None else head.fixed_time, value
+        if self._at < len(self._piece) or self._stream.read(_PIECE):
+            raise UnsoundError
+
+    @property
+    def _position(self) -> int:
+        """Return how many bytes were read."""
+        return self._unpacked - len(self._piece) + self._at
+
+    def _fill(self) -> None:
+        """Take the next piece; raises UnsoundError where the batch ends."""
+        try:
+            self._piece, self._at = self._stream.read(_PIECE), 0
+        except Exception:  # noqa: BLE001 - libraries of four codecs
+            raise UnsoundError from None
+        if not self._piece:
+            raise UnsoundError
+        self._unpacked += len(self._piece)
+
+    def _varint(self) -> int:
+        value = 0
+        for shift in range(0, _WIDEST, 7):
+            if self._at == len(self._piece):
+                self._fill()
+            byte = self._piece[self._at]
+            self._at += 1
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value >> 1 ^ -(value & 1)
+        raise UnsoundError
+
+    def _length(self, end: int) -> int:
+        """Return the length of a text that must end before `end`; -1 where there is none."""
+        size = self._varint()
+        if size > end - self._position:
+            raise UnsoundError
+        return size
+
+    def _bytes(self, size: int) -> bytes:
+        parts = []
+        while size:
+            if self._at == len(self._piece):
+                self._fill()
+            parts.append(self._piece[self._at : self._at + size])
+            self._at += len(parts[-1])
+            size -= len(parts[-1])
+        return b"".join(parts)
+
+    def _pass(self, size: int) -> Iterator[None]:
+        """Pass over so many bytes, none of which is kept."""
+        while size > 0:
+            if self._at == len(self._piece):
+                if self._unpacked - self._turn >= AT_A_TURN:
+                    yield None
+                self._fill()
+            step = min(size, len(self._piece) - self._at)
+            self._at += step
+            size -= step

@@ -1,0 +1,294 @@
+"""What is left of the records of one fetch: batches of bytes, read one after the other as records are asked for."""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from itertools import islice
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from aiokafka import TopicPartition
+from aiokafka.consumer import fetcher
+from aiokafka.errors import CorruptRecordException, KafkaError
+from aiokafka.record.control_record import ABORT_MARKER, ControlRecord
+from aiokafka.record.memory_records import MemoryRecords
+from aiokafka.record.util import calc_crc32c
+
+from stream_anon.adapters.kafka.bulk import record_kernels as kernels
+from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
+from stream_anon.adapters.kafka.bulk.records import Columns, Records
+from stream_anon.adapters.kafka.bulk.unpacking import STREAMS, UNPACK, UnsoundError
+from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
+from stream_anon.microdata.keys import PADDING
+
+_NO_LIMIT = 2**31
+_FORMAT = 2
+_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 8, 16, 32  # of a batch's attributes
+_UNSOUND = (UnsoundError, KafkaError, KeyError, ValueError, IndexError, StopIteration, struct.error)
+
+
+class UnreadableBatch(CorruptRecordException):  # type: ignore[misc] # aiokafka ships no types
+    """A batch is not sound; `after` is the offset behind it."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.after = after
+
+
+class Fetched:
+    """The bytes of a fetch; the two questions that the fetcher asks are aiokafka's to answer."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self._records = MemoryRecords(data)
+
+    def has_next(self) -> bool:
+        """Return whether there is a whole batch."""
+        return bool(self._records.has_next())
+
+    def size_in_bytes(self) -> int:
+        """Return the bytes, a batch that was cut off included."""
+        return int(self._records.size_in_bytes())
+
+
+class Unread:
+    """What is left of the records of one fetch; takes the place of aiokafka's `PartitionRecords`.
+
+    Parameters
+    ----------
+    place, records, aborted, fetch_offset, *others
+        As of `PartitionRecords`; others are the deserializers, whether checksums are checked (they always are), and
+        the isolation level.
+    budget
+        What may be unpacked.
+    """
+
+    def __init__(
+        self,
+        place: TopicPartition,
+        records: Fetched,
+        aborted: Any,
+        fetch_offset: int,
+        *others: Any,
+        budget: Budget | None = None,
+    ) -> None:
+        self.next_fetch_offset = fetch_offset
+        self._place, self._others = place, others
+        self._budget = budget or Budget(_NO_LIMIT)
+        self._data = records.data + PADDING
+        self._size = len(records.data)
+        self._bytes = np.frombuffer(self._data, np.uint8, self._size)
+        self._at = 0
+        self._ready: deque[Records] = deque()
+        self._reached = fetch_offset  # the position once all that is ready has been taken
+        self._aborted = deque(sorted(aborted or (), key=itemgetter(1)))  # producer and first offset
+        self._dropped: set[int] = set()  # producers whose transaction, as far as it was read, was aborted
+        self._one_by_one = 0  # batches below this place are not read together
+        self._large: LargeBatch | None = None
+        self._large_at = -1  # where a batch begins that is known to be large
+        self._own: Any = None  # aiokafka's reader, where it must take over
+        self._error: Exception | None = None  # what the next call raises
+
+    @property
+    def exhausted(self) -> bool:
+        """Return whether nothing is left."""
+        return not self._ready and self._own is None and self._at >= self._size and self._error is None
+
+    def let_go(self) -> None:
+        """See `budget.Holder`."""
+        self._large = None
+
+    def take(self, most: int | None) -> Records | list[Any]:
+        """Return up to `most` records, as far as the budget reaches, and move the position behind them.
+
+        Raises
+        ------
+        Exception
+            If what comes next cannot be read; what comes before it was returned by calls before.
+        """
+        if self._error is not None:
+            raise self._error
+        parts: list[Records] = []
+        room = self._size if most is None else most
+        while room and self._budget.left > 0 and not self.exhausted:
+            if not self._ready:
+                try:
+                    goes_on = self._read(room)
+                except Exception as error:
+                    if not parts:
+                        raise
+                    self._error = error
+                    break
+                if not self._ready:
+                    self.next_fetch_offset = self._reached
+                    if not goes_on:
+                        break
+                continue
+            first = self._ready.popleft()
+            if len(first) > room:
+                self._ready.appendleft(first.part(room, len(first)))
+                first = first.part(0, room)
+            parts.append(first)
+            room -= len(first)
+            self._budget.left -= first.values.size
+            self.next_fetch_offset = int(first.offsets[-1]) + 1 if self._ready else self._reached
+        return Records.joined(parts) if parts else []
+
+    def _read(self, most: int) -> bool:
+        """Read what comes next; return False where that is somebody else's turn, or takes another one."""
+        if self._large is not None:
+            return self._read_large(most)
+        if self._own is not None:
+            self._read_on(most)
+            return True
+        if not self._aborted and not self._dropped and self._at >= self._one_by_one:
+            run = np.empty(2, np.int64)
+            kernels.survey(self._bytes, self._at, run)
+            end, count = run.tolist()
+            if end > self._at:
+                self._read_run(end, count)
+                return True
+        head = self._head(self._at)
+        if head is None:  # one of an older format, or no whole one
+            self._hand_over()
+            return True
+        try:
+            return self._read_one(*head)
+        except _UNSOUND:
+            raise UnreadableBatch(max(self._reached, _next_offset(head[0]))) from None
+
+    def _read_run(self, end: int, count: int) -> None:
+        """Read batches without compression; if one of them is not sound, those before it are read one by one."""
+        columns = Columns(count, end - self._at, self._reached)
+        if columns.read(self._data, self._at, end, checked=False):
+            self._at = end
+            self._keep(columns)
+        else:
+            self._one_by_one = end
+
+    def _read_one(self, head: tuple[int, ...], end: int) -> bool:
+        """Read one batch, or pass over it. Raises anything where it is not sound."""
+        checksum, attributes, producer = head[4], head[5], head[9]
+        if calc_crc32c(self._data[self._at + 21 : end]) != checksum:
+            raise UnsoundError
+        self._note_aborted(head[0])
+        if attributes & _CONTROL:
+            if _aborts(self._data[self._at : end]):
+                self._dropped.discard(producer)
+        elif not (attributes & _TRANSACTIONAL and producer in self._dropped):
+            return self._read_records(head, end)
+        self._pass_over(head, end)
+        return True
+
+    def _note_aborted(self, offset: int) -> None:
+        while self._aborted and self._aborted[0][1] <= offset:
+            self._dropped.add(self._aborted.popleft()[0])
+
+    def _pass_over(self, head: tuple[int, ...], end: int) -> None:
+        self._at, self._reached = end, max(self._reached, _next_offset(head))
+
+    def _read_records(self, head: tuple[int, ...], end: int) -> bool:
+        codec, packed = head[5] & 7, self._data[self._at + kernels.HEAD : end]
+        section = self._section(codec, packed)
+        if section is None:
+            return self._begin_large(head, packed)
+        count = head[-1]
+        if not 0 <= count <= len(section) // kernels.LEAST_RECORD:
+            raise UnsoundError
+        # The section as a batch without compression, which the kernel reads.
+        whole = kernels.HEAD_FIELDS.pack(*head[:1], kernels.HEAD - 12 + len(section), *head[2:])
+        columns = Columns(count, len(section), self._reached)
+        if not columns.read(b"".join((whole, section, PADDING)), 0, kernels.HEAD + len(section), checked=True):
+            raise UnsoundError
+        self._at = end
+        self._keep(columns)
+        return True
+
+    def _section(self, codec: int, packed: bytes) -> bytes | None:
+        """Return the records of a batch; None where they are too much for one go, or are not sound."""
+        if not codec:
+            return packed
+        if self._at == self._large_at:
+            return None
+        try:
+            return UNPACK[codec](packed)
+        except Exception:  # noqa: BLE001 - what is not sound the stream will tell
+            return None
+
+    def _begin_large(self, head: tuple[int, ...], packed: bytes) -> bool:
+        self._large_at = self._at
+        if not self._budget.admits(self):
+            return False
+        fixed = head[8] if head[5] & _APPEND_TIME else None
+        stream = STREAMS[head[5] & 7](packed)
+        self._large = LargeBatch(
+            Head(head[0], head[7], fixed, head[-1]), stream, self._reached, self._budget.most_value
+        )
+        return True
+
+    def _read_large(self, most: int) -> bool:
+        """Take some records of a large batch, which stands at our place until it is read to its end."""
+        large, head = self._large, self._head(self._at)
+        assert large is not None and head is not None  # noqa: S101, PT018 - read before
+        self._budget.admits(self)
+        try:
+            records = large.take(most, self._budget.left)
+        except UnsoundError:
+            raise UnreadableBatch(max(self._reached, _next_offset(head[0]))) from None
+        if len(records):
+            self._reached = int(records.offsets[-1]) + 1
+            self._ready.append(records)
+        if large.ended:
+            self._large = None
+            self._budget.release()
+            self._pass_over(*head)
+        return large.ended or bool(len(records))
+
+    def _head(self, at: int) -> tuple[tuple[int, ...], int] | None:
+        """Return a batch's head and its end; None where no whole one of this format stands."""
+        if at + kernels.HEAD > self._size:
+            return None
+        head = kernels.HEAD_FIELDS.unpack_from(self._data, at)
+        end = at + 12 + head[1]
+        if head[3] != _FORMAT or not at + kernels.HEAD <= end <= self._size:
+            return None
+        return head, end
+
+    def _keep(self, columns: Columns) -> None:
+        self._reached = columns.next
+        if columns.records:
+            self._ready.append(columns.taken())
+
+    def _hand_over(self) -> None:
+        """Let aiokafka read from here on."""
+        rest = MemoryRecords(self._data[self._at : self._size])
+        if rest.has_next():
+            aborted = [*((producer, -1) for producer in self._dropped), *self._aborted]
+            self._own = fetcher.PartitionRecords(self._place, rest, aborted, self._reached, *self._others)
+            self._own._consumer_record = _as_it_is  # noqa: SLF001 - pinned by a test
+        self._at = self._size
+
+    def _read_on(self, most: int) -> None:
+        """Take what aiokafka reads; raises what it raises."""
+        records = list(islice(self._own._records_iterator, most))  # noqa: SLF001
+        self._reached = self._own.next_fetch_offset
+        if len(records) < most:
+            self._own = None
+        if records:
+            self._ready.append(Records.of(records))
+
+
+def _as_it_is(place: TopicPartition, record: Any) -> Any:  # noqa: ARG001 - called by aiokafka
+    return record
+
+
+def _next_offset(head: tuple[int, ...]) -> int:
+    """Return the offset behind a batch; compaction keeps it though the last record be gone."""
+    return head[0] + head[6] + 1
+
+
+def _aborts(batch: bytes) -> bool:
+    """Return whether a control batch ends a transaction that was aborted."""
+    return bool(ControlRecord.parse(next(MemoryRecords(batch).next_batch()).key) == ABORT_MARKER)

@@ -1,0 +1,1 @@
+"""Connections to Kafka, and what all clients share."""

@@ -1,0 +1,46 @@
+"""An admin client for the length of a question, with errors that name what was asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiokafka.admin import AIOKafkaAdminClient
+
+from stream_anon.adapters.kafka.client.connection import Connection, broker_error, connection_error
+from stream_anon.errors import BrokerError
+
+_WITHIN = 30.0
+
+
+@asynccontextmanager
+async def administering(connection: Connection, purpose: str, doing: str) -> AsyncIterator[AIOKafkaAdminClient]:
+    """Connect, give the client, and disconnect; connecting and all that is asked take half a minute at the most.
+
+    Parameters
+    ----------
+    purpose
+        Names the client to the brokers.
+    doing
+        Names in errors what the client is used for.
+
+    Raises
+    ------
+    BrokerError
+        If no broker answers, refuses, or is too slow; our own errors pass as they are.
+    """
+    admin = AIOKafkaAdminClient(**connection.options(purpose))
+    try:
+        async with asyncio.timeout(_WITHIN):
+            try:
+                await admin.start()
+            except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
+                raise await connection_error(connection, "connecting", error) from None
+            yield admin
+    except BrokerError:
+        raise
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error(doing, error) from None
+    finally:
+        await admin.close()

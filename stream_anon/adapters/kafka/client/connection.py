@@ -1,0 +1,329 @@
+"""Options of all Kafka clients, from the settings, and why brokers let none of them in."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from aiokafka.abc import AbstractTokenProvider
+from aiokafka.conn import AIOKafkaConnection, collect_hosts
+from aiokafka.errors import (
+    AuthenticationFailedError,
+    KafkaConnectionError,
+    KafkaError,
+    NodeNotReadyError,
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+)
+from aiokafka.protocol.metadata import MetadataRequest
+
+from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
+from stream_anon.errors import BrokerError, SettingsError
+
+_KNOCK_WITHIN = 3.0
+_EXPIRED, _NOT_YET = 10, 9
+_FOREIGN = frozenset({2, 7, 18, 19, 20, 21})
+_OTHER_HOST = frozenset({62, 64})
+
+
+@dataclass(frozen=True)
+class Security:
+    """How the connection is secured; fields as in the settings file. Secrets stand in no representation.
+
+    A secret that stands in a file is read for each client that is made, so that a changed one is taken without a
+    restart; `Connection.keep_up` brings a changed password to clients that live on.
+    """
+
+    protocol: str = "PLAINTEXT"
+    mechanism: str | None = None
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    password_file: Path | None = None
+    token_file: Path | None = None
+    token_command: tuple[str, ...] = field(default=(), repr=False)
+    ca_file: Path | None = None
+    certificate_file: Path | None = None
+    key_file: Path | None = None
+    key_password: str | None = field(default=None, repr=False)
+    key_password_file: Path | None = None
+
+
+def _secret(key: str, given: str | None, file: Path | None) -> str | None:
+    """Return a secret, from its file if it has one. Raises SettingsError where that cannot be read."""
+    if file is None:
+        return given
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise SettingsError(f"kafka.security.{key}", "cannot be read") from None
+
+
+@dataclass(frozen=True)
+class Door:
+    """What a knock at a broker found: why it lets us not in, or how it is not there; both empty where it opens."""
+
+    refused: str = ""
+    absent: str = ""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where the brokers are and how to reach them.
+
+    Parameters
+    ----------
+    servers
+        Host and port of some brokers, comma-separated.
+    group
+        The consumer group, also the beginning of client and transactional ids.
+    session_timeout, transaction_timeout
+        Seconds.
+    checked
+        Whether certificate, key and secrets could be loaded when the service started. If they cannot later on, they
+        are just being renewed: that is waited for, as a broker is.
+    """
+
+    servers: str
+    group: str
+    security: Security = Security()
+    session_timeout: float = 10.0
+    transaction_timeout: float = 10.0
+    checked: bool = False
+
+    def options(self, purpose: str) -> dict[str, Any]:
+        """Return the keyword arguments that every aiokafka client takes.
+
+        Certificates and secrets in files are read anew each time: a client that is made later takes those that were
+        renewed.
+
+        Raises
+        ------
+        SettingsError
+            If a certificate, a key or a secret's file cannot be loaded.
+        BrokerError
+            Instead of it, if the connection is `checked`.
+        """
+        try:
+            security = self._security_options()
+        except SettingsError as error:
+            if self.checked:
+                raise BrokerError(str(error)) from None
+            raise
+        return {
+            "bootstrap_servers": self.servers,
+            "client_id": f"{self.group}-{purpose}",
+            "request_timeout_ms": self.request_timeout_ms,
+            **security,
+        }
+
+    def _security_options(self) -> dict[str, Any]:
+        security = self.security
+        options: dict[str, Any] = {"security_protocol": security.protocol}
+        if "SSL" in security.protocol:
+            options["ssl_context"] = self._ssl_context()
+        if security.protocol.startswith("SASL"):
+            options["sasl_mechanism"] = security.mechanism
+            if security.mechanism == "OAUTHBEARER":
+                options["sasl_oauth_token_provider"] = self._tokens
+            else:
+                options["sasl_plain_username"] = security.username
+                password = _secret("password_file", security.password, security.password_file)
+                options["sasl_plain_password"] = password
+                for client in self._clients:
+                    client._sasl_plain_password = password  # noqa: SLF001 - see `keep_up`
+        return options
+
+    def keep_up(self, client: Any) -> None:
+        """Let a client that lives on log in with a changed password, too: it would try the old one for ever.
+
+        Parameters
+        ----------
+        client
+            An aiokafka client. It takes its password anew for each connection; a test on a real broker pins that.
+        """
+        self._clients.add(client)
+
+    @cached_property
+    def _clients(self) -> WeakSet[Any]:
+        return WeakSet()
+
+    @property
+    def request_timeout_ms(self) -> int:
+        """Return how long a request may take: half a transaction, so that one lost answer can be made up for."""
+        return max(int(self.transaction_timeout * 500), 500)
+
+    @cached_property
+    def _tokens(self) -> AbstractTokenProvider:
+        """One for all clients, so that they share a command's runs."""
+        if self.security.token_file is not None:
+            return FileToken(self.security.token_file)
+        return CommandToken(self.security.token_command)
+
+    def _ssl_context(self) -> ssl.SSLContext:
+        security = self.security
+        key_password = _secret("key_password_file", security.key_password, security.key_password_file)
+        try:
+            context = ssl.create_default_context(cafile=security.ca_file)
+            if security.certificate_file is not None:
+                # Without a password OpenSSL would ask the terminal for one.
+                context.load_cert_chain(security.certificate_file, security.key_file, lambda: key_password or "")
+        except (OSError, ssl.SSLError, ValueError):
+            raise SettingsError(
+                "kafka.security", "ca_file, certificate_file or key_file cannot be loaded, or key_password is wrong"
+            ) from None
+        return context
+
+    async def why_refused(self) -> str:
+        """Return why the brokers let us not in, in words; empty where one does, or where it is merely away.
+
+        aiokafka keeps the reason to its log. So this knocks once at each broker of the settings.
+        """
+        return (await self.knock()).refused
+
+    async def knock(self) -> Door:
+        """Return a door that opens, else one that nobody is behind, else the first that is kept shut."""
+        hosts = collect_hosts(self.servers, randomize=False)
+        doors = await asyncio.gather(*(self._knock(host, port) for host, port, _ in hosts))
+        return min(doors, key=lambda door: (bool(door.refused), bool(door.absent)))
+
+    async def _knock(self, host: str, port: int) -> Door:
+        try:
+            options = self._security_options()
+        except SettingsError as error:
+            return Door(refused=str(error))
+        conn = AIOKafkaConnection(
+            host, port, client_id=f"{self.group}-knock", request_timeout_ms=int(_KNOCK_WITHIN * 1000), **options
+        )
+        tokens = self.security.mechanism == "OAUTHBEARER"
+        welcomed = False
+        refusal: BaseException | None
+        try:
+            await conn.connect()
+            welcomed = True
+            answer = await conn.send(MetadataRequest([]))
+            # A refused token shows only now: the client takes the refusal for a welcome, and this answer is none.
+            refusal = SaslAuthenticationFailed() if tokens and not answer.brokers else None
+        except Exception as error:  # noqa: BLE001 - ssl, aiokafka and the system each raise their own
+            refusal = SaslAuthenticationFailed() if tokens and welcomed else error
+        finally:
+            closed = conn.close()
+        if not isinstance(refusal, OSError):  # else there may be no connection that could end
+            await asyncio.wait([closed], timeout=_KNOCK_WITHIN)
+        if refusal is None:
+            return Door()
+        refused = in_words(refusal, self.security)
+        return Door(refused, "" if refused else _absence(refusal))
+
+
+def _absence(error: BaseException) -> str:
+    """Return how a broker is not there; empty where the error says nothing of that."""
+    for each in _chain(error):
+        match each:
+            case socket.gaierror():
+                return "no such host name"
+            case ConnectionRefusedError():
+                return "connection refused"
+            case TimeoutError():
+                return "no answer in time"
+            case OSError():
+                return "no way there"
+            case _:
+                continue
+    return ""
+
+
+def in_words(error: BaseException, security: Security) -> str:
+    """Return what an error of connecting means, without a word of the library's; empty where it says nothing.
+
+    Nothing is said of brokers that are not there, or not yet.
+    """
+    for each in _chain(error):
+        match each:
+            case TokenError():
+                return str(each)
+            case ssl.SSLCertVerificationError():
+                return f"the broker's certificate {_of_certificate(each.verify_code)}"
+            case ssl.SSLError():
+                return _of_tls(str(getattr(each, "reason", None) or ""), security)
+            case UnsupportedSaslMechanismError():
+                return f"the broker does not offer kafka.security.sasl_mechanism {security.mechanism}"
+            case SaslAuthenticationFailed() | AuthenticationFailedError():
+                what = "token" if security.mechanism == "OAUTHBEARER" else "user name or password"
+                return f"the broker refuses our {what} ({security.mechanism})"
+            case ValueError():  # of SCRAM: its last answer proves that the broker knows the password too
+                return f"the broker's answer does not fit our password ({security.mechanism})"
+            case ConnectionRefusedError() | TimeoutError():
+                return ""
+            case _:
+                continue
+    if isinstance(error, KafkaConnectionError | ConnectionError | EOFError):
+        return (
+            f"the broker cuts the connection before the first answer: its listener may not be one for "
+            f"kafka.security.protocol {security.protocol}"
+        )
+    return ""
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _of_certificate(code: int) -> str:
+    if code == _EXPIRED:
+        return "has expired"
+    if code == _NOT_YET:
+        return "is not valid yet"
+    if code in _FOREIGN:
+        return "is signed by nobody whom kafka.security.ca_file names"
+    if code in _OTHER_HOST:
+        return "is for another host than kafka.bootstrap_servers or the broker's advertised address names"
+    return f"is not to be trusted (OpenSSL's code {code})"
+
+
+def _of_tls(reason: str, security: Security) -> str:
+    reason = reason.upper()
+    if "ALERT" in reason and ("CERT" in reason or "UNKNOWN_CA" in reason or "HANDSHAKE_FAILURE" in reason):
+        if security.certificate_file is None:
+            return "the broker asks for a certificate of ours: set kafka.security.certificate_file and key_file"
+        return (
+            "the broker refuses our certificate (kafka.security.certificate_file): it has expired, or is signed by "
+            "nobody whom the broker trusts"
+        )
+    if reason in ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "RECORD_LAYER_FAILURE"):
+        return f"the broker does not speak TLS there: kafka.security.protocol is {security.protocol}"
+    return f"no TLS connection comes about ({reason or 'OpenSSL gives no reason'})"
+
+
+async def connection_error(connection: Connection, doing: str, error: BaseException) -> BrokerError:
+    """Return an error that names what was done, and why the broker lets us not in where that is the reason."""
+    if isinstance(error, KafkaConnectionError | NodeNotReadyError | TimeoutError | AssertionError | ValueError):
+        door = Door()
+        try:
+            async with asyncio.timeout(2 * _KNOCK_WITHIN):
+                door = await connection.knock()
+        except TimeoutError:
+            pass
+        if door.refused:
+            return BrokerError(f"{doing}: {door.refused}")
+        if door.absent:
+            return BrokerError(f"{doing}: nothing answers at kafka.bootstrap_servers ({door.absent})")
+    return broker_error(doing, error)
+
+
+def broker_error(doing: str, error: BaseException) -> BrokerError:
+    """Return an error that names what was done and the kind of failure.
+
+    The library's message is left out: it may quote records.
+    """
+    name = type(error).__name__
+    retriable = isinstance(error, KafkaError) and bool(error.retriable)
+    return BrokerError(f"{doing}: {name}" + (" (temporary)" if retriable else ""))

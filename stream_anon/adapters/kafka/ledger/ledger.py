@@ -1,0 +1,345 @@
+"""The ledger: a compacted topic with the next offset to release of every input partition.
+
+Its entries are part of each window's transaction. Committed offsets can expire, be deleted or be set back; the
+ledger cannot, so that a record is not released twice whatever happens to them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Collection, Mapping
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import KafkaError
+
+from stream_anon.adapters.kafka.client.connection import Connection, broker_error, connection_error
+from stream_anon.adapters.kafka.ledger.marking import has_records, send_one
+from stream_anon.adapters.kafka.ledger.tail import (
+    Tail,
+    entry_of,
+    fetched,
+    follows,
+    key_of,
+    place_of,
+    positions,
+    raise_if_ended,
+    stop_politely,
+    unless_ended,
+    value_of,
+)
+from stream_anon.adapters.kafka.protocol.topic_ids import topic_ids
+from stream_anon.errors import BrokerError, LedgerMissing, Overtaken, TopicError
+from stream_anon.ports import LedgerEntry, Parcel, Place, newest_revision
+
+_OPEN_WITHIN = 60.0
+_CATCH_UP_WITHIN = 30.0
+_FETCH_WAIT_MS = 100
+_PARTITION = 0  # of the ledger: all entries go there, a key must stay where it is
+_FOLLOWING = "following the ledger"
+_LOOK_EVERY = 2.0  # seconds until it is noticed that the topic was deleted
+_UNCONTESTED = 0.10  # of a transaction's timeout
+
+
+class KafkaLedger:
+    """A follower of the ledger's topic; see `seam.Ledger`.
+
+    Parameters
+    ----------
+    revision
+        `privacy.revision`, for the entries that are written; nothing follows entries of a higher one.
+    output
+        Where records are released. A ledger that never held an entry beside an output that holds records is not
+        the one that was written with them, and is marked as such; without this nothing is marked.
+    """
+
+    def __init__(self, connection: Connection, topic: str, revision: int = 0, output: str | None = None) -> None:
+        self._connection = connection
+        self._topic = topic
+        self._output = output
+        self._is_incomplete = False
+        self._revision = revision
+        self._consumer: AIOKafkaConsumer | None = None
+        self._tail: Tail | None = None
+        self._follower: asyncio.Task[None] | None = None
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._entries: dict[Place, LedgerEntry] = {}
+        self._remembered: dict[Place, LedgerEntry] = {}  # of a topic that was deleted
+        self._topic_id: str | None = None  # of the topic that is followed
+        self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
+
+    async def open(self) -> None:
+        """See `seam.Ledger`. Does nothing while it follows; where it no longer does, all begins anew.
+
+        Either follower may have ended by itself: after one answer that refuses, or with a task of its client.
+        """
+        if self._tail is not None and self._tail.follows and follows(self._consumer, self._follower):
+            return
+        await self.discard()
+        self._consumer = AIOKafkaConsumer(
+            **self._connection.options("ledger"),
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            isolation_level="read_committed",
+            fetch_max_wait_ms=_FETCH_WAIT_MS,
+        )
+        self._connection.keep_up(self._consumer._client)  # noqa: SLF001 - pinned by a test
+        self._tail = Tail(self._connection)
+        try:
+            async with asyncio.timeout(_OPEN_WITHIN):
+                await self._consumer.start()
+                await self._raise_if_gone(self._consumer)
+                await self._tail.start()
+                self._consumer.assign(await self._places(self._consumer))
+                self._entries.clear()
+                self._strange.clear()
+                self._follower = asyncio.create_task(self._follow(self._consumer, self._tail))
+                await self.caught_up()
+                self._is_incomplete = await self._lacks_entries(self._consumer, self._tail)
+                # All before these positions is settled.
+                self._tail.follow({p: await self._consumer.position(p) for p in self._consumer.assignment()})
+        except BrokerError:
+            await self.discard()
+            raise
+        except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
+            await self.discard()
+            raise await connection_error(self._connection, "opening the ledger", error) from None
+        except BaseException:
+            await self.discard()
+            raise
+
+    async def _raise_if_gone(self, consumer: AIOKafkaConsumer) -> None:
+        """Raise LedgerMissing if the topic is not there, or is another one than was followed until now.
+
+        What was followed stays known: no window can be released without an entry, so nobody has gone on meanwhile.
+        """
+        now = await topic_ids(consumer._client, [self._topic])  # noqa: SLF001 - pinned by a test
+        known = self._topic_id
+        found = now.ids.get(self._topic, known)
+        missing = self._topic in now.missing
+        self._topic_id = None if missing else found
+        if not missing and known in (None, found):
+            return
+        self._remembered |= self._entries
+        self._entries.clear()
+        what = "does not exist" if missing else "was deleted and created anew by somebody else"
+        raise LedgerMissing(f"the ledger {self._topic} {what}")
+
+    async def _look(self, consumer: AIOKafkaConsumer, tail: Tail) -> None:
+        """End the following of a topic that is gone; the client would ask for it without a pause."""
+        with contextlib.suppress(KafkaError, OSError, AssertionError):  # a broker that is away tells nothing
+            try:
+                await self._raise_if_gone(consumer)
+            except LedgerMissing:
+                consumer.unsubscribe()
+                tail.let_go()
+                raise
+
+    @property
+    def is_gone(self) -> bool:
+        """See `seam.Ledger`."""
+        ended = self._follower
+        if ended is None or not ended.done() or ended.cancelled():
+            return False
+        return isinstance(ended.exception(), LedgerMissing)
+
+    @property
+    def is_incomplete(self) -> bool:
+        """See `seam.Ledger`."""
+        return self._is_incomplete
+
+    async def _lacks_entries(self, consumer: AIOKafkaConsumer, tail: Tail) -> bool:
+        """Return whether this is not the ledger that was written with the output, or has lost its beginning.
+
+        Compaction never moves the beginning. A window writes to output and ledger in one transaction, so that an
+        output that holds anything has a ledger that holds something, were it of an attempt that was aborted.
+        """
+        places = list(consumer.assignment())
+        begins = await consumer.beginning_offsets(places)
+        if self._mark in self._entries or any(begins.values()):
+            return True
+        # The output first: a window that others commit meanwhile is then in the ledger before it is asked for.
+        if self._output is None or not await has_records(self._connection, self._output):
+            return False
+        if any((await tail.ends(places)).values()):
+            return False
+        await send_one(self._connection, self.written({self._mark: LedgerEntry(0)}, 0))
+        return True
+
+    @property
+    def _mark(self) -> Place:
+        """Return the key of the entry that marks a ledger as incomplete: that of the ledger's own partition."""
+        return self._topic, _PARTITION
+
+    def remembered(self) -> Mapping[Place, LedgerEntry]:
+        """See `seam.Ledger`."""
+        return {place: entry for place, entry in self._remembered.items() if place not in self._entries}
+
+    async def _places(self, consumer: AIOKafkaConsumer) -> list[TopicPartition]:
+        numbers = await consumer._client._wait_on_metadata(self._topic)  # noqa: SLF001 - pinned by a test
+        return [TopicPartition(self._topic, number) for number in sorted(numbers)]
+
+    async def _follow(self, consumer: AIOKafkaConsumer, tail: Tail) -> None:
+        clock = asyncio.get_running_loop()
+        looked = clock.time()
+        while True:
+            if clock.time() - looked > _LOOK_EVERY:
+                await self._look(consumer, tail)
+                looked = clock.time()
+            for record in await fetched(consumer, _FOLLOWING):
+                self._take(record)
+            # Aborted entries come in no answer, but positions pass over them. The tail may forget all that lies
+            # before: the client moves a position in the same step in which it hands the records out, and nothing
+            # is awaited from there to `_take`. So whatever committed entry lies below is in `_entries`, where
+            # `uncontested` looks last of all; an entry that it finds in the tail tells it only to wait for this.
+            for partition, offset in (await positions(consumer, _FOLLOWING)).items():
+                tail.forget_before(partition, offset)
+
+    def _take(self, record: ConsumerRecord) -> None:
+        """Take note of an entry; of a key's records the last one counts, be it an entry or not."""
+        if record.key is None:  # a compacted topic takes none
+            return
+        self._strange.pop(record.key, None)
+        try:
+            place = place_of(record.key)
+            if record.value is None:  # a tombstone, written by `stream-anon forget`
+                self._entries.pop(place, None)
+                self._remembered.pop(place, None)
+            else:
+                self._entries[place] = entry_of(record.value)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            if record.value is not None:
+                # Not skipped: an entry may have been meant, and without it records could be released twice.
+                self._strange[record.key] = f"{record.topic}-{record.partition}, offset {record.offset}"
+
+    async def caught_up(self) -> Mapping[Place, LedgerEntry]:
+        """See `seam.Ledger`. Waits for the end of transactions that are open on the ledger now.
+
+        The entries of a transaction may become readable after its offsets: without waiting, a partition whose
+        offsets are missing could be released twice.
+        """
+        consumer, tail, follower = self._consumer, self._tail, self._follower
+        if consumer is None or tail is None or follower is None:
+            raise BrokerError("the ledger is not connected")
+        try:
+            async with asyncio.timeout(_CATCH_UP_WITHIN):
+                ends = await unless_ended(follower, _FOLLOWING, tail.ends(consumer.assignment()))
+                await self._settled(consumer, follower, ends, 0.01)
+        except BrokerError:
+            raise
+        except TimeoutError:
+            raise TopicError(self._held_open()) from None
+        except Exception as error:  # noqa: BLE001 - as above
+            raise broker_error("reading the ledger", error) from None
+        if self._strange:
+            raise TopicError(
+                f"{next(iter(self._strange.values()))}: is no entry of the ledger: somebody else has written "
+                "there. Nothing is taken over until a record with the same key follows that is an entry or empty"
+            )
+        return dict(self._entries)
+
+    async def _settled(
+        self,
+        consumer: AIOKafkaConsumer,
+        follower: asyncio.Task[None],
+        ends: Mapping[TopicPartition, int],
+        every: float,
+    ) -> None:
+        """Wait until every record below `ends` is settled, and taken note of if it was committed."""
+        for place, end in ends.items():
+            raise_if_ended(follower, _FOLLOWING)
+            while await consumer.position(place) < end:
+                await asyncio.sleep(every)
+                raise_if_ended(follower, _FOLLOWING)
+        raise_if_ended(follower, _FOLLOWING)  # it may have ended before it took what it had fetched
+
+    async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
+        """See `seam.Ledger`.
+
+        Of two windows over the same records the entries of one come first. Whoever comes second sees the other's
+        here, before its own commit, and waits for how that one ends; so at most one of them is committed.
+        """
+        consumer, tail, follower = self._consumer, self._tail, self._follower
+        if consumer is None or tail is None or follower is None:
+            raise BrokerError("the ledger is not connected")
+        ours = TopicPartition(self._topic, _PARTITION)
+        try:
+            async with asyncio.timeout(self._connection.transaction_timeout * _UNCONTESTED):
+                end = sent.get((self._topic, _PARTITION))
+                if end is None:
+                    end = (await tail.ends({ours}))[ours]
+                last = await tail.last_before(_PARTITION, end, starts, self._revision)
+                if last is not None:
+                    await self._settled(consumer, follower, {ours: last + 1}, 0.002)
+                raise_if_ended(follower, _FOLLOWING)
+        except BrokerError:
+            raise
+        except TimeoutError:
+            undecided = "whether others have released the same records is not decided"
+            raise BrokerError(f"{undecided}: {self._held_open()}") from None
+        except Exception as error:  # noqa: BLE001 - as above
+            raise broker_error("reading the ledger", error) from None
+        newest = newest_revision([*self.remembered().values(), *self._entries.values()])
+        if newest > self._revision:
+            raise Overtaken(
+                f"{self._topic} holds entries of revision {newest} of the policy, and this worker has revision "
+                f"{self._revision}: it publishes nothing more"
+            )
+        for (topic, partition), start in starts.items():
+            entry = self._entries.get((topic, partition))
+            if entry is not None and entry.next > start:
+                raise Overtaken(
+                    f"records of {topic}-{partition} from offset {start} on have been released by another consumer "
+                    f"group that writes to the same output; its entries are in {self._topic}. One output takes one "
+                    "group: stop one of them"
+                )
+
+    def _held_open(self) -> str:
+        return (
+            f"{self._topic}: what was written last cannot be read, since a transaction is open there or the "
+            "brokers are slow. If it is no worker's, abort it with kafka-transactions.sh, and give WRITE on this "
+            "topic to nobody but the workers"
+        )
+
+    def holds(self, batch: str) -> bool:
+        """See `seam.Ledger`."""
+        return any(entry.batch == batch for entry in (*self._entries.values(), *self.remembered().values()))
+
+    def entries(
+        self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
+    ) -> Parcel | None:
+        """See `seam.Ledger`."""
+        revision = self._revision
+        return self.written(
+            {p: LedgerEntry(offset, batch, topic_ids.get(p[0]), revision) for p, offset in offsets.items()}, time
+        )
+
+    def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
+        """Return the parcel that writes entries. All go to one partition: a key must stay where it is."""
+        places = sorted(entries)
+        values = [value_of(entries[place]) for place in places]
+        return Parcel(self._topic, _PARTITION, values, time, keys=[key_of(place) for place in places])
+
+    def tombstones(self, places: Collection[Place], time: int) -> Parcel:
+        """Return the parcel that makes the ledger forget partitions, for a transaction of its own."""
+        keys = [key_of(place) for place in sorted(places)]
+        return Parcel(self._topic, _PARTITION, [None] * len(keys), time, keys=keys)
+
+    async def discard(self) -> None:
+        """See `seam.Ledger`. Cancelled, it goes on in the background; whoever comes next waits for it too."""
+        follower, self._follower = self._follower, None
+        consumer, tail = self._consumer, self._tail
+        self._consumer = self._tail = None
+        if consumer is not None and tail is not None:  # they come and go together
+            task = asyncio.create_task(_leave(follower, consumer, tail))
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
+        if self._leaving:
+            await asyncio.wait(self._leaving)
+
+
+async def _leave(follower: asyncio.Task[None] | None, consumer: AIOKafkaConsumer, tail: Tail) -> None:
+    if follower is not None:
+        follower.cancel()
+        await asyncio.gather(follower, return_exceptions=True)
+    await asyncio.gather(stop_politely(consumer), tail.stop())

@@ -1,0 +1,32 @@
+"""Tell whether a topic ever held records, and write one record outside of any transaction."""
+
+from __future__ import annotations
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.ledger.tail import stop_politely
+from stream_anon.ports import Parcel
+
+
+async def has_records(connection: Connection, topic: str) -> bool:
+    """Return whether anything was ever written to a topic. Raises KafkaError."""
+    consumer = AIOKafkaConsumer(**connection.options("ledger"), enable_auto_commit=False)
+    try:
+        await consumer.start()
+        numbers = await consumer._client._wait_on_metadata(topic)  # noqa: SLF001 - as in ledger.py
+        ends = await consumer.end_offsets([TopicPartition(topic, number) for number in numbers])
+        return any(ends.values())
+    finally:
+        await stop_politely(consumer)
+
+
+async def send_one(connection: Connection, parcel: Parcel) -> None:
+    """Write a parcel of one record, on all replicas in sync. Raises KafkaError."""
+    assert parcel.keys is not None  # noqa: S101 - an entry has one
+    producer = AIOKafkaProducer(**connection.options("ledger"), acks="all", enable_idempotence=True)
+    try:
+        await producer.start()
+        await producer.send_and_wait(parcel.topic, parcel.values[0], key=parcel.keys[0], partition=parcel.partition)
+    finally:
+        await producer.stop()

@@ -1,0 +1,232 @@
+"""The end of the ledger, with what open transactions have written there, and the shape of its entries."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import deque
+from collections.abc import Collection, Coroutine, Mapping
+from typing import Any, TypeVar
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+
+from stream_anon.adapters.kafka.client.connection import Connection, broker_error
+from stream_anon.adapters.kafka.client.leaving import leave_consumer
+from stream_anon.adapters.kafka.client.liveness import has_died
+from stream_anon.errors import BrokerError
+from stream_anon.ports import LedgerEntry, Place
+
+SCHEMA_VERSION = 2
+_T = TypeVar("_T")
+
+_POLL_MS = 100
+# More than the marker of a transaction, which nobody waits for, and less than any entry.
+_FETCH_BYTES = 90
+
+
+class Tail:
+    """Reads the ledger ahead of what is settled: which entries stand where, be they committed, aborted or open.
+
+    Entries that are settled may be forgotten with `forget_before`, so that only the last few are held.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._consumer: AIOKafkaConsumer | None = None
+        self._follower: asyncio.Task[None] | None = None
+        # Partition, offset, whose entry, its revision.
+        self._entries: deque[tuple[int, int, Place | None, int]] = deque()
+        self._read: dict[int, int] = {}
+        self._moved = asyncio.Event()
+
+    async def start(self) -> None:
+        """Connect."""
+        self._consumer = AIOKafkaConsumer(
+            **self._connection.options("ledger-end"),
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            isolation_level="read_uncommitted",
+            fetch_max_wait_ms=_POLL_MS,
+            fetch_min_bytes=_FETCH_BYTES,
+        )
+        self._connection.keep_up(self._consumer._client)  # noqa: SLF001 - pinned by a test
+        await self._consumer.start()
+
+    async def ends(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Return where the ledger ends now, open transactions included."""
+        found: Mapping[TopicPartition, int] = await self._connected().end_offsets(places)
+        return found
+
+    def _connected(self) -> AIOKafkaConsumer:
+        if self._consumer is None:
+            raise BrokerError("the ledger is not connected")
+        return self._consumer
+
+    def follow(self, starts: Mapping[TopicPartition, int]) -> None:
+        """Begin to read, each partition from its start."""
+        consumer = self._connected()
+        consumer.assign(list(starts))
+        for place, start in starts.items():
+            consumer.seek(place, start)
+        self._read = {place.partition: start for place, start in starts.items()}
+        self._follower = asyncio.create_task(self._follow(consumer))
+
+    def let_go(self) -> None:
+        """Ask for nothing any more: of a topic that is gone the client would ask without a pause."""
+        if self._consumer is not None:
+            self._consumer.unsubscribe()
+
+    @property
+    def follows(self) -> bool:
+        """Whether it reads on."""
+        return follows(self._consumer, self._follower)
+
+    async def _follow(self, consumer: AIOKafkaConsumer) -> None:
+        doing = "following the ledger's end"
+        try:
+            while True:
+                for record in await fetched(consumer, doing):
+                    with contextlib.suppress(ValueError, TypeError, RecursionError):
+                        place, revision = place_of(record.key or b""), _revision_of(record.value)
+                        self._entries.append((record.partition, record.offset, place, revision))
+                # Positions pass over the markers of transactions, which no answer holds.
+                self._read.update(await positions(consumer, doing))
+                self._moved.set()
+        finally:
+            self._moved.set()
+
+    async def last_before(
+        self, partition: int, end: int, places: Collection[Place], revision: int = 0
+    ) -> int | None:
+        """Return the offset of the last entry below `end` that may decide about ours; None if there is none.
+
+        That is an entry of one of `places`, and any of another revision of the policy.
+        """
+        while self._read.get(partition, 0) < end:
+            raise_if_ended(self._follower, "following the ledger's end")
+            self._moved.clear()
+            await self._moved.wait()
+        for other, offset, place, theirs in reversed(self._entries):
+            if other == partition and offset < end and (place in places or theirs != revision):
+                return offset
+        return None
+
+    def forget_before(self, partition: int, offset: int) -> None:
+        """Let go of entries below an offset before which all are settled; costs as much as are held."""
+        kept = [entry for entry in self._entries if entry[0] != partition or entry[1] >= offset]
+        if len(kept) < len(self._entries):
+            self._entries = deque(kept)
+
+    async def stop(self) -> None:
+        """Disconnect; never raises."""
+        follower, self._follower = self._follower, None
+        if follower is not None:
+            follower.cancel()
+            await asyncio.gather(follower, return_exceptions=True)
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            await stop_politely(consumer)
+
+
+async def stop_politely(client: AIOKafkaConsumer) -> None:
+    """Stop a consumer, within a second or so; never raises."""
+    await leave_consumer(client, 1.0, 0.2)
+
+
+async def fetched(consumer: AIOKafkaConsumer, doing: str) -> list[ConsumerRecord]:
+    """Wait a moment for records, return what there is. Raises BrokerError, also where none will ever come."""
+    if has_died(consumer):
+        raise BrokerError(f"{doing}: a task of the consumer has ended")
+    try:
+        answer = await consumer.getmany(timeout_ms=_POLL_MS)
+    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
+        raise broker_error(doing, error) from None
+    return [record for records in answer.values() for record in records]
+
+
+async def positions(consumer: AIOKafkaConsumer, doing: str) -> dict[int, int]:
+    """Return the next offset that `fetched` looks at, of each assigned partition. Raises BrokerError."""
+    try:
+        return {place.partition: await consumer.position(place) for place in consumer.assignment()}
+    except Exception as error:  # noqa: BLE001 - as above
+        raise broker_error(doing, error) from None
+
+
+def follows(consumer: AIOKafkaConsumer | None, follower: asyncio.Task[Any] | None) -> bool:
+    """Return whether a follower reads on. It may also hang where its consumer has died, so both are asked."""
+    return consumer is not None and follower is not None and not follower.done() and not has_died(consumer)
+
+
+def raise_if_ended(follower: asyncio.Task[Any] | None, doing: str) -> None:
+    """Raise what a follower has ended with, or BrokerError."""
+    if follower is None or follower.done():
+        if follower is not None and not follower.cancelled():
+            follower.result()
+        raise BrokerError(f"{doing}: the follower has ended")
+
+
+async def unless_ended(follower: asyncio.Task[None], doing: str, work: Coroutine[Any, Any, _T]) -> _T:
+    """Await work, but not where the follower ends first: of a topic that is gone no end is ever told."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait([task, follower], return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise_if_ended(follower, doing)
+        return task.result()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def key_of(place: Place) -> bytes:
+    """Return the key of a partition's entries."""
+    return json.dumps(list(place), separators=(",", ":")).encode()
+
+
+def place_of(key: bytes) -> Place:
+    """Return whose entry a key is of. Raises ValueError, TypeError or RecursionError for what is no key."""
+    topic, partition = json.loads(key)
+    if not isinstance(topic, str):
+        raise TypeError("not a topic")
+    return topic, _natural(partition)
+
+
+def value_of(entry: LedgerEntry) -> bytes:
+    """Return an entry as it is written: version 2, whose keys stand in `LedgerEntry`."""
+    fields = {
+        "schema": SCHEMA_VERSION,
+        "next": entry.next,
+        "batch": entry.batch,
+        "topic_id": entry.topic_id,
+        "revision": entry.revision,
+    }
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def entry_of(value: bytes) -> LedgerEntry:
+    """Return what an entry of version 1 or 2 tells. Raises ValueError, KeyError or TypeError for what is none.
+
+    Keys that this version does not know are passed over, so that a later one may add some to version 2.
+    """
+    entry = json.loads(value)
+    if entry["schema"] not in (1, SCHEMA_VERSION) or type(entry["schema"]) is not int:
+        raise ValueError("an entry of another version")
+    batch, topic_id = entry.get("batch"), entry.get("topic_id")
+    if not all(text is None or isinstance(text, str) for text in (batch, topic_id)):
+        raise TypeError("neither an id nor null")
+    return LedgerEntry(_natural(entry["next"]), batch, topic_id, _natural(entry.get("revision", 0)))
+
+
+def _revision_of(value: bytes | None) -> int:
+    """Return the revision that an entry names; 0 for a tombstone, and for what is no entry."""
+    try:
+        return entry_of(value or b"").revision
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return 0
+
+
+def _natural(number: object) -> int:
+    if type(number) is not int or number < 0:
+        raise ValueError("neither an offset nor a number")
+    return number

@@ -1,0 +1,1 @@
+"""Requests that aiokafka does not send."""

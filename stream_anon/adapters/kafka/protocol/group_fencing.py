@@ -1,0 +1,361 @@
+"""Two requests that aiokafka does not send: stable offsets, and transactional offsets that the group fences.
+
+With these, ownership of a partition is fenced by the consumer group's generation (KIP-447), as in Kafka Streams'
+exactly-once v2. OffsetFetch v7 asks for stable offsets: the coordinator answers 88 while a transaction that might
+change them is open. TxnOffsetCommit v3 carries generation and member id: an old generation gets 22, an unknown
+member 25.
+
+Both go over the producer's client: on the consumer's connections they would wait behind long polls and joins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
+from aiokafka.errors import KafkaError
+from aiokafka.protocol.api import Request, RequestStruct, Response
+from aiokafka.protocol.commit import OffsetCommitRequest
+from aiokafka.protocol.transaction import AddOffsetsToTxnRequest
+from aiokafka.protocol.types import (
+    Boolean,
+    CompactArray,
+    CompactString,
+    Int16,
+    Int32,
+    Int64,
+    Schema,
+    TaggedFields,
+)
+
+from stream_anon.adapters.kafka.client.connection import broker_error
+from stream_anon.errors import BrokerError, OutcomeUnknown, OwnershipLost
+from stream_anon.ports import Membership, Place
+
+_RETRY = 0.02  # seconds; the coordinator settles a transaction in tens of milliseconds
+_LOADING = frozenset({3, 7, 14, 51})  # unknown partition, timed out, coordinator loading, concurrent transactions
+_MOVED = frozenset({15, 16})  # coordinator not available, not the coordinator
+_UNSTABLE = 88
+_FENCED = frozenset({22, 25, 82})  # illegal generation, unknown member, fenced instance
+_REBALANCING = 27
+
+
+# Named as aiokafka names its own; it ships no types to subclass.
+class OffsetFetchResponse_v7(Response):  # type: ignore[misc] # noqa: N801
+    """Committed offsets."""
+
+    API_KEY = 9
+    API_VERSION = 7
+    SCHEMA = Schema(
+        ("throttle_time_ms", Int32),
+        (
+            "topics",
+            CompactArray(
+                ("topic", CompactString("utf-8")),
+                (
+                    "partitions",
+                    CompactArray(
+                        ("partition", Int32),
+                        ("offset", Int64),
+                        ("leader_epoch", Int32),
+                        ("metadata", CompactString("utf-8")),
+                        ("error_code", Int16),
+                        ("tags", TaggedFields),
+                    ),
+                ),
+                ("tags", TaggedFields),
+            ),
+        ),
+        ("error_code", Int16),
+        ("tags", TaggedFields),
+    )
+
+
+class OffsetFetchRequest_v7(RequestStruct):  # type: ignore[misc] # noqa: N801
+    """Ask for committed offsets."""
+
+    API_KEY = 9
+    API_VERSION = 7
+    FLEXIBLE_VERSION = True
+    RESPONSE_TYPE = OffsetFetchResponse_v7
+    SCHEMA = Schema(
+        ("group", CompactString("utf-8")),
+        (
+            "topics",
+            CompactArray(
+                ("topic", CompactString("utf-8")),
+                ("partitions", CompactArray(Int32)),
+                ("tags", TaggedFields),
+            ),
+        ),
+        ("require_stable", Boolean),
+        ("tags", TaggedFields),
+    )
+
+
+class StableOffsetFetch(Request[OffsetFetchRequest_v7]):  # type: ignore[misc]
+    """OffsetFetch with require_stable."""
+
+    API_KEY = 9
+
+    def __init__(self, group: str, partitions: Mapping[str, list[int]]) -> None:
+        self._group = group
+        self._topics: list[tuple[str, list[int], dict[int, bytes]]] = [
+            (topic, numbers, {}) for topic, numbers in partitions.items()
+        ]
+
+    def build(self, request_struct_class: type[OffsetFetchRequest_v7]) -> OffsetFetchRequest_v7:
+        """Return the struct."""
+        return request_struct_class(self._group, self._topics, True, {})
+
+
+class TxnOffsetCommitResponse_v3(Response):  # type: ignore[misc] # noqa: N801
+    """What became of each offset."""
+
+    API_KEY = 28
+    API_VERSION = 3
+    SCHEMA = Schema(
+        ("throttle_time_ms", Int32),
+        (
+            "topics",
+            CompactArray(
+                ("topic", CompactString("utf-8")),
+                (
+                    "partitions",
+                    CompactArray(("partition", Int32), ("error_code", Int16), ("tags", TaggedFields)),
+                ),
+                ("tags", TaggedFields),
+            ),
+        ),
+        ("tags", TaggedFields),
+    )
+
+
+class TxnOffsetCommitRequest_v3(RequestStruct):  # type: ignore[misc] # noqa: N801
+    """Commit offsets within a transaction, as a member of a generation."""
+
+    API_KEY = 28
+    API_VERSION = 3
+    FLEXIBLE_VERSION = True
+    RESPONSE_TYPE = TxnOffsetCommitResponse_v3
+    SCHEMA = Schema(
+        ("transactional_id", CompactString("utf-8")),
+        ("group", CompactString("utf-8")),
+        ("producer_id", Int64),
+        ("producer_epoch", Int16),
+        ("generation", Int32),
+        ("member_id", CompactString("utf-8")),
+        ("group_instance_id", CompactString("utf-8")),
+        (
+            "topics",
+            CompactArray(
+                ("topic", CompactString("utf-8")),
+                (
+                    "partitions",
+                    CompactArray(
+                        ("partition", Int32),
+                        ("offset", Int64),
+                        ("leader_epoch", Int32),
+                        ("metadata", CompactString("utf-8")),
+                        ("tags", TaggedFields),
+                    ),
+                ),
+                ("tags", TaggedFields),
+            ),
+        ),
+        ("tags", TaggedFields),
+    )
+
+
+class FencedTxnOffsetCommit(Request[TxnOffsetCommitRequest_v3]):  # type: ignore[misc]
+    """TxnOffsetCommit with generation and member id."""
+
+    API_KEY = 28
+
+    def __init__(self, *fields: object) -> None:
+        self._fields = fields
+
+    def build(self, request_struct_class: type[TxnOffsetCommitRequest_v3]) -> TxnOffsetCommitRequest_v3:
+        """Return the struct."""
+        return request_struct_class(*self._fields)
+
+
+def membership_of(consumer: AIOKafkaConsumer) -> Membership | None:
+    """Return generation and member id of a consumer; None while it is no member of its group."""
+    coordinator = consumer._coordinator  # noqa: SLF001 - pinned by a test
+    if coordinator is None or coordinator.generation < 0 or not coordinator.member_id:
+        return None
+    return Membership(coordinator.generation, coordinator.member_id)
+
+
+def transaction_of(producer: AIOKafkaProducer) -> tuple[str, int, int]:
+    """Return transactional id, producer id and epoch of a producer."""
+    manager = producer._txn_manager  # noqa: SLF001 - pinned by a test
+    return manager.transactional_id, manager.producer_id, manager.producer_epoch
+
+
+_R = TypeVar("_R", bound=RequestStruct)
+
+
+class GroupRequests:
+    """The group's requests over one client, to whichever broker coordinates the group.
+
+    Every method retries what passes with time; the caller sets the deadline.
+    """
+
+    def __init__(self, client: AIOKafkaClient, group: str) -> None:
+        self._client = client
+        self._group = group
+        self._nodes: dict[int, int] = {}
+
+    async def reachable(self) -> None:
+        """Ask who coordinates the group. Raises KafkaError."""
+        self._nodes[CoordinationType.GROUP] = await self._client.coordinator_lookup(
+            CoordinationType.GROUP, self._group
+        )
+
+    async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
+        """Return committed offsets, None where there is none; waits while a transaction is open on any of them.
+
+        Raises
+        ------
+        BrokerError
+            If the broker refuses. A refused answer is never taken for "no offset".
+        """
+        wanted = set(places)
+        if not wanted:
+            return {}
+        request = StableOffsetFetch(self._group, _by_topic(wanted))
+        while True:
+            answer = await self._ask(CoordinationType.GROUP, self._group, request)
+            codes = {answer.error_code}
+            found: dict[Place, int | None] = {}
+            for topic, partitions, _ in answer.topics:
+                for partition, offset, _, _, code, _ in partitions:
+                    codes.add(code)
+                    if code == 0:
+                        found[topic, partition] = offset if offset >= 0 else None
+            if codes == {0} and wanted <= found.keys():
+                return {place: found[place] for place in wanted}
+            await self._again("reading committed offsets", codes - {0, _UNSTABLE})
+
+    async def add_offsets(self, producer: AIOKafkaProducer) -> None:
+        """Make the group's offsets a part of the producer's transaction.
+
+        Raises
+        ------
+        OutcomeUnknown
+            If the broker refuses.
+        """
+        identity = transaction_of(producer)
+        request = AddOffsetsToTxnRequest(*identity, self._group)
+        while True:
+            answer = await self._ask(CoordinationType.TRANSACTION, identity[0], request)
+            if answer.error_code == 0:
+                # The producer must know that its transaction is not empty and what to forget at its end.
+                producer._txn_manager.consumer_group_added(self._group)  # noqa: SLF001 - pinned by a test
+                return
+            await self._again("adding offsets to a transaction", {answer.error_code})
+
+    async def commit_in_transaction(
+        self, producer: AIOKafkaProducer, offsets: Mapping[Place, int], membership: Membership
+    ) -> None:
+        """Commit offsets within the producer's transaction: the fence.
+
+        Raises
+        ------
+        OwnershipLost
+            If the group has moved on from this generation or does not know the member.
+        OutcomeUnknown
+            If the broker refuses for another reason.
+        """
+        transactional_id, producer_id, epoch = transaction_of(producer)
+        topics: list[Any] = [
+            (topic, [(number, offsets[topic, number], -1, "", {}) for number in numbers], {})
+            for topic, numbers in _by_topic(offsets).items()
+        ]
+        request = FencedTxnOffsetCommit(
+            transactional_id,
+            self._group,
+            producer_id,
+            epoch,
+            membership.generation,
+            membership.member,
+            None,
+            topics,
+            {},
+        )
+        while True:
+            answer = await self._ask(CoordinationType.GROUP, self._group, request)
+            done = {(topic, n): code for topic, partitions, _ in answer.topics for n, code, _ in partitions}
+            codes = set(done.values())
+            if codes == {0} and done.keys() == offsets.keys():
+                return
+            _raise_if_fenced(codes)
+            await self._again("committing offsets in a transaction", codes - {0})
+
+    async def commit(self, offsets: Mapping[Place, int], membership: Membership) -> None:
+        """Commit offsets outside of any transaction, as a member of a generation.
+
+        Raises
+        ------
+        OwnershipLost
+            If the group has moved on from this generation or does not know the member.
+        OutcomeUnknown
+            If the broker refuses for another reason.
+        """
+        topics = [
+            (topic, [(number, offsets[topic, number], "") for number in numbers])
+            for topic, numbers in _by_topic(offsets).items()
+        ]
+        retention = OffsetCommitRequest.DEFAULT_RETENTION_TIME
+        request = OffsetCommitRequest(self._group, membership.generation, membership.member, retention, topics)
+        while True:
+            answer = await self._ask(CoordinationType.GROUP, self._group, request)
+            done = {(topic, n): code for topic, partitions in answer.topics for n, code in partitions}
+            codes = set(done.values())
+            if codes == {0} and done.keys() == offsets.keys():
+                return
+            _raise_if_fenced(codes | ({22} if _REBALANCING in codes else set()))
+            await self._again("committing offsets", codes - {0})
+
+    async def _ask(self, kind: int, key: str, request: Request[_R]) -> Any:
+        while True:
+            try:
+                if kind not in self._nodes:
+                    self._nodes[kind] = await self._client.coordinator_lookup(kind, key)
+                return await self._client.send(self._nodes[kind], request, group=ConnectionGroup.COORDINATION)
+            except KafkaError as error:
+                self._nodes.pop(kind, None)
+                if not error.retriable:
+                    raise broker_error("asking a coordinator", error) from None
+                self._client.force_metadata_update()
+            except (OSError, AssertionError, NotImplementedError) as error:
+                # No broker is known at all (an assertion), or it does not know the request.
+                self._nodes.pop(kind, None)
+                raise broker_error("asking a coordinator", error) from None
+            await asyncio.sleep(_RETRY)
+
+    async def _again(self, doing: str, codes: set[int]) -> None:
+        """Wait before a further attempt, or raise where a further attempt cannot help."""
+        if codes & _MOVED:
+            self._nodes.clear()
+        if codes - _MOVED - _LOADING:
+            error = BrokerError if doing.startswith("reading") else OutcomeUnknown
+            raise error(f"{doing}: the broker refused (codes {sorted(codes)})")
+        await asyncio.sleep(_RETRY)
+
+
+def _raise_if_fenced(codes: set[int]) -> None:
+    if codes & _FENCED:
+        raise OwnershipLost("the group has given the partitions to somebody else; nothing was published")
+
+
+def _by_topic(places: Collection[Place]) -> dict[str, list[int]]:
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(places):
+        topics.setdefault(topic, []).append(partition)
+    return topics

@@ -1,0 +1,1 @@
+"""Readers of topics: the worker's source, and readers without a group."""

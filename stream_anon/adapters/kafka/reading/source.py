@@ -1,0 +1,366 @@
+"""The input topics: a consumer that commits nothing, resets nothing and reads only what is committed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
+from aiokafka.client import AIOKafkaClient
+from aiokafka.cluster import ClusterMetadata
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
+
+from stream_anon.adapters.kafka.bulk.draining import Unreadable, drain_in_batches
+from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
+from stream_anon.adapters.kafka.client.connection import Connection, broker_error, connection_error
+from stream_anon.adapters.kafka.client.leaving import leave_consumer
+from stream_anon.adapters.kafka.client.liveness import has_died
+from stream_anon.adapters.kafka.protocol.group_fencing import membership_of
+from stream_anon.adapters.kafka.reading.assignment import Marks
+from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.errors import BrokerError, TopicError
+from stream_anon.ports import Chunk, DeadClient, Held, Lost, Membership, Place, Polled
+
+# A worker that waits for a broker does not poll; the group is told of it by heartbeats alone.
+_MAX_POLL_INTERVAL_MS = 2**31 - 1
+_FETCH_WAIT_MS = 200
+_JOIN_WITHIN = 30.0
+_ENDS_WITHIN = 1.0
+_READ_AGAIN = 2  # times that what cannot be read is fetched again
+_LOOK_EVERY = 10.0  # seconds until a topic that is new, or a partition that was added, is noticed
+
+
+class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka ships no types
+    """A member of a consumer group; see `seam.Source`.
+
+    The group's callbacks only pause what was assigned and count; they never wait for the broker, since heartbeats
+    start after they return.
+
+    Of a record of more than `max_record_bytes` only the beginning is given where it was compressed with others.
+
+    A pattern is resolved here and not by the client: once the client has lost the leader of one topic it asks for
+    the metadata of that topic alone, takes the others for deleted and lets go of them.
+    """
+
+    def __init__(self, connection: Connection, inputs: InputTopics, max_record_bytes: int = 2**31) -> None:
+        super().__init__()
+        self._budget = Budget(max_record_bytes)
+        self._connection = connection
+        self._inputs = inputs
+        # The library keeps what a member had in the class, and never the generation in which it had it: a member
+        # that was away would claim partitions that others have long since.
+        self._assignor: Any = type("Sticky", (StickyPartitionAssignor,), {})
+        self._topics: tuple[str, ...] = ()
+        self._looking: asyncio.Task[None] | None = None
+        self._numbers: dict[TopicPartition, int] = {}
+        self._places: list[TopicPartition] = []
+        self._consumer: AIOKafkaConsumer | None = None
+        self._next: dict[int, int] = {}
+        self._unread: tuple[Lost | None, int] = None, 0  # what could not be read last, and how often
+        self._since = 0.0  # when the group began to assign, on the loop's clock
+        self._ends: Mapping[TopicPartition, int] = {}
+        self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
+
+    def place(self, source: int) -> Place:
+        """See `seam.Source`. Numbers are given in the order in which partitions were first assigned."""
+        place = self._places[source]
+        return place.topic, place.partition
+
+    def _number(self, place: TopicPartition) -> int:
+        number = self._numbers.setdefault(place, len(self._places))
+        if number == len(self._places):
+            self._places.append(place)
+        return number
+
+    def membership(self) -> Membership | None:
+        """See `seam.Source`."""
+        return membership_of(self._consumer) if self._consumer is not None else None
+
+    async def start(self) -> None:
+        """See `seam.Source`."""
+        session = int(self._connection.session_timeout * 1000)
+        options = self._connection.options("source")
+        # The answer to a join waits for the slowest member; giving up before it would begin another rebalance.
+        options["request_timeout_ms"] = max(options["request_timeout_ms"], 2 * session + 5000)
+        consumer = AIOKafkaConsumer(
+            **options,
+            group_id=self._connection.group,
+            enable_auto_commit=False,
+            auto_offset_reset="none",
+            isolation_level="read_committed",
+            partition_assignment_strategy=(self._assignor,),
+            session_timeout_ms=session,
+            heartbeat_interval_ms=max(session // 5, 100),
+            # Whoever has not joined again after so long is left behind; a dead member must not stop the rest.
+            rebalance_timeout_ms=session,
+            max_poll_interval_ms=_MAX_POLL_INTERVAL_MS,
+            fetch_max_wait_ms=_FETCH_WAIT_MS,
+            metadata_max_age_ms=int(_LOOK_EVERY * 1000),
+        )
+        self._connection.keep_up(consumer._client)  # noqa: SLF001 - pinned by a test
+        self._consumer = consumer
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._subscribe(consumer)
+                await consumer.start()
+                drain_in_batches(consumer, self._budget)
+            self._since = asyncio.get_running_loop().time()  # its first assignment may still be on its way to us
+            if self._inputs.pattern is not None:
+                self._looking = asyncio.create_task(self._look_for_topics(consumer))
+        except (KafkaError, OSError, AssertionError, TimeoutError) as error:
+            await self.stop(1.0)
+            raise await connection_error(self._connection, "joining the group", error) from None
+        except BaseException:
+            await self.stop(1.0)
+            raise
+
+    async def _subscribe(self, consumer: AIOKafkaConsumer) -> None:
+        if self._inputs.pattern is None:
+            self._topics = self._inputs.names
+        else:
+            client = AIOKafkaClient(**self._connection.options("source"))
+            try:
+                await client.bootstrap()
+                self._topics = self._inputs.among(_public_topics(await client.fetch_all_metadata()))
+            finally:
+                await client.close()
+            if not self._topics:
+                raise TopicError(f"no topic fits kafka.input {self._inputs} yet")
+        consumer.subscribe(list(self._topics), listener=self)
+
+    async def _look_for_topics(self, consumer: Any) -> None:
+        """Subscribe anew when other topics fit the pattern; ends with the consumer."""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            with contextlib.suppress(KafkaError, OSError):  # then nothing has changed that could be read
+                cluster = await consumer._client.fetch_all_metadata()  # noqa: SLF001 - pinned by a test
+                topics = self._inputs.among(_public_topics(cluster))
+                if topics and topics != self._topics:
+                    self._topics = topics
+                    # The client forgets what it had at once, so nobody may pause or seek it from here on.
+                    self._mark(frozenset(), settled=False)
+                    consumer.subscribe(list(topics), listener=self)
+
+    async def moved(self, marks: int, within: float) -> None:
+        """See `seam.Source`."""
+        if self._consumer is not None:
+            _raise_if_dead(self._consumer)
+            try:
+                # Nobody polls while the group reassigns, and until somebody asks the client does not try again.
+                self._consumer._coordinator.check_errors()  # noqa: SLF001 - pinned by a test
+            except KafkaError as error:
+                raise broker_error("joining the group again", error) from None
+            if not self._settled and asyncio.get_running_loop().time() - self._since > self._patience:
+                raise DeadClient("the group has given nothing for too long")
+        await super().moved(marks, within)
+
+    @property
+    def _patience(self) -> float:
+        """Return the seconds that a join may take: it may have to wait for the slowest member's."""
+        return _JOIN_WITHIN + 2 * self._connection.session_timeout
+
+    def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:  # noqa: ARG002
+        """Count; the eager protocol always takes all partitions."""
+        self._mark(frozenset(), settled=False)
+
+    def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+        """Pause what was given, and count: a takeover is due."""
+        consumer = self._running()
+        consumer.pause(*assigned)
+        for place in assigned:
+            # With a position of any kind aiokafka does not go by the committed offset, which may be unstable.
+            consumer.seek(place, 0)
+        membership = self.membership()
+        if membership is not None:
+            self._assignor.on_generation_assignment(membership.generation)
+        self._mark(frozenset(self._number(place) for place in sorted(assigned)), settled=True)
+
+    def _mark(self, assigned: frozenset[int], *, settled: bool) -> None:
+        self._next.clear()
+        if self._settled and not settled:
+            self._since = asyncio.get_running_loop().time()
+        super()._mark(assigned, settled=settled)
+
+    async def poll(self, wait: float, most: int) -> Polled:
+        """See `seam.Source`. May be cancelled: what was not returned stays with the client."""
+        consumer = self._running()
+        _raise_if_dead(consumer)
+        self._budget.begin_poll()
+        try:
+            async with asyncio.timeout(wait + 0.05):  # while the group reassigns, aiokafka waits without limit
+                answer = await consumer.getmany(timeout_ms=int(wait * 1000), max_records=most)
+        except TimeoutError:
+            return Polled()
+        except OffsetOutOfRangeError as error:
+            lost = self._lost(error)
+            self._take_back({each.source for each in lost})
+            return Polled(lost=tuple(lost))
+        except Unreadable as error:
+            self._take_back()
+            return Polled(lost=(self._unreadable(error),))
+        except (KafkaError, OSError) as error:
+            self._take_back()
+            raise broker_error("fetching", error) from None
+        except Exception as error:  # noqa: BLE001 - a bug of the client's: a new one may do better
+            raise DeadClient(f"fetching: {type(error).__name__}") from None
+        chunks = (self._chunk(place, records) for place, records in answer.items())
+        return Polled(tuple(chunk for chunk in chunks if chunk is not None))
+
+    def _take_back(self, but: Collection[int] = ()) -> None:
+        """Let what one partition's error took with it of the others come again.
+
+        The client empties one partition after the other and has moved their positions when one of them raises. That
+        the records are missing nobody would notice: offsets may have gaps.
+        """
+        for number, offset in self._next.items():
+            if number not in but:
+                with contextlib.suppress(IllegalStateError):  # not ours any more
+                    self._running().seek(self._places[number], offset)
+
+    def _unreadable(self, error: Unreadable) -> Lost:
+        """Return where a partition cannot be read; raise BrokerError the first times: it may have been the way."""
+        number = self._number(error.place)
+        found = Lost(number, self._next.get(number, 0), unreadable=True, after=error.after)
+        self._unread = (found, self._unread[1] + 1 if self._unread[0] == found else 1)
+        if self._unread[1] <= _READ_AGAIN:
+            raise BrokerError(f"fetching {error.place.topic} {error.place.partition}: {error.kind}")
+        return found
+
+    def _chunk(self, place: TopicPartition, records: Records | list[ConsumerRecord]) -> Chunk | None:
+        number = self._numbers.get(place, -1)
+        first = self._next.get(number)
+        if first is None or not records:  # fetched for an assignment that is over
+            return None
+        columns = records if isinstance(records, Records) else Records.of(records)
+        chunk = Chunk(number, first, columns.values, columns.offsets, columns.times)
+        self._next[number] = chunk.end
+        return chunk
+
+    def _lost(self, error: OffsetOutOfRangeError) -> list[Lost]:
+        positions: Mapping[TopicPartition, int] = error.args[0]
+        return [Lost(self._number(place), position) for place, position in positions.items()]
+
+    def seek(self, source: int, offset: int) -> None:
+        """See `seam.Source`."""
+        try:
+            self._running().seek(self._places[source], offset)
+        except IllegalStateError:
+            raise BrokerError("seeking: the partition is not ours any more") from None
+        self._next[source] = offset
+
+    def pause(self, sources: Collection[int]) -> None:
+        """See `seam.Source`."""
+        if self._consumer is not None:  # else nothing is fetched
+            self._consumer.pause(*self._given(sources))
+
+    def resume(self, sources: Collection[int]) -> None:
+        """See `seam.Source`."""
+        self._running().resume(*self._given(sources))
+
+    def _given(self, sources: Collection[int]) -> list[TopicPartition]:
+        return [self._places[source] for source in sources if source in self._assigned]
+
+    async def bounds(self, sources: Collection[int], start: str) -> Mapping[int, int]:
+        """See `seam.Source`."""
+        consumer = self._running()
+        places = [self._places[source] for source in sources]
+        ask = consumer.beginning_offsets if start == "earliest" else consumer.end_offsets
+        try:
+            answer = await ask(places)
+        except (KafkaError, OSError) as error:
+            raise broker_error("reading the input's bounds", error) from None
+        if answer.keys() != set(places):
+            raise BrokerError("reading the input's bounds: an answer without all partitions")
+        return {self._numbers[place]: offset for place, offset in answer.items()}
+
+    def lag(self, sources: Collection[int]) -> int | None:
+        """See `seam.Source`."""
+        if self._consumer is None:
+            return None
+        total = 0
+        for source in self._assigned.intersection(sources):
+            place, position = self._places[source], self._next.get(source)
+            fetched = self._consumer.highwater(place)
+            if fetched is None or position is None:
+                return None
+            # What a fetch told grows old where much was fetched ahead.
+            total += max(fetched - position, self._ends.get(place, 0) - position, 0)
+        return total
+
+    def held(self, sources: Collection[int]) -> Held:
+        """See `seam.Source`. As the last answers to fetches told."""
+        if self._consumer is None:
+            return Held()
+        now, records, since = asyncio.get_running_loop().time(), 0, {}
+        for source in self._assigned.intersection(sources):
+            place = self._places[source]
+            end, stable = self._consumer.highwater(place), self._consumer.last_stable_offset(place)
+            if end is not None and stable is not None and 0 <= stable < end:
+                records += end - stable
+                since[source, stable] = self._held_since.get((source, stable), now)
+        self._held_since = since
+        return Held(records, max((now - begun for begun in since.values()), default=0.0))
+
+    async def reachable(self) -> bool:
+        """See `seam.Source`."""
+        if self._consumer is None:
+            return False
+        consumer = self._consumer
+        try:
+            there = bool(await consumer._client.force_metadata_update())  # noqa: SLF001 - pinned by a test
+        except KafkaError:
+            there = False
+        if not there:
+            reason = await self._connection.why_refused()
+            if reason:
+                raise BrokerError(f"connecting: {reason}")
+            return False
+        self._look_at_inputs(consumer._client.cluster)  # noqa: SLF001 - as above
+        # How much waits is another question, and no answer to it is a reason to stop.
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_ENDS_WITHIN):
+                given = self._given(self._assigned)
+                self._ends = await consumer.end_offsets(given) if given else {}
+        return there
+
+    def _look_at_inputs(self, cluster: ClusterMetadata) -> None:
+        """Raise TopicError for an input that may not be read or is gone.
+
+        The client takes it for a topic without partitions, joins for none of them, and is content.
+        """
+        for topic in self._topics:
+            if topic in cluster.unauthorized_topics:
+                raise TopicError(f"{topic}: this user is not authorized to read it")
+            if not cluster.partitions_for_topic(topic):
+                raise TopicError(f"{topic}: does not exist; create it, the worker goes on by itself then")
+
+    async def stop(self, within: float) -> None:
+        """See `seam.Source`."""
+        consumer, self._consumer = self._consumer, None
+        self._mark(frozenset(), settled=False)
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+            self._looking = None
+        if consumer is not None:
+            await leave_consumer(consumer, within, 1.0)
+
+    def _running(self) -> AIOKafkaConsumer:
+        if self._consumer is None:
+            raise BrokerError("the consumer is not connected")
+        return self._consumer
+
+
+def _raise_if_dead(consumer: AIOKafkaConsumer) -> None:
+    if has_died(consumer):
+        raise DeadClient("a task of the consumer has ended")
+
+
+def _public_topics(cluster: ClusterMetadata) -> Collection[str]:
+    """Return the topics that are not the brokers' own."""
+    topics: Collection[str] = cluster.topics(exclude_internal_topics=True)
+    return topics

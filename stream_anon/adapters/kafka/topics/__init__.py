@@ -1,0 +1,1 @@
+"""What topics must be like, who may use them, and what brokers say of them."""

@@ -1,0 +1,216 @@
+"""What a user must be allowed, and what of it the brokers say is missing; nothing is tried out.
+
+`least_privileges` is the table: a service runs with exactly these, as docs/kafka.md says in words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
+from aiokafka.errors import (
+    GroupAuthorizationFailedError,
+    KafkaError,
+    TransactionalIdAuthorizationFailed,
+)
+from aiokafka.protocol.transaction import EndTxnRequest
+
+from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.protocol.access_requests import GroupOperations, TopicOperations
+from stream_anon.adapters.kafka.topics.requirements import Topics
+
+_WITHIN = 15.0
+_RETRY = 0.2
+_NOT_TOLD = -(2**31)
+_LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR = 14, 15, 16
+_REFUSED, _GROUP_REFUSED, _CLUSTER_REFUSED, _IDS_REFUSED = 29, 30, 31, 53
+_NOBODY = -1
+
+
+class Operation(IntEnum):
+    """What can be allowed, numbered as Kafka numbers it."""
+
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DESCRIBE = 8
+    DESCRIBE_CONFIGS = 10
+
+
+class Resource(IntEnum):
+    """On what, numbered as Kafka numbers it."""
+
+    TOPIC = 2
+    GROUP = 3
+    TRANSACTIONAL_ID = 5
+
+
+class Pattern(IntEnum):
+    """How a name is meant, numbered as Kafka numbers it."""
+
+    LITERAL = 3
+    PREFIXED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Acl:
+    """One operation on one resource, allowed."""
+
+    resource: Resource
+    name: str
+    operation: Operation
+    pattern: Pattern = Pattern.LITERAL
+
+    @property
+    def place(self) -> str:
+        """Return the resource in words; a topic's are its name."""
+        kind = {Resource.TOPIC: "", Resource.GROUP: "group ", Resource.TRANSACTIONAL_ID: "transactional ids "}
+        return kind[self.resource] + self.name + ("*" if self.pattern is Pattern.PREFIXED else "")
+
+
+def least_privileges(
+    group: str, topics: Topics, inputs: Sequence[str], *, exactly_once: bool = True
+) -> tuple[Acl, ...]:
+    """Return all that a service needs to run, and nothing else. CREATE only matters while the ledger is missing.
+
+    Parameters
+    ----------
+    inputs
+        The input topics that there are.
+    """
+    topic, needed = Resource.TOPIC, [Acl(Resource.GROUP, group, Operation.READ)]
+    needed += [Acl(topic, each, Operation.READ) for each in inputs]
+    needed += [
+        Acl(topic, each, Operation.WRITE) for each in (topics.output, topics.certificates, topics.dead_letters)
+    ]
+    needed.append(Acl(topic, topics.certificates, Operation.READ))  # what was promised before
+    if exactly_once:
+        needed += [Acl(topic, topics.ledger, each) for each in (Operation.READ, Operation.WRITE, Operation.CREATE)]
+        needed.append(Acl(Resource.TRANSACTIONAL_ID, f"{group}-", Operation.WRITE, Pattern.PREFIXED))
+    return tuple(needed)
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What the brokers tell of a user.
+
+    Parameters
+    ----------
+    told
+        Of which they tell whether it is allowed.
+    missing
+        Which of these is not.
+    """
+
+    told: tuple[Acl, ...]
+    missing: tuple[Acl, ...]
+
+
+async def permissions_of(connection: Connection, wanted: Sequence[Acl]) -> Permissions:
+    """Return which of `wanted` this user has. Of topics that do not exist only CREATE can be told.
+
+    Raises
+    ------
+    BrokerError
+        If no broker answers.
+    """
+    client = AIOKafkaClient(**connection.options("permissions"))
+    try:
+        async with asyncio.timeout(_WITHIN):
+            await client.bootstrap()
+            allowed = await _ask(client, connection, wanted)
+    except NotImplementedError:  # the brokers do not know these versions
+        return Permissions((), ())
+    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
+        raise await connection_error(connection, "asking for permissions", error) from None
+    finally:
+        await client.close()
+    return Permissions(tuple(allowed), tuple(acl for acl, may in allowed.items() if not may))
+
+
+async def _ask(client: AIOKafkaClient, connection: Connection, wanted: Sequence[Acl]) -> dict[Acl, bool]:
+    """Return what is told, in the order of `wanted`."""
+    topics = {acl.name for acl in wanted if acl.resource is Resource.TOPIC}
+    masks = await _ask_topics(client, topics) if topics else {}
+    told: dict[Acl, bool] = {}
+    for acl in wanted:
+        may: bool | None = None
+        if acl.resource is Resource.GROUP:
+            group = await _ask_group(client, acl.name)
+            may = None if group is None else bool(group >> acl.operation & 1)
+        elif acl.resource is Resource.TRANSACTIONAL_ID:
+            may = await _ask_transactional_ids(client, acl.name)
+        elif acl.operation is Operation.CREATE:
+            if not masks.get(acl.name):  # else it is there, and nobody needs to create it
+                may = await _may_create(connection, acl.name)
+        elif acl.name in masks:
+            may = bool(masks[acl.name] >> acl.operation & 1)
+        if may is not None:
+            told[acl] = may
+    return told
+
+
+async def _ask_topics(client: AIOKafkaClient, topics: Collection[str]) -> dict[str, int]:
+    answer: Any = await client.send(client.get_random_node(), TopicOperations(topics))
+    return {
+        name: 0 if code == _REFUSED else mask
+        for code, name, _, _, mask in answer.topics
+        if code == _REFUSED or (code == 0 and mask != _NOT_TOLD)
+    }
+
+
+async def _may_create(connection: Connection, topic: str) -> bool:
+    """Ask for a topic to be made that is only to be validated."""
+    admin = AIOKafkaAdminClient(**connection.options("permissions"))
+    try:
+        await admin.start()
+        answer = await admin.create_topics([NewTopic(topic, 1, 1)], validate_only=True)
+    finally:
+        await admin.close()
+    code = answer.topic_errors[0][1]
+    return code not in (_REFUSED, _CLUSTER_REFUSED)
+
+
+async def _ask_transactional_ids(client: AIOKafkaClient, prefix: str) -> bool:
+    """Ask to end a transaction of nobody: who may not write is told so before it is looked for."""
+    name = f"{prefix}check"
+    while True:
+        try:
+            node = await client.coordinator_lookup(CoordinationType.TRANSACTION, name)
+            request = EndTxnRequest(name, _NOBODY, _NOBODY, False)
+            answer: Any = await client.send(node, request, group=ConnectionGroup.COORDINATION)
+        except TransactionalIdAuthorizationFailed:
+            return False
+        except KafkaError as error:
+            if not error.retriable:
+                raise
+        else:
+            if answer.error_code not in (_LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR):
+                return bool(answer.error_code != _IDS_REFUSED)
+        await asyncio.sleep(_RETRY)
+
+
+async def _ask_group(client: AIOKafkaClient, group: str) -> int | None:
+    """Return the group's operations; None if not told. On a new cluster a coordinator must first be found."""
+    while True:
+        try:
+            node = await client.coordinator_lookup(CoordinationType.GROUP, group)
+            answer: Any = await client.send(node, GroupOperations(group), group=ConnectionGroup.COORDINATION)
+        except GroupAuthorizationFailedError:
+            return 0
+        except KafkaError as error:
+            if not error.retriable:
+                raise
+            code = _LOADING
+        else:
+            code, *_, mask = answer.groups[0]
+        if code == _GROUP_REFUSED:
+            return 0
+        if code not in (_LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR):
+            return None if code or mask == _NOT_TOLD else int(mask)
+        await asyncio.sleep(_RETRY)

@@ -1,0 +1,226 @@
+"""What both sinks share: building batches, sending them in order, and throwing a producer away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import (
+    KafkaError,
+    MessageSizeTooLargeError,
+    RecordListTooLargeError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
+from aiokafka.producer.message_accumulator import BatchBuilder
+from aiokafka.structs import RecordMetadata
+
+from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch
+from stream_anon.adapters.kafka.client.connection import Connection, broker_error
+from stream_anon.adapters.kafka.client.leaving import leave
+from stream_anon.errors import BatchRefused, TopicError
+from stream_anon.microdata.texts import Texts
+from stream_anon.ports import Parcel, Place
+
+# Below a broker's default of 1 MiB a batch; a single larger record gets a batch of its own.
+BATCH_BYTES = 512 * 1024
+LEAST_BATCH_BYTES = 256
+# With 100 ms, the default, every transaction would wait for the markers of the one before it.
+RETRY_BACKOFF_MS = 5
+_TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
+
+
+def smaller(batch_bytes: int) -> int:
+    """Return the size of batches that follows a refused one."""
+    return max(batch_bytes // 4, LEAST_BATCH_BYTES)
+
+
+def producer_options(connection: Connection, batch_bytes: int = BATCH_BYTES) -> dict[str, object]:
+    """Return the keyword arguments of both kinds of producer."""
+    return {
+        **connection.options("sink"),
+        "acks": "all",
+        "retry_backoff_ms": RETRY_BACKOFF_MS,
+        "max_batch_size": batch_bytes,
+        "max_request_size": 128 * 1024 * 1024,
+    }
+
+
+async def follow_topics(producer: AIOKafkaProducer, known: set[str], topics: Iterable[str]) -> None:
+    """Let the client keep metadata of all of `topics`, and of those known before.
+
+    aiokafka knows every topic at first, and from the first one that it had to ask for on only those it had to ask
+    for: the leaders of all others are forgotten, and a batch for them waits for ever.
+    """
+    known.update(topics)
+    if known:
+        await producer.client.set_topics(known)
+
+
+async def partitions_of(producer: AIOKafkaProducer, topic: str) -> int:
+    """Return how many partitions a topic has.
+
+    Raises
+    ------
+    TopicError
+        If there is no such topic, or this user may not see it.
+    BrokerError
+        If it cannot be looked up for another reason.
+    """
+    try:
+        return len(await producer.partitions_for(topic))
+    except UnknownTopicOrPartitionError:
+        raise TopicError(f"{topic}: does not exist; create it, the worker goes on by itself then") from None
+    except TopicAuthorizationFailedError:
+        raise TopicError(f"{topic}: may not be seen by this user") from None
+    except (KafkaError, OSError) as error:
+        raise broker_error(f"looking up partitions of {topic}", error) from None
+
+
+def what_is_missing(producer: AIOKafkaProducer, topics: Iterable[str]) -> str:
+    """Return which of `topics` the brokers do not show, in words; empty if none."""
+    cluster = producer.client.cluster
+    for topic in sorted(topics):
+        if topic in cluster.unauthorized_topics:
+            return f"{topic}: this user is not authorized to write it"
+        if not cluster.partitions_for_topic(topic):
+            return f"{topic}: does not exist any more; create it, the worker goes on by itself then"
+    return ""
+
+
+class Shipment:
+    """Parcels on their way: batches per partition in order, partitions side by side."""
+
+    def __init__(self, producer: AIOKafkaProducer) -> None:
+        self._producer = producer
+        self._lanes: list[asyncio.Task[tuple[Place, int | None]]] = []
+
+    def send(self, parcels: Sequence[Parcel]) -> None:
+        """Start a lane for each partition. Returns at once."""
+        lanes: dict[tuple[str, int], list[Parcel]] = {}
+        for parcel in parcels:
+            lanes.setdefault(self._place(parcel), []).append(parcel)
+        self._lanes += [asyncio.create_task(self._lane(*place, lane)) for place, lane in lanes.items()]
+
+    def _place(self, parcel: Parcel) -> Place:
+        """Return where a parcel goes: its topic may have been made anew with fewer partitions."""
+        there = sorted(self._producer.client.cluster.partitions_for_topic(parcel.topic) or ())
+        if not there or parcel.partition in there:
+            return parcel.topic, parcel.partition
+        return parcel.topic, there[parcel.partition % len(there)]
+
+    async def settle(self) -> dict[Place, int]:
+        """Wait until the broker has taken every batch; raises what the first failing one met.
+
+        Returns the offset of the first batch of each partition, where the broker said it.
+        """
+        try:
+            firsts = await asyncio.gather(*self._lanes)
+        except Exception:
+            # Where one topic may not be written, batches of others often fail first, for no reason of their own.
+            done, _ = await asyncio.wait(self._lanes, timeout=0.2)
+            for lane in done:
+                if not lane.cancelled() and isinstance(lane.exception(), TopicAuthorizationFailedError):
+                    lane.result()
+            raise
+        self._lanes.clear()  # only now: after a refusal the others still send, and `forget` must end them
+        return {place: offset for place, offset in firsts if offset is not None}
+
+    async def forget(self) -> None:
+        """Stop sending; never raises."""
+        lanes, self._lanes = self._lanes, []
+        for lane in lanes:
+            lane.cancel()
+        await asyncio.gather(*lanes, return_exceptions=True)
+
+    async def _lane(self, topic: str, partition: int, parcels: Sequence[Parcel]) -> tuple[Place, int | None]:
+        futures: list[asyncio.Future[RecordMetadata]] = []
+        sent: list[BatchBuilder] = []
+        try:
+            empty, fill = self._way(parcels)
+            batch = empty()
+            for parcel in parcels:
+                taken = 0
+                while (taken := taken + fill(batch, parcel, taken)) < len(parcel.values):
+                    if not batch.record_count():
+                        raise ValueError("an empty batch refused a record")
+                    futures.append(await self._producer.send_batch(batch, topic, partition=partition))
+                    sent.append(batch)
+                    batch = empty()
+                await asyncio.sleep(0)
+            if batch.record_count():
+                futures.append(await self._producer.send_batch(batch, topic, partition=partition))
+                sent.append(batch)
+            # Each one is awaited: a commit succeeds though a batch was refused.
+            told = await asyncio.gather(*futures)
+            # A batch that was sent twice is acknowledged without its offset.
+            known = bool(told) and told[0] is not None and told[0].offset >= 0
+            return (topic, partition), told[0].offset if known else None
+        except _TOO_LARGE:
+            too_large = (f.done() and not f.cancelled() and isinstance(f.exception(), _TOO_LARGE) for f in futures)
+            batch = next(batch for batch, it in zip(sent, too_large, strict=True) if it)
+            raise BatchRefused(topic, batch.record_count(), batch.size()) from None
+        finally:
+            for future in futures:
+                if future.done() and not future.cancelled():
+                    future.exception()
+
+    def _way(
+        self, parcels: Sequence[Parcel]
+    ) -> tuple[Callable[[], BatchBuilder], Callable[[Any, Parcel, int], int]]:
+        """Return what makes an empty batch for a lane, and what fills it."""
+        time = parcels[0].time
+        if all(
+            isinstance(parcel.values, Texts)
+            and parcel.values.missing is None
+            and parcel.keys is None
+            and parcel.time == time
+            for parcel in parcels
+        ):
+            return partial(PackedBatch.of, self._producer), _extend
+        return self._producer.create_batch, _fill
+
+
+def _extend(batch: PackedBatch, parcel: Parcel, first: int) -> int:
+    """Append values of a parcel from `first` on at once; return how many the batch took."""
+    assert isinstance(parcel.values, Texts)  # noqa: S101 - see `_way`
+    return batch.extend(parcel.values, first, parcel.time, parcel.headers) if len(parcel.values) else 0
+
+
+def _fill(batch: BatchBuilder, parcel: Parcel, first: int) -> int:
+    """Append values of a parcel from `first` on; return how many the batch took.
+
+    Appends to the builder within: the two layers around it cost more than itself.
+    """
+    append, begun = batch._builder.append, int(batch._relative_offset)  # noqa: SLF001 - pinned by a test
+    time, headers, keys = parcel.time, list(parcel.headers), parcel.keys
+    number = begun
+    for place in range(first, len(parcel.values)):
+        if append(number, time, None if keys is None else keys[place], parcel.values[place], headers) is None:
+            batch.close()
+            break
+        number += 1
+    batch._relative_offset = number  # noqa: SLF001
+    return number - begun
+
+
+async def throw_away(producer: AIOKafkaProducer) -> None:
+    """End a producer in any state, without flushing or aborting; never raises.
+
+    `stop` would wait for batches that no broker will take. The sender's own tasks retry for ever, and each
+    cancellation ends one of them. Takes up to two seconds.
+    """
+    producer._closed = True  # noqa: SLF001 - pinned by a test
+    producer._message_accumulator._closed = True  # noqa: SLF001
+    task = producer._sender.sender_task  # noqa: SLF001
+    for _ in range(100):
+        if task is None or task.done():
+            break
+        task.cancel()
+        await asyncio.wait([task], timeout=0.01)
+    if task is not None and task.done() and not task.cancelled():
+        task.exception()
+    await leave(producer.client.close(), 1.0)

@@ -1,0 +1,138 @@
+"""What both sinks are: a producer, the group's requests over its client, and batches on their way."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Collection, Sequence
+from typing import TypeVar
+
+from aiokafka import AIOKafkaProducer
+
+from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests
+from stream_anon.adapters.kafka.topics.requirements import largest_batches
+from stream_anon.adapters.kafka.writing.producers import (
+    BATCH_BYTES,
+    Shipment,
+    follow_topics,
+    producer_options,
+    smaller,
+    throw_away,
+    what_is_missing,
+)
+from stream_anon.errors import LEAST_LIMIT, BatchRefused, BrokerError, OutcomeUnknown, TopicError
+from stream_anon.ports import Parcel, Place
+
+_OPEN_WITHIN = 15.0
+_LOOK_WITHIN = 10.0
+_T = TypeVar("_T")
+
+
+class ProducingSink:
+    """A sink's producer from its start to its end; what a closing does with it is the heirs'.
+
+    Parameters
+    ----------
+    connection
+        Where the brokers are.
+    send_within, settle_within
+        Parts of the transaction's timeout that these steps may take.
+    options
+        Of the producer, beside those that all have.
+    """
+
+    def __init__(self, connection: Connection, send_within: float, settle_within: float, **options: object) -> None:
+        self._connection = connection
+        self._send_within = send_within
+        self._settle_within = settle_within
+        self._options = options
+        self._producer: AIOKafkaProducer | None = None
+        self._requests: GroupRequests | None = None
+        self._shipment: Shipment | None = None
+        self._topics: set[str] = set()
+        self._batch_bytes = BATCH_BYTES
+        self._refused: dict[str, int] = {}  # bytes of the smallest batch of one record that a topic did not take
+
+    async def open(self) -> None:
+        """See `seam.Sink`. Does nothing while a producer is at hand."""
+        if self._producer is not None:
+            return
+        producer = AIOKafkaProducer(**producer_options(self._connection, self._batch_bytes), **self._options)
+        self._connection.keep_up(producer.client)
+        try:
+            async with asyncio.timeout(_OPEN_WITHIN):
+                await producer.start()
+                await follow_topics(producer, self._topics, ())
+        except Exception as error:  # noqa: BLE001 - whatever it was, this producer is of no use
+            await throw_away(producer)
+            raise await connection_error(self._connection, "starting the producer", error) from None
+        except BaseException:
+            await throw_away(producer)
+            raise
+        self._producer = producer
+        self._requests = GroupRequests(producer.client, self._connection.group)
+        self._shipment = Shipment(producer)
+
+    async def send(self, parcels: Sequence[Parcel]) -> None:
+        """See `seam.Sink`."""
+        producer, _, shipment = self._ready()
+        topics = {parcel.topic for parcel in parcels} - self._topics
+        if topics:
+            await self._within(self._send_within, "follow topics", follow_topics(producer, self._topics, topics))
+        shipment.send(parcels)
+
+    async def settle(self) -> dict[Place, int]:
+        """See `seam.Sink`."""
+        producer, _, shipment = self._ready()
+        try:
+            return await self._within(self._settle_within, "settle", shipment.settle())
+        except BatchRefused as error:
+            if error.divisible:
+                self._batch_bytes = smaller(self._batch_bytes)
+            else:
+                self._refused[error.topic] = min(error.size, self._refused.get(error.topic, error.size))
+            raise
+        except OutcomeUnknown:
+            missing = what_is_missing(producer, self._topics)
+            if missing:
+                raise TopicError(missing) from None
+            raise
+
+    async def largest_batches(self, topics: Collection[str]) -> dict[str, int]:
+        """See `seam.Sink`. A topic whose settings explain what it refused takes as much as they say.
+
+        A limit below what a sound topic takes is left out: records must not become dead letters for it.
+        """
+        told: dict[str, int] = {}
+        with contextlib.suppress(BrokerError, TimeoutError):  # then a batch that is refused will tell
+            async with asyncio.timeout(_LOOK_WITHIN):
+                told = await largest_batches(self._connection, topics)
+        for topic in topics:
+            if topic in self._refused and self._refused[topic] <= told.get(topic, self._refused[topic]):
+                told[topic] = self._refused[topic] - 1
+        return {topic: most for topic, most in told.items() if most >= LEAST_LIMIT}
+
+    async def discard(self) -> None:
+        """See `seam.Sink`."""
+        producer, shipment = self._producer, self._shipment
+        self._producer = self._requests = self._shipment = None
+        if shipment is not None:
+            await shipment.forget()
+        if producer is not None:
+            await throw_away(producer)
+
+    def _ready(self) -> tuple[AIOKafkaProducer, GroupRequests, Shipment]:
+        if self._producer is None or self._requests is None or self._shipment is None:
+            raise BrokerError("the producer is not connected")
+        return self._producer, self._requests, self._shipment
+
+    async def _within(self, part: float, doing: str, step: Awaitable[_T]) -> _T:
+        """Await a step of a transaction; any error but a lost ownership leaves its outcome unknown."""
+        try:
+            async with asyncio.timeout(self._connection.transaction_timeout * part):
+                return await step
+        except BrokerError:
+            raise
+        except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
+            raise OutcomeUnknown(f"{doing}: {type(error).__name__}") from None

@@ -1,0 +1,205 @@
+"""CSV files: a header of dotted names, cells of text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.tables.csv_cells import CellColumns
+from stream_anon.errors import InputError
+from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
+from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
+from stream_anon.microdata.domains.domain import Published
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import Release
+
+ROWS = 4000  # rows a batch
+_DELIMITERS = ",;"
+_ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no UTF-8, as the decoder hands them on
+
+Row = list[str]
+
+
+class CsvReader:
+    """Read batches from a CSV file; an offset is the number of the record, counted from 0 after the header.
+
+    Parameters
+    ----------
+    file
+        Opened for bytes. UTF-8, with or without a byte order mark.
+    policy
+        Its attributes are found in the header by their keys, joined by dots; other columns are ignored.
+    source
+        The number that stands for the file.
+    name
+        What errors call the file.
+
+    Raises
+    ------
+    InputError
+        For an empty file, or a declared column that is absent or stands twice.
+
+    Notes
+    -----
+    The delimiter, `,` or `;`, is the one by which the header holds more declared names. Rows with too few or
+    too many cells are rejected, blank lines are no records. A quote that is never closed swallows what
+    follows up to the csv module's limit of a cell (128 KiB), which is one reject.
+    """
+
+    def __init__(self, file: BinaryIO, policy: Policy, source: int = 0, name: str = "input") -> None:
+        self._file = file
+        self._policy = policy
+        self._source = source
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        self._text = text
+        header = text.readline()
+        if not header.strip():
+            raise InputError(f"{name}: is empty or does not begin with a header")
+        declared = {attribute.column for attribute in policy.attributes}
+        headers = {mark: _cells(header, mark) for mark in _DELIMITERS}
+        self.delimiter = max(_DELIMITERS, key=lambda mark: len(declared.intersection(headers[mark])))
+        self._names = headers[self.delimiter]
+        self._columns = CellColumns(policy, self._places(name))
+        self._first = 0  # number of the last batch's first record
+        self._lines: list[int] = []  # of the last batch
+
+    def _places(self, name: str) -> list[int | None]:
+        """Return the column of each attribute, None for one that is not read."""
+        places: list[int | None] = []
+        for attribute in self._policy.attributes:
+            count = self._names.count(attribute.column)
+            needed = not isinstance(attribute, Identifier) or attribute.name == self._policy.individual
+            if needed and count != 1:
+                what = "has no column" if not count else "has twice the column"
+                raise InputError(f"{name}: {what} {attribute.column!r}, which the policy declares")
+            places.append(self._names.index(attribute.column) if needed else None)
+        return places
+
+    @property
+    def bytes_read(self) -> int:
+        """Return how far into the file reading has come, in bytes; 0 for a pipe."""
+        return self._file.tell() if self._file.seekable() else 0
+
+    def __iter__(self) -> Iterator[CodedBatch]:
+        """Yield batches of up to `ROWS` records in order."""
+        number = 0
+        reader = csv.reader(self._text, delimiter=self.delimiter)
+        while True:
+            rows, lines = _next_rows(reader)
+            if not rows:
+                return
+            self._first, self._lines = number, lines
+            fit, bad = [], []
+            for offset, row in enumerate(rows, start=number):
+                reason = self._reject(row)
+                if reason is None:
+                    fit.append(offset)
+                else:
+                    bad.append((reason, NO_ATTRIBUTE, self._source, offset))
+            cells = [rows[offset - number] for offset in fit]
+            number += len(rows)
+            yield self._columns.batch(cells, np.array(fit, np.int64), self._source, bad)  # type: ignore[arg-type]
+
+    def lines(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the lines, counted from 1, in which records of the last batch begin; the header is the first."""
+        return np.array([self._lines[offset - self._first] for offset in offsets.tolist()], np.int64)
+
+    def _reject(self, row: Row | None) -> Reason | None:
+        if row is None:
+            return Reason.TOO_LARGE
+        if len(row) != len(self._names):
+            return Reason.MALFORMED
+        joint = "".join(row)
+        return Reason.NOT_UTF8 if not joint.isascii() and _ESCAPED.search(joint) else None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._text.close()
+
+
+def _cells(line: str, delimiter: str) -> Row:
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+
+
+def _next_rows(reader: Any) -> tuple[list[Row | None], list[int]]:
+    """Return the next rows that are not blank, and their lines; None for a row with a cell beyond the limit.
+
+    The reader's own count begins after the header, which is line 1; both are empty at the end.
+    """
+    rows: list[Row | None] = []
+    lines: list[int] = []
+    while len(rows) < ROWS:
+        line = reader.line_num + 2
+        try:
+            row = next(reader)
+        except StopIteration:
+            break
+        except csv.Error:  # what was read stays, the next row begins anew
+            row = None
+        if row is None or row:
+            rows.append(row)
+            lines.append(line)
+    return rows, lines
+
+
+class CsvWriter:
+    """Write releases as CSV: a header of published names in policy order, then a row a record.
+
+    An interval or a set is JSON in its cell, missing is an empty cell.
+
+    Parameters
+    ----------
+    file
+        Opened for bytes.
+    policy
+        Says what is published.
+    delimiter
+        Between cells.
+    owned
+        False leaves the file open in the end.
+    """
+
+    def __init__(self, file: BinaryIO, policy: Policy, delimiter: str = ",", *, owned: bool = True) -> None:
+        self._policy = policy
+        self._owned = owned
+        self._text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        self._writer = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
+        self._writer.writerow([attribute.column for attribute in policy.published])
+
+    def write(self, release: Release) -> None:
+        """Write all released records of a window and flush them."""
+        classes = release.class_of_row[release.order].tolist()
+        payload: Sequence[Any] = release.payload
+        passed = list(zip(*(payload[row] for row in release.order.tolist()), strict=True))
+        columns: list[Iterator[str]] = []
+        quasi = iter(release.classes.values)
+        through = iter(passed)
+        for attribute in self._policy.published:
+            if isinstance(attribute, QuasiIdentifier):
+                texts = list(map(_cell, next(quasi)))
+                columns.append(map(texts.__getitem__, classes))
+            else:
+                columns.append(map(_cell, next(through, ())))
+        self._writer.writerows(zip(*columns, strict=True))
+        self._text.flush()
+
+    def close(self) -> None:
+        """Close the file, or let go of one that is not owned."""
+        if self._owned:
+            self._text.close()
+        else:
+            self._text.detach()
+
+
+def _cell(value: Published) -> str:
+    """Return a cell: text as it is, nothing for missing, else as JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else msgspec.json.encode(value).decode()

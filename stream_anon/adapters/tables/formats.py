@@ -1,0 +1,109 @@
+"""Open input and output files; the suffix says which format they have, for standard streams the caller does."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.tables.csv_files import CsvReader, CsvWriter
+from stream_anon.adapters.tables.format_names import STANDARD, Format, format_of
+from stream_anon.adapters.tables.json_lines import Decode, Encode, JsonLinesReader, JsonLinesWriter
+from stream_anon.adapters.tables.new_files import NewFile
+from stream_anon.errors import InputError
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import Release
+
+
+class RecordReader(Protocol):
+    """A file of records."""
+
+    @property
+    def bytes_read(self) -> int:
+        """Return how far reading has come."""
+        ...
+
+    @property
+    def delimiter(self) -> str | None:
+        """Return what stands between cells; None for JSON Lines."""
+        ...
+
+    def __iter__(self) -> Iterator[CodedBatch]:
+        """Yield coded batches in order."""
+        ...
+
+    def lines(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the lines, counted from 1, in which records of the last batch begin."""
+        ...
+
+    def close(self) -> None:
+        """Close the file."""
+        ...
+
+
+class ReleaseWriter(Protocol):
+    """A file of released records."""
+
+    def write(self, release: Release) -> None:
+        """Write the records of a window."""
+        ...
+
+    def close(self) -> None:
+        """Close the file."""
+        ...
+
+
+def open_reader(name: str, policy: Policy, decode: Decode, standard: Format = Format.JSONL) -> RecordReader:
+    """Open an input file, or standard input for `-`.
+
+    Parameters
+    ----------
+    decode
+        The JSON codec's, for JSON Lines.
+    standard
+        The format of standard input.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or lacks a column that the policy declares.
+    """
+    form = format_of(name, standard)
+    file = sys.stdin.buffer if name == STANDARD else _open(name)
+    if form is Format.CSV:
+        return CsvReader(file, policy, name="standard input" if name == STANDARD else name)
+    return JsonLinesReader(file, decode)
+
+
+def open_writer(
+    new: NewFile, form: Format, policy: Policy, encode: Encode, delimiter: str | None = None
+) -> ReleaseWriter:
+    """Return what writes releases into a file; closing it publishes nothing.
+
+    Parameters
+    ----------
+    encode
+        The JSON codec's, for JSON Lines.
+    delimiter
+        The input's, for CSV; `,` if it has none.
+    """
+    if form is Format.CSV:
+        return CsvWriter(new.file, policy, delimiter or ",", owned=new.owned)
+    return JsonLinesWriter(new.file, encode, owned=new.owned)
+
+
+def size_of(name: str) -> int | None:
+    """Return the size of an input file in bytes; None for standard input."""
+    return None if name == STANDARD else Path(name).stat().st_size
+
+
+def _open(name: str) -> BinaryIO:
+    try:
+        return Path(name).open("rb")
+    except OSError as error:
+        raise InputError(f"{name}: cannot be opened ({error.strerror})") from None

@@ -1,0 +1,89 @@
+"""Files that appear under their name only once they are complete."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self, cast
+
+from stream_anon.adapters.tables.format_names import STANDARD
+from stream_anon.errors import InputError
+
+
+class NewFile:
+    """Write a file beside its final name and rename it by `publish`; whatever ends the block before leaves nothing.
+
+    What stood under the name before stays until then. Standard output (`-`) and what is no regular file, such as a
+    pipe or a device, is written at once: nothing of it can be taken back.
+
+    Parameters
+    ----------
+    name
+        A path, or `-`.
+
+    Raises
+    ------
+    InputError
+        If it cannot be opened.
+
+    Examples
+    --------
+    >>> with NewFile("out.csv") as new:  # doctest: +SKIP
+    ...     new.file.write(b"complete")
+    ...     new.publish()
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._final = Path(name).resolve()
+        self._part: Path | None = None
+        self.owned = name != STANDARD
+        if not self.owned:
+            self.file: BinaryIO = sys.stdout.buffer
+            return
+        if not self._final.exists() or self._final.is_file():
+            self._part = self._final.with_name(f".{self._final.name}.{secrets.token_hex(4)}.part")
+        try:
+            self.file = cast("BinaryIO", (self._part or self._final).open("wb"))
+            if self._part is not None and self._final.exists():
+                shutil.copymode(self._final, self._part)
+        except OSError as error:
+            raise InputError(f"{name}: cannot be opened ({error.strerror})") from None
+
+    def publish(self) -> None:
+        """Close the file and give it its name.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written to its end or renamed.
+        """
+        try:
+            if not self.owned:
+                self.file.flush()
+                return
+            self.file.close()
+            if self._part is not None:
+                self._part.replace(self._final)
+                self._part = None
+        except OSError as error:
+            raise InputError(f"{self._name}: cannot be written ({error.strerror})") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self.owned:
+            return
+        try:
+            self.file.close()
+        except OSError:  # a full disk; the file is thrown away
+            pass
+        finally:
+            if self._part is not None:
+                self._part.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Commands for choosing a policy and preparing a run."""

@@ -1,0 +1,190 @@
+"""`stream-anon check`: what a run would do, and what forbids it. No value of a person is printed."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.cli.compiling import saying_when_compiling
+from stream_anon.conditions import Condition
+from stream_anon.microdata.policy import EVERY_RECORD, Diversity, Policy
+from stream_anon.operations.check.checking import Report, examine_deployment
+from stream_anon.service.starting.findings import Severity
+from stream_anon.service.starting.sample_study import Forecast, RareValues, Study
+
+WIDTH = 100
+_MARKS = {
+    Severity.FORBIDS: ("  FORBIDS  ", "bold red"),
+    Severity.ACCEPTED: ("  accepted ", "yellow"),
+    Severity.WARNS: ("  warns    ", "yellow"),
+}
+
+
+def check(config: Path, accepted: tuple[Condition, ...] = (), *, as_json: bool = False) -> int:
+    """Check a deployment; return 0 if a run may start, 1 if something forbids it.
+
+    Parameters
+    ----------
+    accepted
+        Conditions that are accepted beside those of the settings.
+    as_json
+        Print the report as one JSON object.
+
+    Raises
+    ------
+    SettingsError
+        If the settings or the policy are wrong (exit code 2).
+    BrokerError
+        If no broker answers (exit code 3).
+    """
+    clock = Clock()
+    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic), saying_when_compiling():
+        report = asyncio.run(examine_deployment(config, accepted))
+    if as_json:
+        sys.stdout.write(json.dumps(report.document(), indent=2) + "\n")
+    else:
+        show(report, _console())
+    return 1 if report.forbids else 0
+
+
+def _console() -> Console:
+    console = Console(highlight=False, markup=False)
+    return Console(highlight=False, markup=False, width=min(console.width, WIDTH) if console.is_terminal else WIDTH)
+
+
+def show(report: Report, console: Console) -> None:
+    """Print a report."""
+    _heading(console, "Policy")
+    _show_policy(console, report.policy)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+    for name in ("attribute", "role", "values", "what they are", "published"):
+        table.add_column(name, justify="right" if name == "values" else "left", overflow="fold")
+    for facts in report.attributes:
+        size = "" if facts.size is None else f"{facts.size:,}"
+        table.add_row(*map(Text, (facts.name, facts.role, size, facts.domain, facts.published)))
+    console.print(table)
+    _heading(console, "Broker")
+    for line in report.seen:
+        console.print(Text(f"  {line}"))
+    if report.study is not None:
+        _heading(console, f"Sample of {report.kafka.inputs}")
+        _show_study(console, report.study, report.policy, report.complete)
+    _show_findings(console, report)
+
+
+def _heading(console: Console, text: str) -> None:
+    console.print()
+    console.print(Text(text, style="bold underline"))
+
+
+def _show_policy(console: Console, policy: Policy) -> None:
+    who = "record" if policy.individual == EVERY_RECORD else policy.individual
+    window = policy.window
+    diversity = "".join(f", {_asked(each)} of {name}" for name, each in policy.diversity.items())
+    console.print(Text(f"  each class: {policy.k} individuals (told apart by {who}){diversity}"))
+    console.print(
+        Text(
+            f"  each window: {window.max_records:,} records or {window.max_delay:g} s, "
+            f"{window.max_records_per_individual:,} records of one individual, shortfall: {window.shortfall}"
+        )
+    )
+
+
+def _asked(diversity: Diversity) -> str:
+    """Return the criteria on a sensitive attribute in words."""
+    recursion, closeness = diversity.recursive_cl, diversity.t_closeness
+    words = [
+        f"{diversity.values} values" if diversity.values else "",
+        f"entropy-l {diversity.entropy_l:g}" if diversity.entropy_l else "",
+        f"recursive ({recursion.c:g}, {recursion.l})" if recursion else "",
+        f"t {closeness.t:g} ({closeness.distance})" if closeness else "",
+        f"alpha {diversity.alpha:g}" if diversity.alpha else "",
+    ]
+    return " and ".join(filter(None, words))
+
+
+def _show_study(console: Console, study: Study, policy: Policy, complete: bool) -> None:
+    rows = {
+        "records": f"{study.records:,} over {study.seconds:,.1f} s" + ("" if complete else ", cut short by time"),
+        "fit the policy": f"{study.fit:,}, of {study.individuals:,} individuals",
+        "rejected": f"{study.rejected_share:.2%}",
+    }
+    _grid(console, rows)
+    for each in study.rejects:
+        where = f" in {each.attribute}" if each.attribute else ""
+        console.print(Text(f"    {each.records:,} {each.reason}{where}"))
+    if study.missing:
+        _heading(console, "Published attributes without a value")
+        for absent in study.missing:
+            accepted = ", accepted by accept_missing" if absent.accepted else ""
+            console.print(Text(f"  {absent.attribute}: {absent.share:.2%} of the records{accepted}"))
+    if study.forecast is not None:
+        _heading(console, "What one worker would make of it")
+        _show_forecast(console, study.forecast, policy)
+    if study.rare:
+        _heading(console, f"Fields that pass: values held by fewer than {policy.k} individuals")
+        for field in study.rare:
+            console.print(Text(f"  {field.attribute}: {_rare(field)}"))
+
+
+def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None:
+    windows = f"{forecast.windows:,} filled by the sample, {forecast.individuals:,} individuals in the median one"
+    if not forecast.whole:
+        windows = f"none whole: the sample ends before one is full; it has {forecast.individuals:,} individuals"
+    fill = f"{forecast.windows - forecast.short:,} of {forecast.windows:,} windows"
+    rows = {
+        "windows": windows,
+        f"fill a class of {policy.k}": fill if forecast.whole else ("no" if forecast.short else "yes"),
+        "released": f"{1 - forecast.suppressed_share:.2%}",
+        "suppressed": f"{forecast.suppressed_share:.2%}"
+        + "".join(f", {reason} {count:,}" for reason, count in sorted(forecast.suppressed.items())),
+        "over their limit": f"{forecast.over_limit:.2%}",
+        "information loss": "none" if forecast.gcp is None else f"{forecast.gcp:.1%} (GCP)",
+    }
+    _grid(console, rows)
+
+
+def _rare(field: RareValues) -> str:
+    accepted = ", accepted by accept_linkable" if field.accepted else ""
+    within = field.share_in_windows
+    windows = "no window publishes any" if within is None else f"{within:.2%} within their window"
+    share = f"{field.share:.2%} of its records ({windows})"
+    return f"{share}, {field.rare:,} of {field.values:,} distinct values{accepted}"
+
+
+def _grid(console: Console, rows: Mapping[str, str]) -> None:
+    table = Table.grid(padding=(0, 2))
+    for name, value in rows.items():
+        table.add_row(Text(f"  {name}", style="bold"), Text(value))
+    console.print(table)
+
+
+def _show_findings(console: Console, report: Report) -> None:
+    _heading(console, "Findings")
+    for finding in report.findings:
+        mark = Text(*_MARKS[finding.severity])
+        named = f" ({finding.condition})" if finding.condition else ""
+        table = Table.grid()
+        table.add_row(mark, Text(f"{finding.place}: {finding.text}{named}"))
+        console.print(table)
+    if report.forbids:
+        console.print(Text("A run must not start.", style="bold red"))
+        if any(each.condition for each in report.findings if each.severity is Severity.FORBIDS):
+            console.print(
+                Text(
+                    "`run --accept-risk NAME` starts all the same, with the name in brackets; certificates name it."
+                )
+            )
+    else:
+        console.print(Text("Nothing forbids a run.", style="bold green"))

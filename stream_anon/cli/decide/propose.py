@@ -1,0 +1,25 @@
+"""`stream-anon propose`: a first policy from a sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from stream_anon.errors import InputError
+from stream_anon.operations.propose.propose import propose as propose_text
+
+
+def propose(sample: Path, output: Path | None, k: int) -> int:
+    """Write a first policy to `output`, or to standard output; return the exit code."""
+    text = propose_text(sample, k)
+    if output is None:
+        typer.echo(text, nl=False)
+        return 0
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written ({error.strerror})") from None
+    marks = text.count("DECIDE:")
+    typer.echo(f"Wrote {output}. A person must decide {marks} things in it: look for DECIDE.")
+    return 0

@@ -1,0 +1,93 @@
+"""`stream-anon topics`: which topics a service needs, which of them exist, and creating the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stream_anon.adapters.kafka.topics.plans import TopicPlan
+from stream_anon.adapters.kafka.topics.requirements import Described
+from stream_anon.operations.check import topic_setup
+from stream_anon.operations.check.topic_setup import TopicSetup
+
+WIDTH = 110
+
+
+def topics(config: Path, *, create: bool, inputs: bool, commands: bool, partitions: int | None) -> int:
+    """Show the topics of a service; return 0 if all are as they should be, else 1.
+
+    Parameters
+    ----------
+    create
+        Create those that are missing; the input only if `inputs`.
+    commands
+        Print the commands that would do it instead, the ledger's too.
+    """
+    setup = topic_setup.look(config, partitions)
+    if commands:
+        for plan in setup.plans:
+            if plan.missing:
+                typer.echo(plan.command(setup.servers, secured=setup.secured))
+        return 0
+    console = Console(highlight=False, markup=False)
+    width = min(console.width, WIDTH) if console.is_terminal else WIDTH
+    console = Console(highlight=False, markup=False, width=width)
+    if create:
+        wanted = setup.to_create(inputs=inputs)
+        topic_setup.create(config, wanted)
+        for plan in wanted:
+            console.print(f"created {plan.name}: {_size(plan.partitions, plan.replicas)}")
+        setup = topic_setup.look(config, partitions)
+    return show(setup, console)
+
+
+def show(setup: TopicSetup, console: Console) -> int:
+    """Print the topics; return the exit code."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+    for name in ("topic", "purpose", "is", "should be"):
+        table.add_column(name, overflow="fold")
+    for plan in setup.plans:
+        table.add_row(*map(Text, (plan.name, plan.purpose, _state(plan), _needs(plan))))
+    console.print(table)
+    console.print("For its operator to decide:")
+    for purpose, advice in dict.fromkeys((plan.purpose, plan.advice) for plan in setup.plans):
+        console.print(Text(f"  {purpose}: {advice}"))
+    wrong = [f"{plan.name}: {text}" for plan in setup.plans for text in _wrong(plan)]
+    if setup.few_brokers:
+        wrong.append("fewer than 3 brokers: `check` wants 3 replicas, or kafka.development: true")
+    for text in wrong:
+        console.print(Text(f"  {text}"))
+    missing = [plan for plan in setup.plans if plan.missing and not plan.made_by_run]
+    if any(plan.purpose != "input" for plan in missing):
+        console.print("--create creates what is missing, --print prints the commands that do.")
+    if any(plan.purpose == "input" for plan in missing):
+        console.print("The input is created only with --create --input: its producers should know how.")
+    return 1 if wrong or missing else 0
+
+
+def _wrong(plan: TopicPlan) -> list[str]:
+    if isinstance(plan.found, str):
+        return [] if plan.missing else [plan.found]
+    return plan.differences()
+
+
+def _state(plan: TopicPlan) -> str:
+    if isinstance(plan.found, Described):
+        return _size(plan.found.partitions, plan.found.replicas)
+    return plan.found
+
+
+def _needs(plan: TopicPlan) -> str:
+    """Return what a topic should be like; what brokers choose by themselves is left to `--print`."""
+    in_sync = plan.settings.get("min.insync.replicas")
+    more = [f"{in_sync} in sync"] if in_sync else []
+    return ", ".join([_size(plan.partitions, plan.replicas), *more, plan.settings["cleanup.policy"]])
+
+
+def _size(partitions: int, replicas: int) -> str:
+    return f"{partitions} partition{'s' * (partitions != 1)}, {replicas} replica{'s' * (replicas != 1)}"

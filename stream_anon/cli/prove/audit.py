@@ -1,0 +1,171 @@
+"""`stream-anon audit`: print what was checked, what was taken on trust, and every violation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.prometheus.audit_file import write_audit_file
+from stream_anon.audit.stretch import Stretch
+from stream_anon.audit.verdict import Change, Verdict, Violation
+from stream_anon.operations.audit import auditing
+from stream_anon.operations.audit.auditing import Report, Wanted
+from stream_anon.operations.audit.report import as_json, figures_of, iso
+
+SHOWN = 50  # violations printed one by one
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is audited beside the subject, and how it is told."""
+
+    since: str | None = None
+    batch: str | None = None
+    former: tuple[str, ...] = ()
+    as_json: bool = False
+    metrics: Path | None = None
+
+
+def audit_files(policy: Path, output: Path, certificates: Path, options: Options) -> int:
+    """Audit files; return 1 on any violation, else 0."""
+    return _told(options, lambda wanted, clock: auditing.audit_files(policy, output, certificates, wanted, clock))
+
+
+def audit_topic(config: Path, options: Options) -> int:
+    """Audit the output topic of a settings file; return 1 on any violation, else 0."""
+    return _told(options, lambda wanted, clock: auditing.audit_topic(config, wanted, clock))
+
+
+def _told(options: Options, audit: Callable[[Wanted, Clock], Report]) -> int:
+    clock = Clock()
+    since = -inf if options.since is None else auditing.since_of(options.since, clock.wall())
+    wanted = Wanted(Stretch(since, options.batch), frozenset(options.former))
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.completed:,.0f} records and certificates read"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not Console(stderr=True).is_terminal,
+    )
+    with bar:
+        task = bar.add_task("", total=None)
+        report = audit(replace(wanted, progress=lambda count: bar.advance(task, count)), clock)
+    if options.metrics is not None:
+        write_audit_file(options.metrics, figures_of(report))
+    if options.as_json:
+        typer.echo(json.dumps(as_json(report), indent=2, ensure_ascii=False))
+        return 0 if report.verdict.clean else 1
+    return show(report, Console(markup=False, highlight=False))
+
+
+def show(report: Report, console: Console) -> int:
+    """Print a report; return the exit code."""
+    verdict = report.verdict
+    console.print(_summary(report))
+    _show_policies(report, console)
+    _show_lives(report.verdict, console)
+    _show_what_is_gone(verdict, console)
+    for name, windows in verdict.accepted.items():
+        console.print(f"accepted risk: {name} ({windows:,} windows)")
+    console.print("checked", *(f"  - {text}" for text in verdict.checked), sep="\n")
+    console.print("on trust", *(f"  - {text}" for text in verdict.trusted), sep="\n")
+    if verdict.clean:
+        console.print("no violation found")
+        return 0
+    table = Table(title="Violations, worst first", title_justify="left")
+    table.add_column("window", no_wrap=True)
+    for heading in ("class", "attribute or partition", "what", "times"):
+        table.add_column(heading, overflow="fold")
+    for violation in verdict.violations[:SHOWN]:
+        table.add_row(*_row(violation))
+    console.print(table)
+    left = max(0, len(verdict.violations) - SHOWN) + verdict.more
+    more = f", {left:,} of them not shown" if left else ""
+    console.print(f"{len(verdict.violations) + verdict.more:,} violations{more}")
+    if left:
+        console.print(*(f"  {count:>9,}  {kind.value}" for kind, count in verdict.kinds.items()), sep="\n")
+    return 1
+
+
+def _summary(report: Report) -> Table:
+    verdict, policy = report.verdict, report.policy
+    counts, periods = verdict.counts, verdict.periods
+    table = Table(title="Audit", show_header=False, title_justify="left")
+    table.add_row("output", report.subject)
+    table.add_row("policy", f"{report.settings}, revision {policy.revision}, k {policy.k}, {report.promises[:19]}")
+    if periods:
+        first, last = min(period.first for period in periods), max(period.last for period in periods)
+        table.add_row("period", f"{first} to {last}")
+        table.add_row("k asked", ", ".join(str(k) for k in sorted({period.k for period in periods})))
+    table.add_row("audited", iso(report.ended))
+    trust = f", {counts.on_trust:,} of them on trust" if counts.on_trust else ""
+    table.add_row("windows", f"{counts.windows:,}{trust} ({counts.parts:,} certificate parts)")
+    table.add_row("classes", f"{counts.classes:,}")
+    table.add_row("records", f"{counts.records:,}")
+    table.add_row("input partitions", f"{counts.partitions:,}")
+    return table
+
+
+def _show_policies(report: Report, console: Console) -> None:
+    """Print the policies of the audited windows where there is more to say than that all had the present one."""
+    periods = report.verdict.periods
+    if not periods or (len(periods) == 1 and periods[0].promises == report.promises):
+        return
+    table = Table(title="Policies", title_justify="left")
+    for heading in ("policy", "revision", "k", "first window", "last window", "windows", "against the one before"):
+        table.add_column(heading, overflow="fold")
+    for period in periods:
+        trust = " (on trust)" if period.on_trust else ""
+        name = f"{period.promises[:19]}{trust}"
+        row = (str(period.revision), str(period.k), period.first, period.last, f"{period.windows:,}")
+        table.add_row(name, *row, "" if period.change is None else _change(period.change))
+    console.print(table)
+    if report.verdict.pending is not None:
+        console.print("the settings file promises otherwise than the policy of the last window:")
+        console.print(_change(report.verdict.pending))
+
+
+def _show_lives(verdict: Verdict, console: Console) -> None:
+    """Print the input topics where one was created anew: each of its lives begins its offsets again."""
+    if len(verdict.lives) == len({life.topic for life in verdict.lives}):
+        return
+    table = Table(title="Input topics that were created anew", title_justify="left")
+    for heading in ("topic", "topic id", "first window", "last window", "windows"):
+        table.add_column(heading, overflow="fold")
+    for life in verdict.lives:
+        table.add_row(life.topic, life.topic_id or "not named", life.first, life.last, f"{life.windows:,}")
+    console.print(table)
+
+
+def _change(change: Change) -> str:
+    lines = [f"weaker: {text}" for text in change.weaker]
+    lines += [f"stronger: {text}" for text in change.stronger]
+    return "\n".join(lines) or "neither weaker nor stronger"
+
+
+def _show_what_is_gone(verdict: Verdict, console: Console) -> None:
+    removed = verdict.removed
+    gone = [
+        (removed.records, f"{removed.records:,} released records of {removed.windows:,} windows"),
+        (removed.uncertified, f"the certificates of {removed.uncertified:,} released records"),
+        (removed.gaps, f"the certificates of {removed.gaps:,} stretches of the input"),
+        (removed.chains, f"the certificates before {removed.chains:,} others"),
+    ]
+    lines = [f"  - {text}" for count, text in gone if count]
+    if lines:
+        console.print("no longer there, older than the start of its topic or than --since", *lines, sep="\n")
+
+
+def _row(violation: Violation) -> tuple[str, ...]:
+    number = "" if violation.number is None else str(violation.number)
+    return (violation.batch or "", number, violation.attribute or "", violation.kind.value, f"{violation.count:,}")

@@ -1,0 +1,1 @@
+"""What is done while a window fills, and rows that come late."""

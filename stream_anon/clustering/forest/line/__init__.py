@@ -1,0 +1,1 @@
+"""FOREST, LAYOUT and CUT: the line of a window and its classes."""

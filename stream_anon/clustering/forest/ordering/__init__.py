@@ -1,0 +1,1 @@
+"""ORDER: a learned line along which neighbours are alike."""

@@ -1,0 +1,1 @@
+"""REFINE and PEEL: classes give each other rows."""

@@ -1,0 +1,1 @@
+"""REPAIR: classes that fail a criterion are mended."""

@@ -1,0 +1,1 @@
+"""The same engine over a file: read, anonymize, write, report."""

@@ -1,0 +1,206 @@
+"""Put a file through the engine: read, anonymize window after window, write, report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.adapters.tables.format_names import STANDARD, Format, format_of
+from stream_anon.adapters.tables.formats import RecordReader, open_reader, open_writer
+from stream_anon.adapters.tables.new_files import NewFile
+from stream_anon.errors import InputError
+from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
+from stream_anon.files.rejects import Fault, MostRejected, RejectsWriter, faults_of
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.policy import Policy
+
+Progress = Callable[[int], None]
+"""Called with the bytes read so far."""
+
+
+@dataclass
+class Report:
+    """What happened to a file, summed over windows.
+
+    Parameters
+    ----------
+    attributes
+        The policy's, by name.
+    written
+        Whether the output stands under its name: not if too many records were rejected.
+    """
+
+    engine: str
+    attributes: tuple[str, ...] = ()
+    records_in: int = 0
+    released: int = 0
+    suppressed: Counter[str] = field(default_factory=Counter)
+    faults: Counter[Fault] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    written: bool = False
+    windows: int = 0
+    classes: int = 0
+    achieved_k: int | None = None
+    gate_violations: int = 0
+    seconds: float = 0.0
+    _loss: float = 0.0
+    _counted: int = 0
+
+    def add(self, certified: CertifiedRelease) -> None:
+        """Count a window."""
+        release = certified.release
+        self.records_in += release.records_in
+        self.released += release.released
+        self.suppressed.update({reason.value: count for reason, count in release.suppressed.items()})
+        self.faults.update(faults_of(release.rejects, self.attributes))
+        self.missing.update(release.missing)
+        self.windows += 1
+        self.classes += len(release.classes)
+        if release.achieved_k is not None:
+            self.achieved_k = min(release.achieved_k, self.achieved_k or release.achieved_k)
+        self.gate_violations += release.gate_violations
+        self.seconds += certified.seconds
+        counted = release.records_in - len(release.rejects)
+        self._loss += (release.gcp or 0.0) * counted
+        self._counted += counted
+
+    @property
+    def gcp(self) -> float | None:
+        """Return the mean NCP over all records that were not rejected; None if there was none."""
+        return self._loss / self._counted if self._counted else None
+
+    @property
+    def rejected(self) -> Counter[str]:
+        """Return how many records were rejected, by reason."""
+        found: Counter[str] = Counter()
+        for (reason, _), count in self.faults.items():
+            found[reason] += count
+        return found
+
+    @property
+    def missing_shares(self) -> dict[str, float]:
+        """Return the share of released and suppressed records without a value, by attribute, largest first."""
+        return {name: count / self._counted for name, count in self.missing.most_common()}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as a JSON object; `seconds` is the engine's time only, after compilation."""
+        return {
+            "records_in": self.records_in,
+            "released": self.released,
+            "suppressed": dict(self.suppressed),
+            "rejected": dict(self.rejected),
+            "rejects": [
+                {"reason": reason, "attribute": attribute, "records": count}
+                for (reason, attribute), count in self.faults.most_common()
+            ],
+            "written": self.written,
+            "missing": dict(self.missing),
+            "windows": self.windows,
+            "classes": self.classes,
+            "achieved_k": self.achieved_k,
+            "gcp": self.gcp,
+            "gate_violations": self.gate_violations,
+            "seconds": self.seconds,
+            "records_per_second": self.records_in / self.seconds if self.seconds else None,
+            "engine": self.engine,
+        }
+
+
+@dataclass(frozen=True)
+class FileJob:
+    """An input, an output and what goes beside them.
+
+    Parameters
+    ----------
+    policy
+        What must hold.
+    source, target
+        CSV or JSON Lines by suffix; `-` for standard input and output.
+    certificates
+        Where to write the policy document and one certificate part a line, in output order; None for nowhere.
+    rejects
+        Where to write one reject a line; None for nowhere.
+    most_rejected
+        With more rejects than this the output gets no name.
+    standard
+        The format of standard input and output.
+    """
+
+    policy: Policy
+    source: str
+    target: str
+    certificates: Path | None = None
+    rejects: Path | None = None
+    most_rejected: MostRejected = field(default_factory=MostRejected)
+    standard: Format = Format.JSONL
+
+    def __post_init__(self) -> None:
+        paths = [Path(name).resolve() for name in (self.source, self.target) if name != STANDARD]
+        paths += [path.resolve() for path in (self.certificates, self.rejects) if path]
+        if len(set(paths)) < len(paths):
+            raise InputError("input, output, certificates and rejects must be different files")
+
+    def run(self, progress: Progress) -> Report:
+        """Anonymize the file; return what happened.
+
+        No file appears under its name before all of it is written: an interrupted run leaves none. If too many
+        records were rejected, only the rejects appear.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read or written.
+        """
+        try:
+            return self._run(progress)
+        except OSError as error:  # a full disk, a pipe that nobody reads any more
+            raise InputError(f"the files cannot be read or written to their end ({error.strerror})") from None
+
+    def _run(self, progress: Progress) -> Report:
+        names = tuple(attribute.name for attribute in self.policy.attributes)
+        report = Report(self.policy.engine.name, names)
+        codec = JsonCodec(self.policy)
+        form = format_of(self.target, self.standard)
+        with ExitStack() as files:
+            reader = files.enter_context(
+                closing(open_reader(self.source, self.policy, codec.decode, self.standard))
+            )
+            rejects = files.enter_context(NewFile(str(self.rejects))) if self.rejects else None
+            proof = files.enter_context(NewFile(str(self.certificates))) if self.certificates else None
+            output = files.enter_context(NewFile(self.target))
+            anonymization = Anonymization(self.policy)
+            with closing(open_writer(output, form, self.policy, codec.encode, reader.delimiter)) as writer:
+                told = RejectsWriter(rejects.file, names) if rejects else None
+                if proof is not None:
+                    proof.file.writelines(part + b"\n" for part in anonymization.document.parts())
+                for certified in _releases(anonymization, reader, told, progress):
+                    report.add(certified)
+                    writer.write(certified.release)
+                    if proof is not None:
+                        proof.file.writelines(part + b"\n" for part in certified.certificate)
+            if rejects is not None:
+                rejects.publish()
+            if self.most_rejected.allows(report.rejected.total(), report.records_in):
+                # The output comes last: it never stands without its certificates.
+                if proof is not None:
+                    proof.publish()
+                output.publish()
+                report.written = True
+        return report
+
+
+def _releases(
+    anonymization: Anonymization, reader: RecordReader, rejects: RejectsWriter | None, progress: Progress
+) -> Iterator[CertifiedRelease]:
+    batch: CodedBatch
+    for batch in reader:
+        if rejects is not None:
+            rejects.write(batch.rejects, reader.lines)
+        yield from anonymization.add(batch)
+        progress(reader.bytes_read)
+    yield from anonymization.close()

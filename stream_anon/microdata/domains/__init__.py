@@ -1,0 +1,1 @@
+"""Domains: how values become codes and how intervals of codes are published."""

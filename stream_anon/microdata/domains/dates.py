@@ -1,0 +1,157 @@
+"""The domain of dates: day, month, quarter, year."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.errors import SettingsError, Unfit
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.domains.domain import Published, Scalar
+from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+
+MOST_DAYS = 2**17
+_ORDINARY = dt.date(2023, 11, 27)
+MOST_LETTERS = 128  # of a day as the input writes it
+
+
+def _names(day: dt.date) -> tuple[str, str, str, str]:
+    quarter = (day.month - 1) // 3 + 1
+    return day.isoformat(), f"{day.year:04}-{day.month:02}", f"{day.year:04}-Q{quarter}", f"{day.year:04}"
+
+
+@dataclass(frozen=True)
+class DateDomain:
+    """Days between `earliest` and `latest`, published as `2024-05-13`, `2024-05`, `2024-Q2` or `2024`.
+
+    Parameters
+    ----------
+    format
+        How the input writes a day, as `datetime.strptime` reads it; a time of day it holds is dropped.
+    earliest, latest
+        The first and the last day.
+
+    Notes
+    -----
+    NCP is days under the node / days in all, 0 for one day. A node at either end of the range counts the days
+    of the range only.
+    """
+
+    format: str
+    earliest: dt.date
+    latest: dt.date
+    key: str = "date"
+
+    def __post_init__(self) -> None:
+        if not self.earliest < self.latest:
+            raise SettingsError(f"{self.key}.min", "must be before max")
+        if self.size > MOST_DAYS:
+            raise SettingsError(f"{self.key}.max", f"at most {MOST_DAYS} days are possible")
+        # strftime does not pad years before 1000, strptime wants them padded: try the format 2000 years later.
+        # The ends may be days that are told without their month, or by it alone: an ordinary one is tried too.
+        for end in (self.earliest, self.latest, _ORDINARY):
+            day = end if end.year >= 1000 else end.replace(year=end.year + 2000)
+            if self._parsed(day.strftime(self.format)) == day:
+                continue
+            raise SettingsError(f"{self.key}.format", "must hold day, month and year in full, such as %Y-%m-%d")
+
+    @property
+    def size(self) -> int:
+        return (self.latest - self.earliest).days + 1
+
+    @property
+    def height(self) -> int:
+        return 4
+
+    @cached_property
+    def firsts(self) -> NDArray[np.int32]:
+        """Return, the first code of the node above each code; int32[4, n], rows day to year."""
+        names = [_names(self.earliest + dt.timedelta(days=i)) for i in range(self.size)]
+        firsts = np.empty((4, self.size), np.int32)
+        for level in range(4):
+            seen: dict[str, int] = {}
+            firsts[level] = [seen.setdefault(name[level], code) for code, name in enumerate(names)]
+        return firsts
+
+    def _parsed(self, text: str) -> dt.date | None:
+        try:
+            return dt.datetime.strptime(text, self.format).date()  # noqa: DTZ007 - a day has no zone
+        except (ValueError, OverflowError):
+            return None
+
+    def code(self, value: object) -> int:
+        day = self._parsed(value) if isinstance(value, str) and len(value) <= MOST_LETTERS else None
+        if day is None:
+            raise Unfit(Reason.WRONG_TYPE)
+        if not self.earliest <= day <= self.latest:
+            raise Unfit(Reason.OUT_OF_RANGE)
+        return (day - self.earliest).days
+
+    def values(self) -> Mapping[Scalar, int] | None:
+        """Return None unless the format writes each day in one way only."""
+        if self.format != "%Y-%m-%d":
+            return None
+        return {(self.earliest + dt.timedelta(days=i)).isoformat(): i for i in range(self.size)}
+
+    def node(self, low: int, high: int) -> tuple[int, int]:
+        level = self.level(low, high)
+        if level == self.height:
+            return 0, self.size - 1
+        firsts = self.firsts[level]
+        first = int(firsts[low])
+        return first, int(np.searchsorted(firsts, first, side="right")) - 1
+
+    def level(self, low: int, high: int) -> int:
+        for level in range(4):
+            if self.firsts[level, low] == self.firsts[level, high]:
+                return level
+        return 4
+
+    def ncp(self, low: int, high: int) -> float:
+        return 0.0 if low == high else (high - low + 1) / self.size
+
+    def publish(self, low: int, high: int) -> Published:
+        level = self.level(low, high)
+        if level == self.height:
+            return ROOT_LABEL
+        return _names(self.earliest + dt.timedelta(days=low))[level]
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        codes: dict[str, int] = {}
+        for code in range(self.size):
+            for name in _names(self.earliest + dt.timedelta(days=code)):
+                codes.setdefault(name, code)
+        return codes
+
+    def read(self, published: object) -> tuple[int, int] | None:
+        if published == ROOT_LABEL:
+            return (0, self.size - 1) if self.level(0, self.size - 1) == self.height else None
+        if not isinstance(published, str) or published not in self._codes:
+            return None
+        low = self._codes[published]
+        level = {4: 3, 7: 1 if "Q" not in published else 2, 10: 0}[len(published)]
+        high = int(np.searchsorted(self.firsts[level], self.firsts[level, low], side="right")) - 1
+        # A month, quarter or year of which the range holds less is written as what the range holds of it.
+        return (low, high) if self.publish(low, high) == published else None
+
+    def outline(self) -> dict[str, Any]:
+        names = ("day", "month", "quarter", "year")
+        return {
+            "kind": "date",
+            "grid": {},
+            "range": [self.earliest.isoformat(), self.latest.isoformat()],
+            "levels": [
+                {"name": name, "groups": len(set(firsts.tolist()))}
+                for name, firsts in zip(names, self.firsts, strict=True)
+            ],
+        }
+
+    def longest(self) -> Sequence[Published]:
+        return [self.publish(0, 0)]  # a day; all of them are equally long

@@ -1,0 +1,1 @@
+"""What an operator does once: check, propose, learn, audit, forget, realign."""

@@ -1,0 +1,283 @@
+"""Audit files and topics: read what was released and what was certified, and hand both to the audit."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import datetime as dt
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from math import inf, isinf
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.kafka.reading.committed_reader import CommittedRecord, committed_records
+from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.audit.audit import Audit, TopicTest, audit_in_order
+from stream_anon.audit.cells import CellReader, header_cells
+from stream_anon.audit.records import decode_record
+from stream_anon.audit.stretch import SLACK, Horizon, Stretch
+from stream_anon.audit.verdict import Verdict
+from stream_anon.errors import InputError, SettingsError
+from stream_anon.microdata.policy import Policy
+from stream_anon.privacy.policy_document import PolicyDocument
+from stream_anon.service.wiring import connection_of, kafka_of
+from stream_anon.settings.model import KafkaSettings, load_settings
+from stream_anon.settings.policy_file import build_policy
+
+MOST_LINE_BYTES = 64 * 2**20
+_MOST_CELL = 2**24
+
+LEAD = 7_200.0 + SLACK
+"""Seconds before `--since` from which topics are read: a policy document goes out every hour."""
+
+_TOLD_EVERY = 1_000
+PATIENCE = 15.0  # seconds for a transaction to end whose worker died: its timeout is 10 by default
+
+Decoded = dict[str, Any] | None
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be audited.
+
+    Parameters
+    ----------
+    stretch
+        Which windows.
+    former
+        Topics that the service read once and reads no longer.
+    progress
+        Called with the number of records and certificate parts that were read further.
+    """
+
+    stretch: Stretch = field(default_factory=Stretch)
+    former: frozenset[str] = frozenset()
+    progress: Callable[[int], None] = lambda _: None
+
+    def reads(self, kafka: KafkaSettings | None) -> TopicTest | None:
+        """Return the test of whether a topic is or was an input; None without settings of Kafka."""
+        if kafka is None:
+            return None
+        return lambda topic: topic in self.former or kafka.inputs.holds(topic)
+
+
+@dataclass(frozen=True)
+class Report:
+    """An audit's verdict, and of what it is.
+
+    Parameters
+    ----------
+    subject
+        Output topic or file.
+    settings
+        The settings file.
+    policy, promises
+        The policy that it holds now, and the hash of its document.
+    wanted
+        What was asked for.
+    begun, ended
+        Seconds since the epoch.
+    """
+
+    verdict: Verdict
+    subject: str
+    settings: Path
+    policy: Policy
+    promises: str
+    wanted: Wanted
+    begun: float
+    ended: float
+
+
+def since_of(text: str, now: float) -> float:
+    """Return the seconds since the epoch that `--since` names: a time, a day, or how long ago (90m, 36h, 7d)."""
+    ago = re.fullmatch(r"([0-9]{1,6})([smhd])", text)
+    if ago:
+        return now - int(ago[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[ago[2]]
+    try:
+        time = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise SettingsError(
+            "--since", "must be a time such as 2024-05-13T08:30:00Z, a day, or how long ago: 90m, 36h, 7d"
+        ) from None
+    return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).timestamp()
+
+
+def audit_files(
+    policy_path: Path, output: Path, certificates: Path, wanted: Wanted | None = None, clock: Clock | None = None
+) -> Report:
+    """Audit released records in a CSV or JSON Lines file, one window in memory at a time.
+
+    Parameters
+    ----------
+    policy_path
+        Settings file of the policy.
+    output
+        Released records; CSV if its name ends so, else JSON Lines.
+    certificates
+        A policy document or a part of a certificate a line, windows in the order of `output`.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or holds no certificate of the batch that is wanted.
+    """
+    wanted, clock = wanted or Wanted(), clock or Clock()
+    begun = clock.wall()
+    settings = load_settings(policy_path)
+    policy = build_policy(settings, policy_path)
+    with ExitStack() as stack:
+        parts = _counted(_lines(stack.enter_context(_open(certificates)), certificates), wanted)
+        if output.suffix.lower() == ".csv":
+            records = _rows(stack.enter_context(_open(output)), output, policy)
+        else:
+            records = map(decode_record, _lines(stack.enter_context(_open(output)), output))
+        reads = wanted.reads(settings.kafka)
+        verdict = audit_in_order(policy, parts, _counted(records, wanted), reads=reads, stretch=wanted.stretch)
+    return _report(verdict, str(output), policy_path, policy, wanted, (begun, clock.wall()))
+
+
+def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None = None) -> Report:
+    """Audit the output topic of a settings file with its certificates, read to their ends.
+
+    Where the service still writes, it reads on until all that was begun is there.
+
+    Raises
+    ------
+    SettingsError, BrokerError
+        If the settings are wrong, or the topics cannot be read.
+    InputError
+        If there is no certificate of the batch that is wanted.
+    """
+    wanted, clock = wanted or Wanted(), clock or Clock()
+    begun = clock.wall()
+    settings = load_settings(config)
+    kafka, policy = kafka_of(settings), build_policy(settings, config)
+    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+        verdict = asyncio.run(audit_committed(kafka, policy, wanted))
+    return _report(verdict, kafka.output, config, policy, wanted, (begun, clock.wall()))
+
+
+async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted | None = None) -> Verdict:
+    """Return the verdict on what readers of committed records see of an output topic; see `audit_topic`."""
+    wanted = wanted or Wanted()
+    audit = Audit(policy, reads=wanted.reads(kafka), stretch=wanted.stretch)
+    topics = (kafka.output, kafka.certificates)
+    starts = _Starts()
+    since = None if isinf(wanted.stretch.since) else wanted.stretch.since - LEAD
+
+    def horizon() -> Horizon:
+        return Horizon.of(starts.oldest(kafka.output), starts.oldest(kafka.certificates))
+
+    read = committed_records(
+        connection_of(kafka),
+        topics,
+        lambda: audit.at_rest(horizon()),
+        PATIENCE,
+        since=since,
+        trimmed=starts.lacks,
+    )
+    async for records in read:
+        wanted.progress(len(records))
+        for record in records:
+            starts.see(record)
+            if record.topic == kafka.certificates:
+                audit.add_part(record.value, _batch(record) or "")
+            else:
+                bare = not record.keyed and len(record.headers) == 1
+                audit.add_record(_batch(record), decode_record(record.value), record.time, bare=bare)
+    return audit.finish(horizon())
+
+
+class _Starts:
+    """Knows which partitions have lost their start, and the time of the oldest record that is left of each."""
+
+    def __init__(self) -> None:
+        self._oldest: dict[tuple[str, int], float | None] = {}
+
+    def lacks(self, topic: str, partition: int, empty: bool) -> None:
+        """Note a partition that does not begin at offset 0; where nothing is left, anything may have been there."""
+        self._oldest[topic, partition] = inf if empty else None
+
+    def see(self, record: CommittedRecord) -> None:
+        """Note the first record of such a partition."""
+        place = (record.topic, record.partition)
+        if self._oldest.get(place, inf) is None:
+            self._oldest[place] = inf if record.time is None else record.time / 1000
+
+    def oldest(self, topic: str) -> float:
+        """Return the latest of these times in a topic; minus infinity where all partitions are whole."""
+        times = [inf if time is None else time for place, time in self._oldest.items() if place[0] == topic]
+        return max(times, default=-inf)
+
+
+def _report(
+    verdict: Verdict, subject: str, settings: Path, policy: Policy, wanted: Wanted, times: tuple[float, float]
+) -> Report:
+    if wanted.stretch.batch is not None and not verdict.counts.windows and verdict.clean:
+        raise InputError(f"{subject}: no certificate is of the batch that --batch names")
+    return Report(verdict, subject, settings, policy, PolicyDocument.of(policy).promises, wanted, *times)
+
+
+def _counted(items: Iterable[_Item], wanted: Wanted) -> Iterator[_Item]:
+    """Yield all items, and tell the progress."""
+    for number, item in enumerate(items, start=1):
+        if not number % _TOLD_EVERY:
+            wanted.progress(_TOLD_EVERY)
+        yield item
+
+
+def _batch(record: CommittedRecord) -> str | None:
+    """Return the header that names the window; None where it is absent or stands twice."""
+    values = [value for name, value in record.headers if name == "batch"]
+    return values[0].decode("ascii", "replace") if len(values) == 1 else None
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    number = 0
+    while line := file.readline(MOST_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MOST_LINE_BYTES:
+            raise InputError(f"{path}: line {number} is longer than {MOST_LINE_BYTES // 2**20} MiB")
+        yield line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _rows(file: BinaryIO, path: Path, policy: Policy) -> Iterator[Decoded]:
+    """Yield the records of a CSV file with a header of dotted names."""
+    lines = _texts(file, path)
+    header = next(lines, "")
+    delimiter, names = header_cells(header.removeprefix("\ufeff"), policy, _split)
+    reader = CellReader(policy, names)
+    limit = csv.field_size_limit(_MOST_CELL)
+    try:
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
+        yield from (reader.read(row) for row in rows if row)
+    except csv.Error:
+        raise InputError(f"{path}: is not valid CSV after its header") from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _texts(file: BinaryIO, path: Path) -> Iterator[str]:
+    for number, line in enumerate(file, start=1):
+        try:
+            yield line.decode()
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: line {number} is not UTF-8 text") from None
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter), [])

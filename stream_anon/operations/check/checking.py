@@ -1,0 +1,118 @@
+"""Look before a run: settings, policy, broker, topics, permissions, and a sample of the input.
+
+Nothing is written, no group is joined, nothing is committed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.conditions import Condition
+from stream_anon.errors import TopicError
+from stream_anon.microdata.policy import Policy
+from stream_anon.service.starting.conditions import look_at_deployment, look_at_sample, weighed
+from stream_anon.service.starting.findings import (
+    AttributeFacts,
+    Finding,
+    Severity,
+    attribute_facts,
+    policy_findings,
+)
+from stream_anon.service.starting.ledger_findings import ledger_findings
+from stream_anon.service.starting.rollout import published_before, rollout_findings
+from stream_anon.service.starting.sample_study import Study
+from stream_anon.service.wiring import connection_of, kafka_of, topics_of
+from stream_anon.settings.model import KafkaSettings, load_settings
+from stream_anon.settings.policy_file import build_policy
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `check` found.
+
+    Parameters
+    ----------
+    seen
+        What is as it must be.
+    findings
+        What forbids a run, what was accepted, and what somebody should know.
+    study
+        None where the input could not be read.
+    complete
+        Whether the sample was read as far as was asked for in the time it may take.
+    """
+
+    policy: Policy
+    kafka: KafkaSettings
+    attributes: tuple[AttributeFacts, ...]
+    seen: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    study: Study | None
+    complete: bool
+
+    @property
+    def forbids(self) -> bool:
+        """Return whether a run must not start."""
+        return any(finding.severity is Severity.FORBIDS for finding in self.findings)
+
+    def document(self) -> dict[str, Any]:
+        """Return the report as an object that JSON can hold; it names declared attributes and no value."""
+        return {
+            "forbids": self.forbids,
+            "policy": self.policy.digest,
+            "findings": [asdict(finding) for finding in self.findings],
+            "seen": list(self.seen),
+            "attributes": [asdict(facts) for facts in self.attributes],
+            "sample": None if self.study is None else {"complete": self.complete, **asdict(self.study)},
+        }
+
+
+async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ()) -> Report:
+    """Return what speaks for and against a run with these settings; takes at most two minutes.
+
+    Parameters
+    ----------
+    accepted
+        Conditions that are accepted beside those of the settings.
+
+    Raises
+    ------
+    SettingsError
+        If the settings or the policy are wrong.
+    BrokerError
+        If no broker answers.
+    """
+    settings = load_settings(config)
+    kafka = kafka_of(settings)
+    policy = build_policy(settings, config)
+    connection, topics = connection_of(kafka), topics_of(kafka)
+    deployment = await look_at_deployment(connection, topics, kafka, policy)
+    sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
+    findings = [*deployment.findings, *policy_findings(policy), *sampled.findings]
+    absent = {each.place for each in deployment.findings if each.condition is Condition.MISSING_TOPIC}
+    if kafka.certificates not in absent:
+        findings += await _rollout(connection, kafka, policy, settings.privacy.accept_weaker)
+    if kafka.delivery == "exactly-once":
+        # A worker meets the same in its takeover: it goes on from such offsets, and says so.
+        findings += await ledger_findings(connection, topics, deployment.inputs)
+    return Report(
+        policy,
+        kafka,
+        attribute_facts(policy),
+        deployment.seen,
+        weighed(findings, {*kafka.accept_risks, *accepted}),
+        sampled.study,
+        sampled.complete,
+    )
+
+
+async def _rollout(connection: Connection, kafka: KafkaSettings, policy: Policy, accepted: str) -> list[Finding]:
+    """Compare with the policy under which the output was published last."""
+    try:
+        before = await published_before(connection, kafka.certificates, policy.digest)
+    except TopicError as error:
+        return [Finding(Severity.FORBIDS, kafka.certificates, str(error), Condition.PERMISSIONS)]
+    return rollout_findings(policy, before, accepted, ledger=kafka.delivery == "exactly-once")

@@ -1,0 +1,1 @@
+"""Change the ledger by hand: forget what was released, or go on in another cluster."""

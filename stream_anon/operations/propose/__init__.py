@@ -1,0 +1,1 @@
+"""Propose a first policy from a sample."""

@@ -1,0 +1,47 @@
+"""What a person should know of a proposal as a whole: how much it will cost, and whether the sample suffices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from stream_anon.operations.propose.roles import is_personal
+
+MANY = 12  # quasi-identifiers; beyond these, classes of k people agree in little
+LARGEST_WINDOW = 1_000_000
+_MOST_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A proposed quasi-identifier and the number of its values in the sample."""
+
+    name: str
+    values: int
+
+
+def window_records(k: int) -> int:
+    """Return how many records a window should hold, so that about 200 classes fit in."""
+    return min(max(10_000, 200 * k), max(LARGEST_WINDOW, k))
+
+
+def few_people(individuals: int, k: int) -> Iterator[str]:
+    """Return what is to be said of a sample that holds too few people for classes of k."""
+    if individuals < k:
+        yield f"# DECIDE: the sample holds {individuals:,} people: classes of k = {k:,} cannot be formed of them."
+    elif individuals < 10 * k:
+        yield f"# DECIDE: the sample holds {individuals:,} people, at most {individuals // k} classes of k = {k:,}:"
+        yield "# what is published of so few says little. Choose a smaller k, or expect more people."
+
+
+def many_columns(candidates: Sequence[Candidate]) -> Iterator[str]:
+    """Return what is to be said of many quasi-identifiers: the more there are, the less is left of each."""
+    if len(candidates) <= MANY:
+        return
+    yield f"# DECIDE: {len(candidates)} quasi-identifiers are many. Hardly anybody shares all of them with others,"
+    yield "# so most values are published as ranges or '*': a table of 60 columns lost 0.86 of 1. Keep about ten."
+    first = sorted(candidates, key=lambda each: (is_personal(each.name), -each.values))
+    named = [each.name for each in first[: min(len(candidates) - MANY + 2, _MOST_NAMED)]]
+    yield "# Leave out first what nobody needs of these, which have many values or describe no person:"
+    yield from (f"#   {json.dumps(name)}" for name in named)

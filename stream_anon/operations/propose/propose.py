@@ -1,0 +1,295 @@
+"""Propose a first policy from a sample of records.
+
+What is proposed errs on the closed side: nothing is declared insensitive, what cannot be generalized is left
+undeclared, and so never published. No value is written that fewer than ten individuals share.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+
+from stream_anon.adapters.tables.csv_cells import parse
+from stream_anon.adapters.tables.samples import Column, Sample, read_sample
+from stream_anon.errors import InputError, Unfit
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.operations.propose.advice import Candidate, few_people, many_columns, window_records
+from stream_anon.operations.propose.domains import Guess, guess, label, number
+from stream_anon.operations.propose.roles import Kind, is_measure, is_personal, kind_of, person_score
+from stream_anon.operations.propose.support import FEWEST, People
+from stream_anon.settings.model import parse_settings
+from stream_anon.settings.policy_file import build_policy
+from stream_anon.settings.yaml_text import read_yaml
+
+WIDTH = 110
+DOMINANT = 0.8  # share of one sensitive value beyond which two distinct values are too much to ask
+
+
+@dataclass(frozen=True)
+class Field:
+    """What is proposed for one field; no settings: it is left out."""
+
+    name: str
+    settings: Mapping[str, object]
+    remarks: tuple[str, ...] = ()
+    diverse: bool = False
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Return the keys from the record's top to the value."""
+        return tuple(cast("list[str]", self.settings.get("path") or self.name.split(".")))
+
+
+def propose(path: Path, k: int = 10) -> str:
+    """Return the text of a settings file for the records in a CSV or JSON Lines file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or holds too little to propose anything.
+    """
+    sample = read_sample(path)
+    names = [name for name, column in sample.columns.items() if column.values or sample.texts]
+    kinds = {name: kind_of(name, sample.columns[name].values, sample.records) for name in names}
+    identifiers = [name for name in names if kinds[name] is Kind.IDENTIFIER]
+    individual = _individual(sample, identifiers)
+    people = _people(sample, identifiers, individual)
+    if people.number(range(sample.records)) < FEWEST:
+        raise InputError(
+            f"{path}: holds fewer than {FEWEST} individuals; nothing can be written that is not theirs"
+        )
+    fields, unnamed = [], 0
+    for name in names:
+        column = sample.columns[name]
+        if not sample.texts and people.number(column.rows) < FEWEST:
+            unnamed += 1  # the name itself may be a value, where keys are made from data
+        else:
+            fields.append(_addressed(_field(name, kinds[name], column, people, sample.texts), column))
+    fields = _without_nesting(fields)
+    if not any(field.settings.get("role") == "quasi-identifier" for field in fields):
+        raise InputError(
+            f"{path}: no field looks like a quasi-identifier that {FEWEST} individuals share values of"
+        )
+    advice = [*few_people(people.number(range(sample.records)), k), *many_columns(_candidates(sample, fields))]
+
+    def written(proposed: list[Field]) -> tuple[str, Policy]:
+        text = "\n".join(_lines(sample, proposed, unnamed, individual, k, advice)) + "\n"
+        return text, build_policy(parse_settings(cast("dict[str, Any]", read_yaml(text))), path)
+
+    text, policy = written(fields)
+    if not sample.more:
+        text, _ = written([_closed(field, sample, policy) for field in fields])
+    return text
+
+
+def _candidates(sample: Sample, fields: list[Field]) -> list[Candidate]:
+    chosen = [field.name for field in fields if field.settings.get("role") == "quasi-identifier"]
+    return [Candidate(name, len(set(sample.columns[name].values))) for name in chosen]
+
+
+def _closed(field: Field, sample: Sample, policy: Policy) -> Field:
+    """Let a field reject other values if the sample, which was read whole, holds none."""
+    if field.settings.get("unknown") != "root":
+        return field
+    attribute = policy.attribute(field.name)
+    if not isinstance(attribute, QuasiIdentifier):
+        return field
+    try:
+        values = set(sample.columns[field.name].values)
+        codes = {attribute.code(parse(attribute, str(each)) if sample.texts else each) for each in values}
+    except Unfit:
+        return field
+    if attribute.unknown_code in codes:
+        return field
+    return replace(field, settings={**field.settings, "unknown": "reject"})
+
+
+def _individual(sample: Sample, identifiers: list[str]) -> str:
+    """Return the identifier that most likely tells people apart."""
+
+    def score(name: str) -> int:
+        values = sample.columns[name].values
+        return person_score(name, len(set(values)), len(values))
+
+    best = max(identifiers, key=score, default=None)
+    return best if best is not None and score(best) > 0 else EVERY_RECORD
+
+
+def _people(sample: Sample, identifiers: list[str], individual: str) -> People:
+    """Return who stands in each row, by all identifiers that most records have; `1` and `"1"` are one person."""
+    identities = []
+    for name in identifiers:
+        column = sample.columns[name]
+        if name == individual or len(column.values) >= 0.5 * sample.records:
+            identities.append(dict(zip(column.rows, map(label, column.values), strict=True)))
+    return People(identities)
+
+
+def _field(name: str, kind: Kind, column: Column, people: People, texts: bool) -> Field:
+    if not column.values:
+        return Field(name, {}, ("no value in the sample",))
+    if kind in (Kind.NESTED, Kind.TEXT, Kind.CONTACT):
+        return Field(name, {}, (kind.value,))
+    if kind is Kind.IDENTIFIER:
+        return Field(name, {"role": "identifier"})
+    found = guess(name, column, people, texts)
+    if kind is Kind.SENSITIVE and not (found is not None and found.is_time):
+        return _sensitive(name, column, people, texts)
+    if found is None:
+        return Field(name, {}, (f"too many different values, or too few that {FEWEST} individuals share",))
+    return Field(name, {"role": "quasi-identifier", **found.settings}, _remarks(name, found))
+
+
+def _addressed(field: Field, column: Column) -> Field:
+    """Return a field with its path, where one of its keys has a dot in it."""
+    if not field.settings or not column.keys or column.keys == tuple(field.name.split(".")):
+        return field
+    return replace(field, settings={**field.settings, "path": list(column.keys)})
+
+
+def _remarks(name: str, found: Guess) -> tuple[str, ...]:
+    remarks = found.remarks
+    if is_measure(name):
+        remarks = (
+            "DECIDE: published as ranges; sensitive or insensitive instead, if nobody else knows it?",
+            *remarks,
+        )
+    elif not is_personal(name):
+        remarks = ("DECIDE: can somebody be recognised by it? leave it out if nobody needs it", *remarks)
+    return remarks
+
+
+def _sensitive(name: str, column: Column, people: People, texts: bool) -> Field:
+    settings: dict[str, object] = {"role": "sensitive"}
+    numbers = [number(value, texts) for value in column.values]
+    if all(isinstance(value, bool) for value in column.values):
+        settings["type"] = "boolean"
+    elif all(found is not None for found in numbers):
+        whole = all(found is not None and found == found.to_integral_value() for found in numbers)
+        settings["type"] = "integer" if whole else "number"
+    elif not all(isinstance(value, str) for value in column.values):
+        return Field(name, {}, ("looks sensitive, but its values are of several types",))
+    common = people.common(column, label)
+    largest = max(Counter(map(label, column.values)).values())
+    diverse = len(common) >= 2 and largest <= DOMINANT * len(column.values)
+    remarks = ["DECIDE: published as it is; a rare value can name a person"]
+    if not diverse:
+        remarks.append("no distinct_l is proposed: one value is too frequent, or all are rare")
+    return Field(name, settings, tuple(remarks), diverse)
+
+
+def _without_nesting(fields: list[Field]) -> list[Field]:
+    """Leave out a field that is a value here and a parent of values there."""
+    paths = [field.path for field in fields if field.settings]
+    parents = {path[:depth] for path in paths for depth in range(1, len(path))}
+    kept = []
+    for field in fields:
+        if field.settings and not all(field.path):
+            field = Field(field.name, {}, ("its name cannot be written as a path",))  # noqa: PLW2901
+        elif field.settings and field.path in parents:
+            field = Field(field.name, {}, ("sometimes a value, sometimes a parent of values",))  # noqa: PLW2901
+        kept.append(field)
+    return kept
+
+
+def _lines(
+    sample: Sample, fields: list[Field], unnamed: int, individual: str, k: int, advice: list[str]
+) -> Iterator[str]:
+    more = "the first " if sample.more else ""
+    yield f"# A first policy, proposed from {more}{sample.records} records. A person must decide what DECIDE marks."
+    yield f"# Values that fewer than {FEWEST} individuals share are not written here; they are published as '*'."
+    if sample.malformed:
+        yield f"# {sample.malformed} lines were no records and were passed over."
+    if sample.index:
+        yield "# The first column has no name and counts rows: it is left out."
+    if any(field.settings.get("unknown") == "reject" for field in fields):
+        yield "# The sample was read to its end: `unknown: reject` rejects what never occurs in it."
+    yield from advice
+    yield from (
+        "",
+        "# To serve between two topics, add:",
+        "# kafka:",
+        '#   bootstrap_servers: "127.0.0.1:9092"',
+        "#   group: anonymizer",
+        "#   input: people",
+        "#   output: people.anonymous",
+        "",
+        "privacy:",
+        f"  k: {k}",
+    )
+    yield from _individual_lines(individual)
+    diverse = [field.name for field in fields if field.diverse]
+    if diverse:
+        yield "  # DECIDE: so many different values every class must show, so that it tells nobody's."
+        yield "  sensitive:"
+        yield from (f"    {_scalar(name)}: {{distinct_l: 2}}" for name in diverse)
+    yield from ("", "# DECIDE: longer and larger windows lose less information and delay more.")
+    yield f"window: {{max_records: {window_records(k)}, max_delay: 30s}}"
+    yield from ("", "attributes:")
+    for field in fields:
+        if field.settings:
+            yield from (f"  # {remark}" for remark in field.remarks)
+            yield from _block(field.name, field.settings, "  ")
+    yield from _left_out([field for field in fields if not field.settings], unnamed)
+
+
+def _individual_lines(individual: str) -> Iterator[str]:
+    if individual == EVERY_RECORD:
+        yield "  # DECIDE: no field seems to tell people apart, so every record counts as a person of its own."
+        yield "  # A person with k records would fill a class alone: name an identifier if there is one."
+    else:
+        yield "  # DECIDE: is this the field that tells people (not events) apart?"
+    yield f"  individual: {_scalar(individual)}"
+
+
+def _left_out(fields: list[Field], unnamed: int) -> Iterator[str]:
+    if fields or unnamed:
+        yield from ("", "# Not declared, and so never published:")
+    for field in fields:
+        yield f"#   {_scalar(field.name)}: {field.remarks[0]}"
+    if unnamed:
+        yield f"#   {unnamed} fields that fewer than {FEWEST} individuals have; their names may be values"
+
+
+def _block(key: str, value: object, margin: str) -> Iterator[str]:
+    """Return a setting in YAML: in one line where it fits, else a line for each part, so that it can be sorted."""
+    line = f"{margin}{_scalar(key)}: {_flow(value)}"
+    if len(line) <= WIDTH:
+        yield line
+        return
+    yield f"{margin}{_scalar(key)}:"
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _block(name, item, margin + "  ")
+    elif isinstance(value, list):
+        yield from (f"{margin}  - {_flow(item)}" for item in value)
+    else:
+        yield f"{margin}  {_flow(value)}"
+
+
+def _flow(value: object) -> str:
+    """Return a setting in YAML's flow style."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_scalar(key)}: {_flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_flow(item) for item in value) + "]"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, str):
+        return _scalar(value)
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _scalar(text: str) -> str:
+    """Return a text in one line of YAML, quoted unless it is a plain word."""
+    if re.fullmatch(r"[A-Za-z][\w.-]*", text, re.ASCII) and yaml.safe_load(f"[{text}]") == [text]:
+        return text
+    return yaml.safe_dump(text, default_style='"', allow_unicode=True, width=float("inf")).strip()

@@ -1,1 +1,0 @@
-"""Settings, wiring, the worker loop, takeover and checkpoint."""

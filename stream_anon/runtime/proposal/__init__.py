@@ -1,1 +1,0 @@
-"""Guesses about fields that nobody has declared yet; `runtime/propose.py` writes them down."""

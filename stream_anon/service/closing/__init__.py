@@ -1,0 +1,1 @@
+"""Close windows and publish them."""

@@ -1,0 +1,227 @@
+"""What a window becomes: the very bytes that are sent, however often."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.adapters.json.dead_letters import encode_dead_letters
+from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes, most_bytes_of_value
+from stream_anon.conditions import Condition
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import Release
+from stream_anon.ports import Ledger, Parcel, Place
+from stream_anon.privacy.certificate import (
+    PART_BYTES,
+    CertificateFrame,
+    Delivery,
+    certificate_digest,
+    certificate_parts,
+)
+from stream_anon.privacy.policy_document import PolicyDocument
+from stream_anon.version import SOFTWARE
+
+CHUNK = 500
+"""Released records that go to one partition of the output together."""
+HOUR = 3600
+"""Seconds after which the policy document goes out again."""
+MOST_AROUND = 256
+"""Bytes of a batch beside the one part of a certificate that it holds, at the most."""
+_BATCH_BYTES = 16
+_ANY_BATCH = "0" * (2 * _BATCH_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The topics a window goes to.
+
+    Parameters
+    ----------
+    partitions
+        How many each topic has.
+    largest
+        Bytes that a batch may have in a topic, where that is known.
+    """
+
+    output: str
+    certificates: str
+    dead_letters: str
+    partitions: Mapping[str, int]
+    largest: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Publication:
+    """A closed window, ready to be sent.
+
+    Parameters
+    ----------
+    starts, ends
+        The stretch of each partition: committed offsets lie at its start before and at its end after.
+    digest
+        Of its certificate; the next certificate names it.
+    """
+
+    batch: str
+    parcels: tuple[Parcel, ...]
+    starts: Mapping[Place, int]
+    ends: Mapping[Place, int]
+    digest: str
+
+
+class Writer:
+    """Turns releases into publications.
+
+    Parameters
+    ----------
+    delivery, accepted
+        As certificates name them: how windows are published, and which conditions somebody has accepted.
+
+    Notes
+    -----
+    Batch ids and output partitions draw from the operating system's entropy: nobody who knows the seed of the
+    classes may learn the order of arrival.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        codec: JsonCodec,
+        ledger: Ledger,
+        delivery: Delivery,
+        accepted: Collection[Condition] = (),
+    ) -> None:
+        self._policy = policy
+        self._document = PolicyDocument.of(policy)
+        self._told: int | None = None  # the hour with whose first window the document last went out
+        self._codec = codec
+        self._ledger = ledger
+        self._delivery: Delivery = delivery
+        self._accepted = tuple(sorted(set(accepted)))
+
+    def too_large(self, release: Release, targets: Targets) -> NDArray[np.int64]:
+        """Return the released rows that the output would not take; see `engine.closing.TooLarge`."""
+        most = targets.largest.get(targets.output)
+        if most is None:
+            return np.empty(0, np.int64)
+        return self._codec.larger_than(release, most_bytes_of_value(most, _header(_ANY_BATCH)))
+
+    def write(
+        self,
+        release: Release,
+        targets: Targets,
+        places: Sequence[Place],
+        times: tuple[float, float],
+        previous: str | None,
+        topic_ids: Mapping[str, str],
+    ) -> Publication:
+        """Return the bytes of a window.
+
+        Parameters
+        ----------
+        places
+            Topic and partition by source number.
+        times
+            When it was opened and when closed, in seconds since the epoch; the latter, cut to seconds, is the time
+            of all its records.
+        previous
+            Digest of the certificate before.
+        topic_ids
+            Kafka's ids of the input topics, where they are known.
+        """
+        opened, closed = times
+        batch = secrets.token_hex(_BATCH_BYTES)
+        time = int(closed) * 1000
+        starts = {places[part.source]: part.start for part in release.ranges}
+        ends = {places[part.source]: part.end for part in release.ranges}
+        frame = CertificateFrame(
+            batch=batch,
+            opened=_iso(opened),
+            closed=_iso(closed),
+            inputs=tuple((*place, starts[place], ends[place]) for place in starts),
+            delivery=self._delivery,
+            software=SOFTWARE,
+            previous=previous,
+            accepted=self._accepted,
+            promises=self._document.promises,
+            topic_ids=topic_ids,
+        )
+        largest = targets.largest.get(targets.certificates, PART_BYTES + MOST_AROUND)
+        certificate = certificate_parts(release, self._policy, frame, min(PART_BYTES, largest - MOST_AROUND))
+        parcels = self._records(release, targets, batch, time)
+        partition = secrets.randbelow(targets.partitions[targets.certificates])
+        if self._must_tell(closed, first=previous is None):
+            parcels += self._policy_document(targets, partition, time, min(PART_BYTES, largest - MOST_AROUND))
+        parcels += self._certificate(certificate, targets, partition, batch, time)
+        parcels += self._dead_letters(release, targets, places, time)
+        entries = self._ledger.entries(ends, batch, topic_ids, time)
+        if entries is not None:
+            parcels.append(entries)
+        return Publication(batch, tuple(parcels), starts, ends, certificate_digest(certificate))
+
+    def _records(self, release: Release, targets: Targets, batch: str, time: int) -> list[Parcel]:
+        values = self._codec.encode_in_bulk(release)
+        header = _header(batch)
+        draws = np.random.default_rng(secrets.randbits(256))
+        chosen = draws.integers(0, targets.partitions[targets.output], len(values) // CHUNK + 1).tolist()
+        return [
+            Parcel(targets.output, chosen[i // CHUNK], values[i : i + CHUNK], time, header)
+            for i in range(0, len(values), CHUNK)
+        ]
+
+    def _must_tell(self, closed: float, *, first: bool) -> bool:
+        """Return whether the policy document goes with this window.
+
+        It goes with the first one of a chain, which no certificate before vouches for, and with the first one of
+        every hour: a topic that forgets its start keeps it as long as the certificates that name it.
+        """
+        hour = int(closed) // HOUR
+        due = first or hour != self._told
+        self._told = hour
+        return due
+
+    def _policy_document(self, targets: Targets, partition: int, time: int, most_bytes: int) -> list[Parcel]:
+        header = (("policy", self._document.promises.encode()),)
+        parts = self._document.parts(most_bytes)
+        return [Parcel(targets.certificates, partition, [part], time, header) for part in parts]
+
+    def _certificate(
+        self, parts: Sequence[bytes], targets: Targets, partition: int, batch: str, time: int
+    ) -> list[Parcel]:
+        return [
+            Parcel(
+                targets.certificates,
+                partition,
+                [part],
+                time,
+                (*_header(batch), ("part", str(number).encode())),
+            )
+            for number, part in enumerate(parts, 1)
+        ]
+
+    def _dead_letters(self, release: Release, targets: Targets, places: Sequence[Place], time: int) -> list[Parcel]:
+        if not len(release.rejects):
+            return []
+        values = encode_dead_letters(release.rejects, places, self._policy)
+        partition = secrets.randbelow(targets.partitions[targets.dead_letters])
+        return [Parcel(targets.dead_letters, partition, values, time)]
+
+
+def largest_release(policy: Policy, max_record_bytes: int) -> int:
+    """Return the most bytes of a batch that holds one released record alone."""
+    value = JsonCodec(policy).most_released(max_record_bytes)
+    return least_batch_bytes(value, _header(_ANY_BATCH))
+
+
+def _header(batch: str) -> tuple[tuple[str, bytes], ...]:
+    return (("batch", batch.encode()),)
+
+
+def _iso(wall: float) -> str:
+    return dt.datetime.fromtimestamp(int(wall), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

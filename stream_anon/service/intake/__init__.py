@@ -1,0 +1,1 @@
+"""Read the input: poll, check that nothing is missing, decode, and hand rows to the engine."""

@@ -1,0 +1,249 @@
+"""Read the input: poll, check that nothing is missing, decode, and hand the rows to the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.engine.window import SealedWindow
+from stream_anon.errors import BrokerError
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.ports import Chunk, DeadClient, Held, Lost, Polled
+from stream_anon.service.components import Parts
+from stream_anon.service.events import Away, InputSkipped, PartitionStopped, RecordsConsumed
+from stream_anon.service.intake.arrival_times import BrokerTimes
+from stream_anon.service.intake.unread_records import Backlog
+
+MOST_POLLED = 10_000
+LEAST_TIMES = 100_000  # kept at the most, or four windows where that is more
+PROBE_EVERY = 2.0
+PROBE_WITHIN = 3.0
+POLLS_TO_TRUST = 10  # without a record; 2 s
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Full:
+    """A window that reading has filled, and the broker's times of its records."""
+
+    window: SealedWindow
+    times: NDArray[np.float64]
+
+
+class Reader:
+    """Reads the open partitions, each from exactly where its window stands."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
+        self._tell, self._reachability = parts.tell, parts.reachability
+        self._next: dict[int, int] = {}  # what each open source must bring next
+        self._stopped, self._left = Backlog(parts.source), Backlog(parts.source)
+        self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
+        self._most = min(parts.policy.window.max_records, MOST_POLLED)
+        self._probe: asyncio.Task[str] | None = None
+        self._probed = parts.clock.monotonic()
+        self._topic_ids: Mapping[str, str] = {}
+        self._is_another_topic = False
+        self._doubts = 0  # polls that must go well before a broker that answers is taken for one that gives
+
+    def go_on(
+        self,
+        opened: Mapping[int, int],
+        kept: frozenset[int],
+        stopped: Mapping[int, int],
+        topic_ids: Mapping[str, str],
+    ) -> None:
+        """Read these sources from these offsets on; rows of `kept` are still in the open window.
+
+        Parameters
+        ----------
+        stopped
+            Where the unread records begin of sources that are ours but must not be read.
+        topic_ids
+            Of the input topics, where they are known.
+        """
+        self._next = dict(opened)
+        self._times.keep(kept)
+        self._stopped.reset(stopped)
+        self._topic_ids, self._is_another_topic = topic_ids, False
+        self._left.reset({})
+        self._probed = -np.inf  # how many records wait is asked at once
+
+    def leave(self, sources: Mapping[int, int | None]) -> None:
+        """Leave sources of ours to workers of a newer policy; what waits there counts as lag, where it is known."""
+        self._left.reset({source: begin for source, begin in sources.items() if begin is not None})
+
+    def let_go(self) -> None:
+        """Read nothing any more."""
+        self._next.clear()
+        self._times.keep(())
+
+    @property
+    def is_another_topic(self) -> bool:
+        """Return whether an input topic was found to be created anew: a takeover is due, no offset counts."""
+        return self._is_another_topic
+
+    @property
+    def reading(self) -> frozenset[int]:
+        """Return the sources that are read."""
+        return frozenset(self._next)
+
+    @property
+    def stopped(self) -> int:
+        """Return how many of our partitions are not read and need an operator."""
+        return len(self._stopped)
+
+    def lag(self) -> int | None:
+        """Return how many records of our partitions are not yet read; None where not known."""
+        parts = self._source.lag(self._next.keys()), self._stopped.size, self._left.size
+        known = [part for part in parts if part is not None]
+        return sum(known) if len(known) == len(parts) else None
+
+    def held(self) -> Held:
+        """Return what of our partitions lies behind open transactions."""
+        return self._source.held(self._next.keys())
+
+    def with_times(self, window: SealedWindow) -> Full:
+        """Return a sealed window with the broker's times of its records."""
+        return Full(window, self._times.take(window.ranges))
+
+    async def poll(self, wait: float) -> Polled:
+        """Return what there is, waiting at most so many seconds. Raises BrokerError."""
+        try:
+            polled = await self._source.poll(wait, self._most)
+        except (BrokerError, DeadClient):
+            self._doubts = POLLS_TO_TRUST
+            raise
+        self._doubts = 0 if polled.chunks else max(self._doubts - 1, 0)
+        return polled
+
+    async def take(self, polled: Polled) -> list[Full] | None:
+        """Hand records to the engine; return the windows they filled, or None if a stretch is missing.
+
+        Then nothing of this poll counts: a takeover must seek to where the windows stand.
+        """
+        for lost in polled.lost:
+            await self._answer_loss(lost)
+        if self._is_another_topic:
+            return None
+        now = self._clock.monotonic()
+        chunks = [chunk for chunk in polled.chunks if chunk.source in self._next]
+        if any(chunk.first != self._next[chunk.source] for chunk in chunks):
+            return None
+        full, decoding, adding = [], 0.0, 0.0
+        for chunk in chunks:
+            begun = self._clock.monotonic()
+            batch = self._parts.codec.decode(chunk.values, chunk.source, chunk.offsets)
+            decoded = self._clock.monotonic()
+            full += self._feed(chunk, batch, now)
+            decoding += decoded - begun
+            adding += self._clock.monotonic() - decoded
+        if chunks:
+            self._tell(RecordsConsumed(sum(len(chunk.offsets) for chunk in chunks), decoding, adding))
+        return full
+
+    def _feed(self, chunk: Chunk, batch: CodedBatch, now: float) -> list[Full]:
+        self._times.add(chunk)
+        sealed = self._engine.add(batch, now)
+        self._next[chunk.source] = chunk.end
+        return [self.with_times(window) for window in sealed]
+
+    async def _answer_loss(self, lost: Lost) -> None:
+        if lost.source not in self._next:
+            return
+        marks = self._source.marks
+        place = self._source.place(lost.source)
+        try:
+            await self._look_at_topics()
+        except BrokerError:
+            return  # it will be told again
+        if self._is_another_topic:
+            return
+        if self._parts.choices.lost_input == "skip":
+            try:
+                first = await self._first_after(lost)
+            except BrokerError:
+                return  # it will be told again
+            if self._source.marks != marks:
+                return  # the group moved meanwhile: a takeover decides where this partition goes on, and with whom
+            if first > lost.position:
+                self._source.seek(lost.source, first)
+                self._next[lost.source] = first
+                self._tell(InputSkipped(place, lost.position, first))
+                return
+        self._source.pause([lost.source])
+        del self._next[lost.source]
+        self._stopped.add(lost.source, lost.position)
+        self._probed = -np.inf
+        topic, partition = place
+        where = f"offset {lost.position} of {topic}-{partition}"
+        if lost.unreadable:
+            reason = "unreadable"
+            text = (
+                f"what the brokers keep from {where} on cannot be read: it is damaged, or in a format that the "
+                "client does not know. Set the group's offset behind it, or kafka.lost_input: skip"
+            )
+        else:
+            reason = "lost-input"
+            text = (
+                f"{where} is not there any more, nor will it be: records were deleted before they were read. Set "
+                "the group's offset, or kafka.lost_input: skip"
+            )
+        self._tell(PartitionStopped(place, reason, text))
+
+    async def _look_at_topics(self) -> str:
+        """Take note of an input topic that was created anew; return which output is missing. Raises BrokerError."""
+        known, outputs = self._topic_ids, self._parts.choices.outputs
+        now = await self._parts.sink.topic_ids({*known, *outputs})
+        if self._topic_ids is known and now.differ_from(known):  # else a takeover has looked meanwhile
+            self._is_another_topic = True
+        missing = [topic for topic in outputs if topic in now.missing]
+        return f"{missing[0]}: does not exist; create it, the worker goes on by itself then" if missing else ""
+
+    async def _first_after(self, lost: Lost) -> int:
+        """Return the first offset that can be read again. Raises BrokerError."""
+        if lost.unreadable:
+            return lost.position if lost.after is None else lost.after
+        return (await self._source.bounds([lost.source], "earliest"))[lost.source]
+
+    def watch_broker(self) -> None:
+        """Ask now and then whether the broker is there: fetching fails in silence."""
+        now = self._clock.monotonic()
+        if self._probe is not None and self._probe.done():
+            absent = "no broker answers" if self._probe.cancelled() else self._probe.result()
+            self._probe = None
+            if absent:
+                self._reachability.away(Away.CONSUMING, absent)
+            elif not self._doubts:  # a broker that answers may still refuse to give records
+                self._reachability.back(Away.CONSUMING)
+        if self._probe is None and now - self._probed >= PROBE_EVERY:
+            self._probed = now
+            self._probe = asyncio.create_task(self._ask_broker())
+
+    async def _ask_broker(self) -> str:
+        """Return why there is no broker for us, or what it misses; empty where there is one and all is there."""
+        missing = ""
+        try:
+            async with asyncio.timeout(PROBE_WITHIN):
+                there = await self._source.reachable()
+        except BrokerError as error:
+            return str(error)
+        except TimeoutError:
+            there = False
+        with contextlib.suppress(BrokerError, TimeoutError):  # neither says anything of the broker
+            async with asyncio.timeout(PROBE_WITHIN):
+                missing = await self._look_at_topics()
+                await self._stopped.look()
+                await self._left.look()
+        return missing if there else "no broker answers"
+
+    async def close(self) -> None:
+        """Ask nothing any more."""
+        if self._probe is not None:
+            self._probe.cancel()
+            await asyncio.gather(self._probe, return_exceptions=True)

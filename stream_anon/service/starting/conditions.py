@@ -1,0 +1,255 @@
+"""What forbids a run: asked by `check`, which shows all of it, and by every worker before it joins its group.
+
+A worker looks at brokers, topics and permissions at each start. It looks at a sample of the input only where
+nothing was published under its policy before: a restart must not wait while a sample is judged a second time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from aiokafka import ConsumerRecord
+
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.reading.topic_reader import TopicReading, read_topic
+from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
+from stream_anon.adapters.kafka.topics.requirements import Finding as TopicFinding
+from stream_anon.adapters.kafka.topics.requirements import Severity as TopicSeverity
+from stream_anon.adapters.kafka.topics.requirements import Topics, examine
+from stream_anon.conditions import Condition
+from stream_anon.errors import CertificateError, Refused, TopicError
+from stream_anon.microdata.policy import Policy
+from stream_anon.privacy.certificate import Certificate, read_part
+from stream_anon.service.closing.publication import largest_release
+from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
+from stream_anon.service.starting.sample_study import Sample, Study, study
+from stream_anon.settings.model import KafkaSettings
+
+LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows if that lies between
+MOST_SAMPLED_BYTES = 128 * 1024 * 1024
+MOST_SAMPLED_TOPICS = 8
+SAMPLED_WITHIN = 20.0
+NEWEST_CERTIFICATES = (64, 4096)  # parts in all partitions, in turn: markers stand between them
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What brokers, topics and permissions are like.
+
+    Parameters
+    ----------
+    seen
+        What is as it must be.
+    inputs
+        Input topics that are there.
+    """
+
+    seen: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    inputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What a sample of the input is like.
+
+    Parameters
+    ----------
+    study
+        None where the input could not be read.
+    complete
+        Whether the sample was read as far as was asked for in the time it may take.
+    """
+
+    study: Study | None
+    findings: tuple[Finding, ...]
+    complete: bool = True
+
+
+async def look_at_deployment(
+    connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy
+) -> Deployment:
+    """Return what was found of brokers, topics and permissions. Raises BrokerError if no broker answers."""
+    exactly_once = kafka.delivery == "exactly-once"
+    looked_at = await examine(
+        connection,
+        topics,
+        transactions=exactly_once,
+        development=kafka.development,
+        largest_release=largest_release(policy, kafka.max_record_bytes),
+    )
+    seen, findings = _split(looked_at)
+    # Asking for records of a topic that is not there could create it.
+    inputs = [
+        each.topic for each in looked_at if each.severity is TopicSeverity.OK and topics.input.holds(each.topic)
+    ]
+    allowed, refused = await _permissions(connection, topics, inputs or topics.input.names, exactly_once)
+    return Deployment((*seen, *allowed), (*findings, *_settings_findings(kafka), *refused), tuple(inputs))
+
+
+async def look_at_sample(
+    connection: Connection, inputs: Sequence[str], policy: Policy, kafka: KafkaSettings
+) -> Sampled:
+    """Return what the newest records of the input say; takes half a minute at the most. Raises BrokerError."""
+    if not inputs:
+        return Sampled(None, ())
+    try:
+        readings = await _newest(connection, inputs, policy)
+    except TopicError as error:
+        finding = Finding(Severity.FORBIDS, str(kafka.inputs), str(error), Condition.INPUT_UNREADABLE)
+        return Sampled(None, (finding,))
+    found = await asyncio.to_thread(_study, policy, readings, kafka.max_record_bytes)
+    complete = all(reading.complete for reading in readings)
+    return Sampled(found, tuple(sample_findings(policy, found)), complete)
+
+
+def weighed(findings: Iterable[Finding], accepted: Collection[Condition]) -> tuple[Finding, ...]:
+    """Return findings with those marked that somebody has accepted, the gravest first."""
+    marked = [
+        replace(each, severity=Severity.ACCEPTED)
+        if each.severity is Severity.FORBIDS and each.condition in accepted
+        else each
+        for each in findings
+    ]
+    return tuple(sorted(marked, key=lambda each: list(Severity).index(each.severity)))
+
+
+async def raise_if_forbidden(connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy) -> None:
+    """Return if a worker may start.
+
+    Raises
+    ------
+    Refused
+        If a condition forbids it that nobody has accepted; the message names each one.
+    TopicError
+        If a topic is missing: that is waited for.
+    BrokerError
+        If no broker answers.
+    """
+    deployment = await look_at_deployment(connection, topics, kafka, policy)
+    findings = [*deployment.findings, *policy_findings(policy)]
+    _raise_for(findings, kafka.accept_risks)
+    if not await _judged_before(connection, topics.certificates, policy, kafka):
+        sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
+        _raise_for([*findings, *sampled.findings], kafka.accept_risks)
+
+
+def _raise_for(findings: Iterable[Finding], accepted: Collection[Condition]) -> None:
+    forbidding = [each for each in weighed(findings, accepted) if each.severity is Severity.FORBIDS]
+    absent = [each for each in forbidding if each.condition is Condition.MISSING_TOPIC]
+    if absent:
+        raise TopicError("; ".join(f"{each.place}: {each.text}" for each in absent))
+    if forbidding:
+        told = "".join(f"\n  {each.condition}: {each.place}: {each.text}" for each in forbidding)
+        names = sorted({str(each.condition) for each in forbidding})
+        accept = " ".join(f"--accept-risk {name}" for name in names)
+        raise Refused(
+            f"a run must not start:{told}\n`stream-anon check` shows all that was found. To run all the same, add "
+            f"{accept}, or kafka.accept_risks: [{', '.join(names)}]; every certificate will name it"
+        )
+
+
+async def _judged_before(connection: Connection, topic: str, policy: Policy, kafka: KafkaSettings) -> bool:
+    """Return whether a window was published under this policy, with no risk accepted that is not accepted now."""
+    for newest in NEWEST_CERTIFICATES:
+        try:
+            reading = await read_topic(connection, topic, newest=newest)
+        except TopicError:  # this user may not read it
+            return False
+        parts = [part for records in reading.records.values() for part in map(_certificate, records) if part]
+        if any(part.policy == policy.digest and set(part.accepted) <= set(kafka.accept_risks) for part in parts):
+            return True
+    return False
+
+
+def _certificate(record: ConsumerRecord) -> Certificate | None:
+    try:
+        return read_part(record.value or b"")
+    except CertificateError:
+        return None
+
+
+def _split(looked_at: Sequence[TopicFinding]) -> tuple[list[str], list[Finding]]:
+    seen, findings = [], []
+    for each in looked_at:
+        place = each.topic or "brokers"
+        if each.severity is TopicSeverity.OK:
+            seen.append(f"{place}: {each.text}")
+        elif each.severity is TopicSeverity.ERROR:
+            findings.append(Finding(Severity.FORBIDS, place, each.text, each.condition))
+        else:
+            findings.append(Finding(Severity.WARNS, place, each.text))
+    return seen, findings
+
+
+def _settings_findings(kafka: KafkaSettings) -> list[Finding]:
+    found = []
+    if kafka.delivery == "at-least-once":
+        text = "at-least-once: after a failure records are published twice, in different classes"
+        found.append(Finding(Severity.WARNS, "kafka.delivery", text))
+    if kafka.development:
+        text = "true: too few replicas are not held against a run"
+        found.append(Finding(Severity.WARNS, "kafka.development", text))
+    return found
+
+
+async def _permissions(
+    connection: Connection, topics: Topics, inputs: Sequence[str], exactly_once: bool
+) -> tuple[list[str], list[Finding]]:
+    wanted = least_privileges(connection.group, topics, inputs, exactly_once=exactly_once)
+    found = await permissions_of(connection, wanted)
+    refused = [
+        Finding(
+            Severity.FORBIDS, acl.place, f"this user may not {acl.operation.name.lower()}", Condition.PERMISSIONS
+        )
+        for acl in found.missing
+    ]
+    short = {acl.place for acl in found.missing}
+    allowed = sorted({acl.place for acl in found.told} - short)
+    seen = [f"permissions suffice for {', '.join(allowed)}"] if allowed else []
+    if not any(acl.resource is Resource.TOPIC for acl in found.told):
+        seen.append("permissions on topics: these brokers do not tell them")
+    return seen, refused
+
+
+async def _newest(connection: Connection, inputs: Sequence[str], policy: Policy) -> list[TopicReading]:
+    """Return the newest records of each partition, as many in all as two windows hold, within limits."""
+    total = min(max(2 * policy.window.max_records, LEAST_SAMPLED), MOST_SAMPLED)
+    sampled = inputs[:MOST_SAMPLED_TOPICS]
+    return [
+        await read_topic(
+            connection,
+            topic,
+            newest=-(-total // len(sampled)),
+            most_bytes=MOST_SAMPLED_BYTES // len(sampled),
+            within=SAMPLED_WITHIN / len(sampled),
+        )
+        for topic in sampled
+    ]
+
+
+def _study(policy: Policy, readings: Sequence[TopicReading], max_record_bytes: int) -> Study:
+    return study(policy, sample_of(*readings), max_record_bytes=max_record_bytes)
+
+
+def sample_of(*readings: TopicReading) -> Sample:
+    """Return the records of readings in order of time, from where all partitions overlap.
+
+    A partition of which older records were left out says nothing of the time before its first one: to take the
+    others from there alone would make windows look poorer than they are.
+    """
+    begins = [
+        part[0].timestamp
+        for reading in readings
+        for number, part in reading.records.items()
+        if part and number not in reading.whole
+    ]
+    begin = max(begins, default=-(2**63))
+    parts = [part for reading in readings for part in reading.records.values()]
+    records: list[ConsumerRecord] = [record for part in parts for record in part if record.timestamp >= begin]
+    records.sort(key=lambda record: (record.timestamp, record.offset))
+    times = np.array([record.timestamp for record in records], np.float64) / 1000
+    return Sample([record.value for record in records], times)

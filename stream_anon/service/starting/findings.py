@@ -1,0 +1,250 @@
+"""What a policy and a sample of its input give reason to say: findings, some of which forbid a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stream_anon.conditions import Condition
+from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Sensitive, Unknown
+from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
+from stream_anon.service.starting.missing_values import MissingValues
+from stream_anon.service.starting.sample_study import MOST_LINKABLE, Forecast, RareValues, Study
+
+MANY_REJECTS = 0.05
+MANY_OVER_LIMIT = 0.01
+MANY_SUPPRESSED = 0.1
+MANY_INDIVIDUALS = 0.99  # of the records: they may be events
+MANY_MISSING = 0.5
+FEWEST_RECORDS = 1000  # of which that can be said
+
+
+class Severity(StrEnum):
+    """How grave a finding is."""
+
+    FORBIDS = "forbids"  # a run must not start
+    ACCEPTED = "accepted"  # it forbids a run, but somebody has accepted it by name
+    WARNS = "warns"  # somebody should know
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to know before a run.
+
+    Parameters
+    ----------
+    place
+        A setting, a topic or an attribute.
+    condition
+        The name under which it can be accepted, where it forbids a run.
+    """
+
+    severity: Severity
+    place: str
+    text: str
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeFacts:
+    """An attribute as the policy declares it.
+
+    Parameters
+    ----------
+    domain
+        What its values are, in words; empty where the policy does not say.
+    size
+        Number of values that are told apart; None where the policy does not say.
+    published
+        How it is published, in words.
+    """
+
+    name: str
+    role: str
+    domain: str
+    size: int | None
+    published: str
+
+
+def attribute_facts(policy: Policy) -> tuple[AttributeFacts, ...]:
+    """Return each attribute's role, domain and form of publication, in policy order."""
+    facts = []
+    for attribute in policy.attributes:
+        if isinstance(attribute, QuasiIdentifier):
+            published = {
+                Publication.NODES: "as hierarchy nodes",
+                Publication.TIGHT: "as tight ranges",
+                Publication.VALUES: "as sets of values",
+            }[attribute.publication]
+            facts.append(
+                AttributeFacts(attribute.name, attribute.role, _domain(attribute), attribute.domain.size, published)
+            )
+        else:
+            published = "as it is" if attribute.published else "never"
+            if attribute.name == policy.individual:
+                published = "never; counts individuals"
+            kind = str(getattr(attribute, "type", ""))
+            facts.append(AttributeFacts(attribute.name, attribute.role, kind, None, published))
+    return tuple(facts)
+
+
+def _domain(attribute: QuasiIdentifier) -> str:
+    domain = attribute.domain
+    levels = f"{domain.height} level{'s' if domain.height != 1 else ''} above"
+    if isinstance(domain, CategoricalDomain):
+        return f"categories, {levels}"
+    if isinstance(domain, NumericDomain):
+        return f"numbers from {domain.minimum} to {domain.maximum} by {domain.step}, {levels}"
+    if isinstance(domain, PrefixDomain):
+        return f"prefixes of {'up to ' if domain.shorter else ''}{domain.length} characters"
+    if isinstance(domain, DateDomain):
+        return f"days from {domain.earliest} to {domain.latest}"
+    return levels
+
+
+def policy_findings(policy: Policy) -> list[Finding]:
+    """Return what the policy alone gives away."""
+    found = []
+    if policy.individual == EVERY_RECORD:
+        found.append(
+            _warning(
+                "privacy.individual",
+                "k counts records, not people: a person with k records makes a class of their own",
+            )
+        )
+    for attribute in policy.quasi_identifiers:
+        place = f"attributes.{attribute.name}"
+        if attribute.publication is Publication.TIGHT:
+            found.append(
+                _warning(
+                    place,
+                    "tight: both ends of a published range are true values of somebody in the class, "
+                    "and an extreme value is published as it is",
+                )
+            )
+        elif attribute.publication is Publication.VALUES:
+            found.append(
+                _warning(place, "values: a published set tells that each of its values occurs in the class")
+            )
+        if attribute.unknown is Unknown.ROOT:
+            found.append(
+                _warning(
+                    place, "unknown: root admits misspelt values too, each of which costs its class this attribute"
+                )
+            )
+    found += [
+        _warning(
+            f"attributes.{attribute.name}",
+            "sensitive without a criterion: all records of a class may hold the same value, which then is known "
+            f"of everybody in it; privacy.sensitive.{attribute.name} asks for several (distinct_l, or more)",
+        )
+        for attribute in policy.attributes
+        if isinstance(attribute, Sensitive) and attribute.name not in policy.diversity
+    ]
+    return found
+
+
+def sample_findings(policy: Policy, study: Study) -> list[Finding]:
+    """Return what a sample of the input gives reason to say, gravest first."""
+    if not study.records:
+        return [
+            _warning("input", "holds no records to look at: nothing is known of rejects, windows and rare values")
+        ]
+    if not study.fit:
+        return [
+            _prohibition(
+                Condition.NO_RECORD_FITS, "input", f"none of {study.records} sampled records fits the policy"
+            )
+        ]
+    found = [_missing(study, field) for field in study.missing if field.share > MANY_MISSING and not field.accepted]
+    found += [_rare(policy, study, field) for field in study.rare if field.too_many]
+    found += [
+        _rare_in_windows(policy, field) for field in study.rare if field.too_many_in_windows and not field.too_many
+    ]
+    many = study.fit >= FEWEST_RECORDS and study.individuals >= MANY_INDIVIDUALS * study.fit
+    if many and policy.individual != EVERY_RECORD:
+        found.append(_events(study))
+    if study.rejected_share > MANY_REJECTS:
+        found.append(_warning("input", f"{study.rejected_share:.1%} of the sampled records would be dead letters"))
+    if study.forecast is not None:
+        found += _forecast_findings(policy, study.forecast)
+    return sorted(found, key=lambda finding: finding.severity is not Severity.FORBIDS)
+
+
+def _missing(study: Study, field: MissingValues) -> Finding:
+    place = f"attributes.{field.attribute}"
+    if field.records < study.fit:
+        return _warning(
+            place, f"{field.share:.1%} of the sampled records have no value: is it declared as it comes?"
+        )
+    return _prohibition(
+        Condition.MISSING_FIELD,
+        place,
+        f"none of {study.fit} sampled records has a value; null would be published for all. "
+        f"{field.likeness}Correct its name or its path, or write accept_missing: true",
+    )
+
+
+def _rare(policy: Policy, study: Study, field: RareValues) -> Finding:
+    place = f"attributes.{field.attribute}"
+    share = f"{field.share:.1%} of its values are held by fewer than k = {policy.k} individuals"
+    if study.individuals < policy.k:
+        return _warning(place, f"cannot be judged: the sample holds {study.individuals} individuals, fewer than k")
+    return _prohibition(
+        Condition.RARE_VALUES,
+        place,
+        f"{share}; at most {MOST_LINKABLE:.0%} may pass as they are. Make it a quasi-identifier, leave it out, or "
+        "write accept_linkable: true",
+    )
+
+
+def _rare_in_windows(policy: Policy, field: RareValues) -> Finding:
+    return _warning(
+        f"attributes.{field.attribute}",
+        f"{field.share_in_windows:.1%} of its values are held by fewer than k = {policy.k} individuals of their "
+        "window. Every record names its window in `batch`: who knows that somebody's record is in it may find it "
+        "by such a value. Make the windows longer, make it a quasi-identifier, leave it out, or write "
+        "accept_linkable: true",
+    )
+
+
+def _events(study: Study) -> Finding:
+    return _warning(
+        "privacy.individual",
+        f"{study.fit} sampled records are of {study.individuals} individuals: does the field tell people, or "
+        "events? If it is new in every record, k counts records, and a person with k of them makes a class of "
+        "their own; where everybody has one record, all is well",
+    )
+
+
+def _forecast_findings(policy: Policy, forecast: Forecast) -> list[Finding]:
+    found = []
+    if forecast.short:
+        outcome = "suppressed whole" if policy.window.shortfall is Shortfall.SUPPRESS else "held back, however long"
+        windows = f"{forecast.short} of {forecast.windows} windows" if forecast.whole else "the sample"
+        found.append(
+            _warning("window", f"{windows} cannot fill one class of k = {policy.k}: such windows are {outcome}")
+        )
+    if forecast.over_limit > MANY_OVER_LIMIT:
+        found.append(
+            _warning(
+                "window.max_records_per_individual",
+                f"{forecast.over_limit:.1%} of the records lie beyond their individual's limit of "
+                f"{policy.window.max_records_per_individual} a window and would be suppressed",
+            )
+        )
+    rest = forecast.suppressed_share - forecast.over_limit
+    if not forecast.short and rest > MANY_SUPPRESSED:
+        found.append(_warning("window", f"{rest:.1%} of the records would find no class and be suppressed"))
+    return found
+
+
+def _warning(place: str, text: str) -> Finding:
+    return Finding(Severity.WARNS, place, text)
+
+
+def _prohibition(condition: Condition, place: str, text: str) -> Finding:
+    return Finding(Severity.FORBIDS, place, text, condition)

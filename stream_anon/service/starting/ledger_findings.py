@@ -1,0 +1,122 @@
+"""What speaks against a run in the ledger: offsets that it knows nothing of, and strangers who may write there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+
+from aiokafka.client import AIOKafkaClient
+
+from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
+from stream_anon.adapters.kafka.ledger.marking import has_records
+from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests
+from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
+from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.adapters.kafka.topics.writers import EVERYBODY, writers_of
+from stream_anon.conditions import Condition
+from stream_anon.errors import BrokerError
+from stream_anon.ports import LedgerEntry, Place
+from stream_anon.service.starting.findings import Finding, Severity
+
+MOST_NAMED = 8
+_WITHIN = 20.0
+
+
+async def ledger_findings(connection: Connection, topics: Topics, inputs: Sequence[str]) -> list[Finding]:
+    """Return what forbids a run, or what somebody should know; nothing is written.
+
+    Parameters
+    ----------
+    inputs
+        The input topics that there are.
+    """
+    try:
+        found = await _offsets_without_entry(connection, topics, inputs)
+        for topic in (topics.ledger, topics.certificates):
+            found += strangers(topic, await writers_of(connection, topic))
+    except BrokerError as error:
+        return [
+            Finding(Severity.WARNS, topics.ledger, f"whether it fits the group's offsets is not known ({error})")
+        ]
+    return found
+
+
+async def _offsets_without_entry(connection: Connection, topics: Topics, inputs: Sequence[str]) -> list[Finding]:
+    view = ClusterView(connection)
+    places = {(topic, n) for topic in inputs for n in range(await view.partitions(topic) or 0)}
+    committed = {place for place, offset in (await _committed(connection, places)).items() if offset}
+    if not committed:
+        return []
+    try:
+        released = await has_records(connection, topics.output)
+    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
+        raise await connection_error(connection, "reading the output's end", error) from None
+    entries: Mapping[Place, LedgerEntry] | None = None
+    if await view.partitions(topics.ledger) is not None:
+        ledger = KafkaLedger(connection, topics.ledger)
+        try:
+            await ledger.open()
+            entries = await ledger.caught_up()
+        finally:
+            await ledger.discard()
+    return unknown_offsets(topics.ledger, committed, entries, released)
+
+
+async def _committed(connection: Connection, places: Collection[Place]) -> dict[Place, int | None]:
+    client = AIOKafkaClient(**connection.options("check"))
+    try:
+        async with asyncio.timeout(_WITHIN):
+            await client.bootstrap()
+            return await GroupRequests(client, connection.group).stable_offsets(places)
+    except BrokerError:
+        raise
+    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
+        raise await connection_error(connection, "reading committed offsets", error) from None
+    finally:
+        await client.close()
+
+
+def unknown_offsets(
+    ledger: str, committed: Collection[Place], entries: Mapping[Place, LedgerEntry] | None, released: bool
+) -> list[Finding]:
+    """Return whether the group has offsets of which the ledger knows nothing.
+
+    Parameters
+    ----------
+    committed
+        Where the group has an offset above 0.
+    entries
+        The ledger's; None where there is no ledger.
+    released
+        Whether the output ever held a record.
+    """
+    unknown = sorted(place for place in committed if place not in (entries or {}))
+    if not unknown or not released:
+        return []
+    named = ", ".join(f"{topic}-{number}" for topic, number in unknown[:MOST_NAMED])
+    more = f" and {len(unknown) - MOST_NAMED} more" if len(unknown) > MOST_NAMED else ""
+    what = "does not exist" if entries is None else "knows nothing of them"
+    return [
+        Finding(
+            Severity.FORBIDS,
+            ledger,
+            f"the group has offsets of {named}{more}, and the ledger {what}: nobody can tell whether they were set "
+            "back, and then records would be released twice. Compare them with the ends of the newest certificates",
+            Condition.LEDGER_INCOMPLETE,
+        )
+    ]
+
+
+def strangers(topic: str, writers: frozenset[str] | None) -> list[Finding]:
+    """Return a warning where others than the service may write to a topic, or nobody can tell."""
+    if writers is None:
+        text = "who may write there cannot be told (DESCRIBE on the cluster); nobody but this service may"
+    elif EVERYBODY in writers:
+        text = "everybody may write there: entries and certificates of strangers stop partitions or hide a release"
+    elif len(writers) > 1:
+        named = ", ".join(sorted(writers)[:MOST_NAMED])
+        text = f"{len(writers)} users may write there ({named}); nobody but this service may"
+    else:
+        return []
+    return [Finding(Severity.WARNS, topic, text)]

@@ -1,0 +1,174 @@
+"""Before a policy takes over an output: what was promised of it last, and what would be promised less from now on.
+
+The newest certificates tell it. Each names a policy document, which travels beside them and says all that was
+promised. Where the document is not among the newest records, as with certificates of version 1, their heads still
+name what was asked, and their classes the quasi-identifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.reading.topic_reader import read_topic
+from stream_anon.errors import BrokerError, CertificateError, SettingsError
+from stream_anon.microdata.policy import Policy
+from stream_anon.privacy.certificate import Certificate, read_part
+from stream_anon.privacy.policy_document import DocumentPart, join_document, read_document_part
+from stream_anon.privacy.promises import promises_of
+from stream_anon.privacy.weakening import Weakening, weakened
+from stream_anon.service.starting.findings import Finding, Severity
+
+KEY = "privacy.accept_weaker"
+# How many of the newest offsets are looked at, in turn until a certificate is among them: a partition's last ones
+# may be markers of transactions.
+_NEWEST: tuple[int | None, ...] = (128, 4096, None)
+_MOST_BYTES = 128 * 1024 * 1024
+_WITHIN = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """Under which policy an output was published last.
+
+    Parameters
+    ----------
+    policy, revision
+        Its digest and its `privacy.revision`.
+    closed
+        When the newest window under it was closed, as its certificate says.
+    promises
+        What is known of its promises; see `weakening.weakened`.
+    known
+        Whether that is all of them: False where the certificate names a policy document that was not found.
+    """
+
+    policy: str
+    revision: int
+    closed: str
+    promises: Mapping[str, Any]
+    known: bool = True
+
+
+async def published_before(connection: Connection, topic: str, digest: str = "") -> Before | None:
+    """Return under which policy an output was published last, by its topic of certificates; None without any.
+
+    Reads further back until the policy document is found too, unless the policy is the one with this digest.
+
+    Raises
+    ------
+    TopicError
+        If the topic is missing, or may not be read by this user.
+    BrokerError
+        If the brokers cannot be reached, refuse, or are too slow.
+    """
+    for newest in _NEWEST:
+        reading = await read_topic(connection, topic, newest=newest, most_bytes=_MOST_BYTES, within=_WITHIN)
+        before = before_of(record.value or b"" for part in reading.records.values() for record in part)
+        enough = before is not None and (before.known or before.policy == digest)
+        if enough or reading.whole >= reading.records.keys():
+            break
+    if before is None and not reading.complete:
+        raise BrokerError(f"{topic}: could not be read to its end, so nobody knows what was promised before")
+    return before
+
+
+def before_of(values: Iterable[bytes]) -> Before | None:
+    """Return what the newest of some certificates tells; records that are none are passed over."""
+    parts: list[Certificate] = []
+    documents: dict[str, dict[int, DocumentPart]] = {}
+    for value in values:
+        with suppress(CertificateError):
+            parts.append(read_part(value))
+            continue
+        with suppress(CertificateError):
+            part = read_document_part(value)
+            documents.setdefault(part.promises, {})[part.part] = part
+    if not parts:
+        return None
+    newest = max(parts, key=lambda part: (part.revision, part.closed))
+    with suppress(CertificateError):
+        document = join_document(list(documents.get(newest.promises or "", {}).values()))
+        if document.promises == newest.promises:
+            return Before(newest.policy, newest.revision, newest.closed, promises_of(document.policy()))
+    alike = (part for part in parts if part.policy == newest.policy)
+    names = {name for part in alike for each in part.classes for name in each.values}
+    promises: dict[str, Any] = {"asked": msgspec.to_builtins(newest.asked)}
+    if names:
+        promises["attributes"] = {name: {"role": "quasi-identifier"} for name in sorted(names)}
+    return Before(newest.policy, newest.revision, newest.closed, promises, known=newest.promises is None)
+
+
+def weaker_than(policy: Policy, before: Before | None) -> tuple[Weakening, ...]:
+    """Return what a policy promises less of an output than was promised last."""
+    if before is None or before.policy == policy.digest:
+        return ()
+    weaker = weakened(before.promises, promises_of(policy))
+    if before.known:
+        return weaker
+    return (*weaker, Weakening("promises", "what was promised cannot be read: the policy document is gone"))
+
+
+def is_accepted(policy: Policy, accepted: str) -> bool:
+    """Return whether `privacy.accept_weaker` accepts exactly this policy."""
+    return accepted == policy.digest
+
+
+def in_words(policy: Policy, before: Before, weaker: Sequence[Weakening]) -> str:
+    """Return what is weaker, and what to write to go on."""
+    return (
+        f"this policy promises less than the one under which the output was published until {before.closed}: "
+        f"{'; '.join(map(str, weaker))}. Who may decide that writes `accept_weaker: {policy.digest}` under "
+        "`privacy`; it is good for exactly this policy"
+    )
+
+
+def stands_by(policy: Policy, before: Before | None, *, ledger: bool) -> bool:
+    """Return whether workers of a policy would publish nothing: with a ledger, those of a lower revision do not."""
+    return ledger and before is not None and before.revision > policy.revision
+
+
+def refuse_weaker(policy: Policy, accepted: str, before: Before | None, *, ledger: bool) -> None:
+    """Refuse a policy that promises less of an output than was promised last, unless it was accepted.
+
+    A worker that would stand by is not refused: a pod of the old policy that is started again during a roll-out
+    must not crash over and over.
+
+    Raises
+    ------
+    SettingsError
+        With what is weaker, and the line that accepts it.
+    """
+    weaker = weaker_than(policy, before)
+    waits = stands_by(policy, before, ledger=ledger)
+    if before is not None and weaker and not waits and not is_accepted(policy, accepted):
+        raise SettingsError(KEY, in_words(policy, before, weaker))
+
+
+def rollout_findings(policy: Policy, before: Before | None, accepted: str, *, ledger: bool) -> list[Finding]:
+    """Return what `check` says of a policy that follows another one on the same output."""
+    if before is None or before.policy == policy.digest:
+        return []
+    if stands_by(policy, before, ledger=ledger):
+        text = (
+            f"is {policy.revision}, and the output has been published under revision {before.revision}: workers of "
+            "this policy would stand by. To go back to an older policy, give it a higher revision"
+        )
+        return [Finding(Severity.WARNS, "privacy.revision", text)]
+    found = []
+    if before.revision == policy.revision:
+        text = (
+            f"is still {policy.revision}, and the output was published under another policy until {before.closed}: "
+            "raise it, or windows of the old and the new policy come out side by side during the change"
+        )
+        found.append(Finding(Severity.WARNS, "privacy.revision", text))
+    weaker = weaker_than(policy, before)
+    if weaker:
+        severity = Severity.WARNS if is_accepted(policy, accepted) else Severity.FORBIDS
+        found.append(Finding(severity, KEY, in_words(policy, before, weaker)))
+    return found

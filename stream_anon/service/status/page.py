@@ -1,0 +1,329 @@
+"""The status page: what flows, how it stands, and what an operator should know, in words.
+
+Of an open window it shows the count and the age, nothing else: its loss or its classes would tell whether a
+planted record found company. Of a released one it shows what the readers of the output see.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+
+from stream_anon.service.events import (
+    Away,
+    BrokerAway,
+    BrokerBack,
+    Event,
+    InputSkipped,
+    KernelsCompiled,
+    KernelsCompiling,
+    PartitionsRevoked,
+    PartitionStopped,
+    Place,
+    ReadinessChanged,
+    ReadingOrdered,
+    RecordsConsumed,
+    Superseded,
+    TakeoverDone,
+    WindowAudited,
+    WindowProgress,
+    WindowPublished,
+    WorkerStarted,
+    WorkerStopped,
+    WorkerStopping,
+)
+from stream_anon.service.status.flow_history import FlowHistory
+from stream_anon.service.status.last_release import last_release
+
+LAST_WINDOWS = 10
+WINDOWS_TO_JUDGE = 5  # before a hint about all of them
+HALF_EMPTY = 0.5
+MOST_PLACES = 1000
+MOST_NAMED = 8  # places in a warning
+STARTING, COMPILING = "starting", "compiling kernels, once after an install"
+PAUSED = "PAUSED by an operator: nothing more is read until `stream-anon resume`"
+REMARKS = {  # by how windows are delivered
+    "at-least-once": "delivery is at-least-once: a record can be published twice, in two classes",
+    "shadow": "SHADOW: nothing is published, no topic is written; what counts as released here was seen by nobody",
+}
+
+
+class StatusBoard:
+    """Listen to a worker and tell how it stands; the `Service` of the HTTP pages.
+
+    Parameters
+    ----------
+    monotonic
+        Returns seconds on the clock of the events, as `Clock.monotonic`.
+    """
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._started: WorkerStarted | None = None
+        self._ready, self._reason = False, STARTING
+        self._away: dict[Away, BrokerAway] = {}
+        self._owned: set[Place] = set()
+        self._stopped: dict[Place, PartitionStopped] = {}
+        self._open: WindowProgress | None = None
+        self._superseded: Superseded | None = None
+        self._paused = False
+        self._windows: deque[dict[str, object]] = deque(maxlen=LAST_WINDOWS)
+        self._last: WindowPublished | None = None
+        self._last_release: Mapping[str, object] | None = None
+        self._audits: Counter[str] = Counter(passed=0, failed=0, skipped=0)
+        self._totals: Counter[str] = Counter()
+        self._suppressed: Counter[str] = Counter()
+        self._rejected: Counter[str] = Counter()
+        self._faults: Counter[str] = Counter()
+        self._flow = FlowHistory()
+        self._missing: Counter[str] = Counter()
+
+    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915 - a table: one case a kind of event
+        """Take note of what happened."""
+        match event:
+            case WorkerStarted():
+                self._started = event
+            case KernelsCompiling():
+                self._ready, self._reason = False, COMPILING
+            case KernelsCompiled():
+                self._ready, self._reason = False, STARTING
+            case ReadinessChanged():
+                self._ready, self._reason = event.ready, event.reason
+            case BrokerAway():
+                self._away[event.doing] = event
+            case BrokerBack():
+                self._away.pop(event.doing, None)
+            case PartitionsRevoked():
+                self._totals["moved away"] += event.dropped
+                self._owned.difference_update(event.places)
+                for place in event.places:
+                    self._stopped.pop(place, None)
+            case TakeoverDone():
+                self._owned.update((topic, partition) for topic, partition, _ in event.starts)
+                for topic, partition, _ in event.starts:
+                    self._stopped.pop((topic, partition), None)
+                self._totals["read again"] += event.read_again
+                self._totals["skipped partitions"] += len(event.skipped)
+                self._totals["unprotected"] += len(event.unprotected)
+            case PartitionStopped():
+                self._owned.add(event.place)
+                self._stopped[event.place] = event
+            case Superseded():
+                self._superseded = event
+            case ReadingOrdered():
+                self._paused = event.paused
+            case InputSkipped():
+                self._totals["lost"] += max(0, event.end - event.start)
+            case RecordsConsumed():
+                self._totals["consumed"] += event.records
+                self._flow.add(self._monotonic(), event.records, 0)
+            case WindowProgress():
+                self._open = event
+            case WindowPublished():
+                self._take_window(event)
+            case WindowAudited():
+                self._take_audit(event)
+            case WorkerStopping():
+                self._ready, self._reason = False, "stopping"
+            case WorkerStopped():
+                self._ready, self._reason = False, "stopped"
+                self._owned.clear()
+            case _:
+                pass
+
+    def _take_window(self, event: WindowPublished) -> None:
+        self._windows.appendleft(_window(event, None if self._started is None else self._started.max_records))
+        self._flow.add(self._monotonic(), 0, event.released)
+        names = () if self._started is None else self._started.declared
+        for (reason, attribute), count in event.faults.items():
+            named = 0 <= attribute < len(names)
+            self._faults[f"{reason} ({names[attribute]})" if named else reason] += count
+        self._last, self._last_release = event, None
+        self._totals["windows"] += 1
+        self._totals["released"] += event.released
+        self._totals["gate violations"] += event.gate_violations
+        self._suppressed.update(event.suppressed)
+        self._rejected.update(event.rejected)
+        self._missing.update(event.missing)
+
+    def _take_audit(self, event: WindowAudited) -> None:
+        self._audits[event.result] += 1
+        for window in self._windows:
+            if window["batch"] == event.batch:
+                window["audit"], window["violations"] = event.result, list(event.violations)
+
+    def readiness(self) -> tuple[bool, str]:
+        """Return whether the worker owns partitions or stands by for them; why not, or what else is to be known."""
+        if self._ready:
+            return True, self._stands_aside()
+        causes = "; ".join(f"{away.doing.value}: {away.error}" for away in self._away.values())
+        return False, causes or self._reason or "not ready"
+
+    def _stands_aside(self) -> str:
+        """Return in words that the worker leaves its partitions to a newer policy; empty where it does not."""
+        event, left = self._superseded, 0 if self._open is None else self._open.left
+        if event is None or not left:
+            return ""
+        return (
+            f"stands by: the output has been published under revision {event.by} of the policy, this worker has "
+            f"revision {event.own} and leaves {left} partitions to workers of the newer one"
+        )
+
+    def status(self) -> Mapping[str, object]:
+        """Return the page as JSON values."""
+        ready, reason = self.readiness()
+        return {
+            "ready": ready,
+            "reason": reason,
+            "warnings": self._warnings(),
+            "hints": self._hints(),
+            "service": self._service(),
+            "partitions": {
+                "owned": len(self._owned),
+                "places": [f"{topic}-{partition}" for topic, partition in sorted(self._owned)[:MOST_PLACES]],
+                "stopped": [_stopped(event) for _, event in sorted(self._stopped.items())[:MOST_PLACES]],
+            },
+            "open_window": self._open_window(),
+            "records": {
+                "consumed": self._totals["consumed"],
+                "released": self._totals["released"],
+                "suppressed": dict(self._suppressed),
+                "rejected": dict(self._rejected),
+                "rejected_by_attribute": dict(self._faults),
+                "read_again": self._totals["read again"],
+                "moved_away": self._totals["moved away"],
+                "missing": dict(self._missing),
+                "lost_before_reading": self._totals["lost"],
+                "not_read_yet": None if self._open is None else self._open.lag,
+                "behind_open_transaction": 0 if self._open is None else self._open.held,
+            },
+            "flow": self._flow.view(self._monotonic()),
+            "windows": self._totals["windows"],
+            "audits": dict(self._audits),
+            "last_windows": [dict(window) for window in self._windows],
+            "last_release": self._released(),
+        }
+
+    def _released(self) -> Mapping[str, object] | None:
+        if self._last_release is None and self._last is not None and self._started is not None:
+            self._last_release = last_release(self._last, self._started.attributes, self._started.k)
+        return self._last_release
+
+    def _service(self) -> Mapping[str, object] | None:
+        event = self._started
+        if event is None:
+            return None
+        return {
+            "software": event.software,
+            "policy": event.policy,
+            "revision": event.revision,
+            "engine": event.engine,
+            "k": event.k,
+            "asked": list(event.asked),
+            "max_delay_seconds": event.max_delay,
+            "max_records": event.max_records,
+            "quasi_identifiers": list(event.attributes),
+            "group": event.group,
+            "input": event.topic,
+            "output": event.output,
+            "delivery": event.delivery,
+        }
+
+    def _open_window(self) -> Mapping[str, object] | None:
+        event = self._open
+        if event is None:
+            return None
+        age = 0.0 if event.opened is None else max(0.0, self._monotonic() - event.opened)
+        return {
+            "records": event.records,
+            "age_seconds": round(age, 3),
+            "another_is_closing": event.closing,
+            "reading_is_paused": event.paused,
+        }
+
+    def _warnings(self) -> list[str]:
+        found = []
+        if self._started is not None:
+            found += [text for delivery, text in REMARKS.items() if delivery == self._started.delivery]
+        found += [
+            f"the broker cannot be reached or refuses (while {away.doing.value}): {away.error}"
+            for away in self._away.values()
+        ]
+        if self._paused:
+            found.append(PAUSED)
+        if self._stopped:
+            found.append(_in_words(self._stopped))
+        if self._stands_aside():
+            found.append(self._stands_aside())
+        if self._totals["gate violations"]:
+            found.append(
+                f"the gate had to suppress {self._totals['gate violations']} classes: a bug, please report"
+            )
+        if self._audits["failed"]:
+            found.append(
+                f"{self._audits['failed']} published windows do not fit their certificates: a bug, please report"
+            )
+        if self._totals["lost"]:
+            found.append(f"the broker deleted {self._totals['lost']} records before they were read")
+        if self._totals["skipped partitions"]:
+            found.append(f"{self._totals['skipped partitions']} takeovers began above the ledger: records skipped")
+        if self._totals["unprotected"]:
+            found.append(
+                f"{self._totals['unprotected']} takeovers found an offset of which the ledger knows nothing: "
+                "had it been set back, records were released a second time"
+            )
+        if self._overdue():
+            found.append("the open window is older than max_delay: publication waits")
+        return found
+
+    def _hints(self) -> list[str]:
+        fills = [window["fill"] for window in self._windows if isinstance(window["fill"], float)]
+        fill = sum(fills) / len(fills) if fills else 1.0
+        if len(fills) < WINDOWS_TO_JUDGE or fill >= HALF_EMPTY:
+            return []
+        return [
+            f"windows close at {fill:.0%} of max_records: fewer workers or a longer max_delay lose less information"
+        ]
+
+    def _overdue(self) -> bool:
+        event, started = self._open, self._started
+        if event is None or event.opened is None or started is None:
+            return False
+        return self._monotonic() - event.opened > started.max_delay * 1.05 + 1
+
+
+def _in_words(stopped: Mapping[Place, PartitionStopped]) -> str:
+    named = [f"{topic}-{n} ({event.reason})" for (topic, n), event in sorted(stopped.items())]
+    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    return (
+        f"{len(named)} partitions are stopped and wait for an operator, nothing of them is released meanwhile: "
+        + ", ".join(named[:MOST_NAMED])
+        + more
+    )
+
+
+def _stopped(event: PartitionStopped) -> Mapping[str, object]:
+    topic, partition = event.place
+    return {"place": f"{topic}-{partition}", "reason": event.reason, "explanation": event.explanation}
+
+
+def _window(event: WindowPublished, max_records: int | None) -> dict[str, object]:
+    """Return the summary of a certificate; how its audit ended is added later."""
+    suppressed = sum(event.suppressed.values())
+    return {
+        "batch": event.batch,
+        "published": dt.datetime.fromtimestamp(event.wall, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "in": event.records_in,
+        "released": event.released,
+        "suppressed": suppressed,
+        "fill": None if max_records is None else round((event.released + suppressed) / max_records, 4),
+        "rejected": sum(event.rejected.values()),
+        "classes": len(event.class_sizes),
+        "achieved_k": event.achieved_k,
+        "achieved_l": dict(event.achieved_l),
+        "gcp": None if event.gcp is None else round(event.gcp, 4),
+        "open_seconds": round(event.closed_at - event.opened_at, 3),
+        "audit": None,
+        "violations": [],
+    }

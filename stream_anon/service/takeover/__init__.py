@@ -1,0 +1,1 @@
+"""Take over the partitions that the group gave."""

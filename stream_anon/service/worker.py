@@ -1,0 +1,397 @@
+"""The loop: poll, decode, fill a window; close it while the next one fills; take over what the group gives.
+
+::
+
+    poll ──▶ decode ──▶ engine ──▶ sealed window ──▶ checkpoint (a task of its own, at most one)
+     ▲                                  │
+     └── waits while one closes and the next is full
+
+One task runs the loop, so that rows, positions and takeovers never meet. Only a closing runs beside it, and a
+takeover waits for that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+
+from stream_anon.errors import BrokerError
+from stream_anon.ports import DeadClient, Membership
+from stream_anon.service.closing.preparing import Ahead
+from stream_anon.service.closing.publication import Targets
+from stream_anon.service.closing.queue import Closings, Unpublished
+from stream_anon.service.closing.steps import Closing
+from stream_anon.service.components import Parts
+from stream_anon.service.events import (
+    Away,
+    Outcome,
+    PartitionsRevoked,
+    PartitionStopped,
+    ReadingOrdered,
+    StandingBy,
+    Superseded,
+    TakeoverStarted,
+    WindowAbandoned,
+    WindowProgress,
+    WorkerStopped,
+    WorkerStopping,
+)
+from stream_anon.service.intake.reading import Full, Reader
+from stream_anon.service.orders import Orders
+from stream_anon.service.retrying import Patience, describe
+from stream_anon.service.takeover.steps import Beginnings, Moved, TakenOver, take_over
+from stream_anon.windowing.limits import is_mature
+
+POLL_SECONDS = 0.2
+POLLS_THAT_MAY_FAIL = 5
+# A stop may take ten seconds: these, the cancelling of a closing, and a little for the rest of the process.
+FINISH_WITHIN = 6.0
+DRAIN_WITHIN = 60.0  # a drain waits for a broker too
+LEAVE_WITHIN = 2.0
+DISCONNECT_WITHIN = 1.0  # politely, before connections are cut
+
+
+class Worker:
+    """One member of the group: reads, fills windows and publishes them until `stop` is set."""
+
+    def __init__(self, parts: Parts, stop: asyncio.Event) -> None:
+        self._parts = parts
+        self._orders = Orders(stop)
+        self._paused = False  # as was last told
+        self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
+        self._tell, self._reachability = parts.tell, parts.reachability
+        self._stop = stop
+        self._reader = Reader(parts)
+        self._patience = Patience(stop, parts.reachability)
+        self._closings = Closings(parts.checkpoint, parts.clock, parts.tell, stop, parts.rechecks)
+        self._ahead = Ahead(parts.engine, parts.clock)
+        self._targets: Targets | None = None
+        self._membership: Membership | None = None
+        self._topic_ids: Mapping[str, str] = {}
+        self._beginnings = Beginnings(parts.choices.start)
+        self._owned: frozenset[int] = frozenset()
+        self._stands_by = False
+        self._superseded_by: int | None = None
+        self._left = 0  # partitions that are left to workers of a newer policy
+        self._taken = -1  # the source's marks that the last takeover answered
+        self._turned_away: Membership | None = None
+        self._attempts = 0
+        self._takeover_since: float | None = None
+        self._failed_polls = 0
+
+    def obey(self, orders: Orders) -> None:
+        """Look at these orders from now on; without them nothing is ordered."""
+        self._orders = orders
+
+    async def run(self) -> None:
+        """Work until `stop` is set, then leave within ten seconds.
+
+        Raises
+        ------
+        Exception
+            Whatever is a bug; a broker that is away is waited for.
+        """
+        reason = "asked to"
+        try:
+            if await self.connect():
+                while not self._stop.is_set():
+                    await self.turn()
+        except Exception as error:
+            reason = type(error).__name__
+            raise
+        finally:
+            begun = self._clock.monotonic()
+            self._tell(WorkerStopping(reason))
+            try:
+                if reason == "asked to":
+                    await self.finish()
+            finally:
+                await self.disconnect()
+                self._tell(WorkerStopped(self._clock.monotonic() - begun))
+
+    # -- connecting ------------------------------------------------------------------------------------------
+
+    def published_under(self, revision: int) -> None:
+        """Take note of the revision under which the output was published last, as its certificates say."""
+        self._beginnings.published_revision = revision
+
+    async def connect(self) -> bool:
+        """Connect to everything and join the group; return False if `stop` came first."""
+        parts = self._parts
+        follow = partial(parts.keeper.open, Away.STARTING)  # it may be deleted just after it was made
+        steps = (parts.sink.open, parts.keeper.make, follow, self._find_targets)
+        for step in steps:
+            if not await self._patience.persist(Away.STARTING, step):
+                return False
+        return await self._patience.persist(Away.STARTING, self._source.start)
+
+    async def _find_targets(self) -> None:
+        # The inputs too: the client would join for a topic that is missing, and wait in silence.
+        for topic in self._parts.choices.inputs:
+            await self._parts.sink.partitions(topic)
+        output, certificates, dead_letters = self._parts.choices.outputs
+        counts = {topic: await self._parts.sink.partitions(topic) for topic in (output, certificates, dead_letters)}
+        largest = await self._parts.sink.largest_batches(counts)
+        self._targets = Targets(output, certificates, dead_letters, counts, largest)
+
+    # -- the loop --------------------------------------------------------------------------------------------
+
+    async def turn(self) -> None:
+        """Do what is due once; takes about 0.2 s where nothing is."""
+        self._reader.watch_broker()
+        self._collect()
+        if self._takeover_due():
+            await self._take_over()
+            return
+        self._heed_pause()
+        if not self._closings.full:
+            due = self._engine.tick(self._clock.monotonic())
+            if due is not None:
+                self._put(self._reader.with_times(due))
+        self._closings.start_next()
+        paused = self._closings.full or not self._engine.room
+        self._tell_progress(paused)
+        if paused:
+            await self._closings.wait(self._how_long())
+        else:
+            await self._poll()
+        self._ahead.look()
+
+    def _heed_pause(self) -> None:
+        """Fetch nothing while a pause is ordered; polls go on, for they keep the membership."""
+        paused = self._orders.paused
+        if paused:
+            self._source.pause(self._source.assigned)  # a takeover lets them go on
+        elif self._paused:
+            self._source.resume(self._reader.reading)
+        if paused != self._paused:
+            self._paused = paused
+            self._tell(ReadingOrdered(paused))
+
+    def _how_long(self) -> float:
+        """Return how long to wait for anything: not beyond the open window's deadline."""
+        due = self._engine.deadline
+        if due is None or self._closings.full:
+            return POLL_SECONDS
+        return min(max(due - self._clock.monotonic(), 0.0), POLL_SECONDS)
+
+    def _collect(self) -> None:
+        unpublished = self._closings.collect()
+        if unpublished is not None:
+            self._let_go(unpublished)
+
+    def _let_go(self, unpublished: Unpublished) -> None:
+        """Close all sources: what they hold follows a window that did not get out."""
+        self._closings.abandon(unpublished.outcome.value)
+        self._turned_away = unpublished.membership if unpublished.outcome is Outcome.FENCED else None
+        if unpublished.outcome is Outcome.REFUSED:
+            self._targets = None  # what its topics take must be asked again
+        self._source.pause(self._source.assigned)
+        self._engine.revoke(self._engine.sources)
+        self._reader.let_go()
+        self._taken = -1
+
+    def _put(self, full: Full) -> None:
+        # No row without connect() and a takeover.
+        assert self._membership is not None and self._targets is not None  # noqa: S101, PT018
+        places = tuple(self._source.place(n) for n in range(max(p.source for p in full.window.ranges) + 1))
+        closing = Closing(full.window, self._membership, places, self._targets, self._topic_ids)
+        self._closings.put(closing, full.times)
+
+    async def _poll(self) -> None:
+        try:
+            polled = await self._reader.poll(self._how_long())
+        except DeadClient as error:
+            await self._rejoin(error)
+        except BrokerError as error:
+            self._failed_polls += 1
+            if self._failed_polls > POLLS_THAT_MAY_FAIL:
+                await self._rejoin(error)
+                return
+            self._reachability.away(Away.CONSUMING, describe(error))
+            await self._patience.pause()
+        else:
+            if self._takeover_due():
+                return  # the takeover seeks: what was polled will come again
+            if polled.chunks:
+                self._failed_polls = 0
+                self._patience.relax()
+            full = await self._reader.take(polled)
+            if full is None:
+                self._taken = -1
+                return
+            for window in full:
+                self._put(window)
+
+    async def _rejoin(self, error: Exception) -> None:
+        """Throw the consumer away and join the group anew."""
+        self._failed_polls = 0
+        self._reachability.away(Away.CONSUMING, describe(error))
+        await self._source.stop(DISCONNECT_WITHIN)
+        # Whether it gets records shows in polls, not in joining.
+        await self._patience.persist(Away.CONSUMING, self._source.start, settles=False)
+
+    def _tell_progress(self, paused: bool) -> None:
+        window = self._engine.open_window
+        now = self._clock.monotonic()
+        lag, stopped = self._reader.lag(), self._reader.stopped
+        held, closing = self._reader.held(), self._closings.busy
+        self._tell(
+            WindowProgress(
+                window.records,
+                window.opened_at,
+                now,
+                closing,
+                paused,
+                lag,
+                stopped,
+                self._left,
+                held.records,
+                held.seconds,
+            )
+        )
+
+    # -- taking over -----------------------------------------------------------------------------------------
+
+    def _takeover_due(self) -> bool:
+        changed = self._reader.is_another_topic or self._parts.ledger.is_gone
+        return changed or self._source.marks != self._taken
+
+    async def _take_over(self) -> None:
+        """Take over once nothing is on its way out: how that ends decides where partitions go on."""
+        now = self._clock.monotonic()
+        self._taken = -1  # whatever made it due, it stays due until it is done
+        if self._takeover_since is None:
+            self._takeover_since, self._attempts = now, 0
+        if self._closings.busy:
+            await self._closings.wait(POLL_SECONDS)
+            return
+        self._closings.abandon("fenced")
+        marks = self._source.marks
+        if not self._source.settled or self._still_turned_away(now):
+            await self._await_group(marks, POLL_SECONDS)
+            return
+        if not self._attempts:
+            self._tell(TakeoverStarted(tuple(self._source.place(n) for n in sorted(self._source.assigned))))
+        self._attempts += 1
+        try:
+            done, taken = await self._patience.unless_stopped(self._takeover())
+        except Moved:
+            await self._await_group(marks, 0.02)
+        except BrokerError as error:
+            self._reachability.away(Away.TAKING_OVER, describe(error))
+            await self._patience.pause()
+        else:
+            if done and taken is not None:
+                self._taken_over(taken)
+
+    async def _await_group(self, marks: int, within: float) -> None:
+        try:
+            await self._source.moved(marks, within)
+        except DeadClient as error:
+            await self._rejoin(error)
+        except BrokerError as error:
+            self._reachability.away(Away.TAKING_OVER, describe(error))
+            await self._patience.pause()
+
+    async def _takeover(self) -> TakenOver:
+        parts = self._parts
+        await parts.sink.open()
+        await parts.keeper.open(Away.TAKING_OVER)
+        self._beginnings.ledger_is_new = parts.keeper.made
+        if self._targets is None:
+            await self._find_targets()
+        return await take_over(
+            parts.source,
+            parts.sink,
+            parts.ledger,
+            parts.engine,
+            self._beginnings,
+            parts.at,
+            parts.policy.revision,
+        )
+
+    def _still_turned_away(self, now: float) -> bool:
+        """Return whether the membership that was turned away is still the one the client holds.
+
+        Its next heartbeat tells it; until then a takeover would only be turned away again.
+        """
+        if self._turned_away is None or self._takeover_since is None:
+            return False
+        return self._source.membership() == self._turned_away and now - self._takeover_since < 10.0
+
+    def _taken_over(self, taken: TakenOver) -> None:
+        place, now = self._source.place, self._clock.monotonic()
+        lost = self._owned - self._source.assigned
+        waiting = {number: stop.begins for number, stop in taken.stopped.items()}
+        self._reader.go_on(taken.opened, taken.kept, waiting, taken.topic_ids)
+        self._stand_aside(taken)
+        self._membership, self._taken, self._turned_away = taken.membership, taken.marks, None
+        self._topic_ids = taken.topic_ids
+        self._owned = self._source.assigned
+        if lost:
+            gone = tuple(place(n) for n in sorted(lost))
+            self._tell(PartitionsRevoked(gone, taken.gone_rows, len(self._owned)))
+        if not self._owned and not self._stands_by:
+            self._tell(StandingBy())
+        self._stands_by = not self._owned
+        since = now if self._takeover_since is None else self._takeover_since
+        self._tell(taken.done(place, len(self._owned), self._attempts, now - since))
+        for number, stop in sorted(taken.stopped.items()):
+            self._tell(PartitionStopped(place(number), stop.reason, stop.text))
+        self._takeover_since, self._parts.keeper.made = None, False
+        self._patience.relax()
+        self._reachability.back(Away.TAKING_OVER)
+        self._reachability.joined()
+
+    def _stand_aside(self, taken: TakenOver) -> None:
+        """Leave the partitions to workers of a newer policy; say so once, and look again at each takeover."""
+        self._reader.leave(taken.left)
+        self._left = len(taken.left)
+        if taken.superseded_by not in (None, self._superseded_by):
+            self._tell(Superseded(taken.superseded_by, self._parts.policy.revision, self._left))
+        self._superseded_by = taken.superseded_by
+
+    # -- leaving ---------------------------------------------------------------------------------------------
+
+    async def finish(self) -> None:
+        """Close what is worth it and abandon the rest: nothing is lost, the next owner reads it again.
+
+        A window past half of its longest age is closed and committed; a younger one is abandoned, unless a drain
+        was ordered. A drain has more time.
+        """
+        try:
+            async with asyncio.timeout(DRAIN_WITHIN if self._orders.draining else FINISH_WITHIN):
+                await self._close_rest()
+        except TimeoutError:
+            await self._closings.cancel("stopping")
+        waiting = self._engine.open_window
+        if waiting.opened_at is not None:
+            self._tell(WindowAbandoned(waiting.records, "stopping"))
+
+    async def _close_rest(self) -> None:
+        now = self._clock.monotonic()
+        opened = self._engine.open_window.opened_at
+        mature = opened is not None and (self._orders.draining or is_mature(opened, now, self._parts.policy.window))
+        held = self._engine.deadline is None  # would be suppressed, and is held so that it is not
+        if mature and not held and not self._takeover_due():
+            window = self._engine.seal(now)
+            if window is not None:
+                self._put(self._reader.with_times(window))
+        while self._closings.busy or self._closings.full:
+            self._closings.start_next()
+            await self._closings.wait(POLL_SECONDS)
+            self._collect()
+
+    async def disconnect(self) -> None:
+        """Leave the group and close all connections."""
+        await self._closings.cancel("stopping")
+        await self._ahead.stop()
+        await self._reader.close()
+        parts = (self._source.stop(DISCONNECT_WITHIN), self._parts.ledger.discard(), self._parts.sink.discard())
+        left, late = await asyncio.wait([asyncio.create_task(part) for part in parts], timeout=LEAVE_WITHIN)
+        for task in late:
+            task.cancel()
+        for task in left:
+            task.result()

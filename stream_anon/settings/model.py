@@ -1,0 +1,478 @@
+"""Settings: one YAML file, overridable by `STREAM_ANON__SECTION__KEY`. The only room that reads the environment.
+
+Unknown keys are errors; a message names the key, what is allowed and the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+from pydantic_settings import SettingsError as VariableError
+
+from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.adapters.tables.small_texts import read_text
+from stream_anon.conditions import Condition
+from stream_anon.errors import InputError, SettingsError
+from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS, MOST_NULLS, MOST_REVISION, MOST_ROUNDS
+from stream_anon.settings.yaml_text import read_yaml
+
+ENVIRONMENT_PREFIX = "STREAM_ANON__"
+FAULT_PATTERN = r"^$|^(closing|takeover)\.\d+:(kill|stop|fail)(@\d+)?$"
+# A host name, an address in figures, or one of version 6, in brackets where a port follows.
+_ADDRESS = r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?|[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*"
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _seconds(value: object) -> object:
+    """Return a duration such as `30s`, `500ms` or `2m` in seconds; plain numbers are seconds."""
+    if not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h)?\s*", value)
+    if match is None:
+        raise ValueError("must be a duration such as 500ms, 30s or 2m")
+    return float(match[1]) * _UNITS[match[2] or "s"]
+
+
+Duration = Annotated[float, BeforeValidator(_seconds)]
+TopicName = Annotated[str, Field(min_length=1)]
+
+
+def _servers(value: str) -> str:
+    """Return addresses of brokers if each is a host, maybe with a port."""
+    for number, address in enumerate(value.split(","), 1):
+        found = re.fullmatch(_ADDRESS, address.strip())
+        if found is None or not 0 < int(found["port"] or 1) < 65_536:
+            raise ValueError(f"must be HOST:PORT of some brokers, comma-separated; number {number} is not")
+    return value
+
+
+class Section(BaseModel):
+    """A closed section: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Security(Section):
+    """How the connection to the broker is secured. A secret may stand in a file of its own instead: `*_file`."""
+
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None = None
+    username: str | None = None
+    password: SecretStr | None = None
+    password_file: Path | None = None
+    token_file: Path | None = None
+    token_command: list[str] | None = Field(default=None, min_length=1)
+    ca_file: Path | None = None
+    certificate_file: Path | None = None
+    key_file: Path | None = None
+    key_password: SecretStr | None = None
+    key_password_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Security:
+        sasl, tokens = self.protocol.startswith("SASL"), self.sasl_mechanism == "OAUTHBEARER"
+        if sasl and not self.sasl_mechanism:
+            raise ValueError("a SASL protocol needs sasl_mechanism")
+        if sasl and not tokens and not (self.username and (self.password or self.password_file)):
+            raise ValueError("a SASL protocol needs sasl_mechanism, username and password or password_file")
+        if self.password and self.password_file:
+            raise ValueError("give password or password_file, not both")
+        if sasl and tokens and (self.token_file is None) == (self.token_command is None):
+            raise ValueError("sasl_mechanism OAUTHBEARER needs either token_file or token_command")
+        if self.key_file and not self.certificate_file:
+            raise ValueError("key_file is for a certificate_file")
+        if self.key_password and self.key_password_file:
+            raise ValueError("give key_password or key_password_file, not both")
+        return self
+
+
+class InputSettings(Section):
+    """All topics whose names fit, those that appear later too."""
+
+    pattern: str = Field(min_length=1)
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"is not a regular expression: {error}") from None
+        return pattern
+
+
+class KafkaSettings(Section):
+    """The topics between which a service works, and what stands beside them."""
+
+    bootstrap_servers: Annotated[str, AfterValidator(_servers)] = Field(min_length=1)
+    group: str = Field(min_length=1)
+    input: TopicName | Annotated[list[TopicName], Field(min_length=1)] | InputSettings
+    output: str = Field(min_length=1)
+    certificates: str = ""
+    dead_letters: str = ""
+    ledger: str = ""
+    start: Literal["earliest", "latest"] = "earliest"
+    lost_input: Literal["stop", "skip"] = "stop"
+    delivery: Literal["exactly-once", "at-least-once"] = "exactly-once"
+    development: bool = False
+    max_record_bytes: int = Field(default=1_048_576, ge=64, le=104_857_600)
+    session_timeout: Duration = Field(default=10.0, ge=1, le=300)
+    transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)
+    accept_risks: list[Condition] = []
+    fault: str = Field(default="", pattern=FAULT_PATTERN, description="For tests: where to break on purpose.")
+    security: Security = Security()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_side_topics(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and values.get("output"):
+            values = dict(values)
+            for key, suffix in (("certificates", "certificates"), ("dead_letters", "dead-letters")):
+                values[key] = values.get(key) or f"{values['output']}.{suffix}"
+            values["ledger"] = values.get("ledger") or f"{values['output']}.ledger"
+        return values
+
+    @model_validator(mode="after")
+    def _consistent(self) -> KafkaSettings:
+        inputs, own = self.inputs, (self.output, self.certificates, self.dead_letters, self.ledger)
+        if self.fault and not self.development:
+            raise ValueError("fault is for development: true only")
+        if len({*inputs.names, *own}) < len(inputs.names) + len(own):
+            raise ValueError(
+                "input, output, certificates, dead_letters and ledger must be five different topics, or more"
+            )
+        taken = [topic for topic in own if inputs.holds(topic)]
+        if taken:
+            raise ValueError(
+                f"the pattern of input also fits {', '.join(taken)}: what is released would be read again"
+            )
+        return self
+
+    @property
+    def inputs(self) -> InputTopics:
+        """Return which topics are read."""
+        if isinstance(self.input, InputSettings):
+            return InputTopics(pattern=self.input.pattern)
+        return InputTopics((self.input,) if isinstance(self.input, str) else tuple(self.input))
+
+
+class RecursionSettings(Section):
+    """Recursive (c, l)-diversity."""
+
+    c: float = Field(gt=0, le=MOST_CLASS)
+    l: int = Field(ge=2, le=MOST_CLASS)  # noqa: E741 - the letter of the paper
+
+
+class ClosenessSettings(Section):
+    """t-closeness."""
+
+    t: float = Field(gt=0, lt=1)
+    distance: Literal["equal", "ordered"] = "equal"
+
+
+class DiversitySettings(Section):
+    """What a sensitive attribute must show in every class; all criteria that are given hold together."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    distinct_l: int | None = Field(default=None, ge=2, le=MOST_CLASS)
+    entropy_l: float | None = Field(default=None, gt=1, le=MOST_CLASS)
+    recursive_cl: RecursionSettings | None = None
+    t_closeness: ClosenessSettings | None = None
+    p_sensitive: int | None = Field(default=None, ge=2, le=MOST_CLASS)
+    alpha: float | None = Field(default=None, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _any(self) -> DiversitySettings:
+        if all(getattr(self, key) is None for key in type(self).model_fields):
+            raise ValueError(f"needs at least one of {', '.join(type(self).model_fields)}")
+        return self
+
+
+class PrivacySettings(Section):
+    """What must hold of every published class."""
+
+    k: int = Field(ge=2, le=MOST_CLASS)
+    individual: str = Field(min_length=1)
+    max_share: float = Field(default=0.5, gt=0, le=1)
+    sensitive: dict[str, DiversitySettings] = {}
+    extra_levels: int = Field(default=0, ge=0, le=MOST_EXTRA_LEVELS)
+    revision: int = Field(default=0, ge=0, le=MOST_REVISION)
+    accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")
+
+
+class WindowSettings(Section):
+    """When a window closes."""
+
+    max_records: int = Field(default=10_000, ge=2, le=10_000_000)
+    max_delay: Duration = Field(default=30.0, ge=0.05, le=86_400)
+    shortfall: Literal["suppress", "hold"] = "suppress"
+    max_records_per_individual: int = Field(default=100, ge=1, le=10_000_000)
+
+
+class EngineSettings(Section):
+    """Which partitioner forms the classes."""
+
+    name: Literal["forest", "k-forest", "mondrian"] = "forest"
+    relaxed: bool = False
+    least_loss: bool = False
+    seed: int = Field(default=0, ge=0, le=2**63 - 1)
+    order: Annotated[str, Field(min_length=1)] | None = None
+    rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
+    loss: Literal["ncp", "prec", "discernibility", "classification"] = "ncp"
+    target: str | None = None
+    sample: str | None = None
+
+    @model_validator(mode="after")
+    def _has_what_it_learns_from(self) -> EngineSettings:
+        learns = self.loss == "classification"
+        if learns and not (self.target and self.sample):
+            raise ValueError("loss: classification needs target and sample")
+        if not learns and (self.target or self.sample):
+            raise ValueError("target and sample are for loss: classification only")
+        return self
+
+
+class NumericSettings(Section):
+    """A grid of numbers."""
+
+    min: int | float
+    max: int | float
+    step: int | float | None = None
+    decimals: int | None = Field(default=None, ge=0, le=9)
+    levels: list[int | float] = []
+    publish: Literal["nodes", "tight"] = "nodes"
+
+
+class PrefixSettings(Section):
+    """Texts of which a prefix may be published."""
+
+    length: int = Field(ge=1, le=64)
+    alphabet: str = Field(default="digits", min_length=2)
+    pad: Literal["zeros"] | None = None
+    shorter: bool = False
+
+
+class DateSettings(Section):
+    """Days; `format` is as in strptime."""
+
+    format: str = "%Y-%m-%d"
+    min: str
+    max: str
+
+
+class BalancedSettings(Section):
+    """An automatic hierarchy: `arity` neighbours of an ordered list under each node."""
+
+    ordered: list[str | int | bool] = Field(min_length=2)
+    arity: int = Field(default=2, ge=2, le=1000)
+
+
+class AttributeSettings(Section):
+    """A declared field. A quasi-identifier has exactly one of hierarchy, values, numeric, prefix and date."""
+
+    role: Literal["identifier", "quasi-identifier", "sensitive", "insensitive"]
+    type: Literal["string", "integer", "number", "boolean"] | None = None
+    hierarchy: Annotated[str, Field(min_length=1)] | BalancedSettings | dict[str, Any] | None = None
+    values: list[str | int | bool] | None = None
+    numeric: NumericSettings | None = None
+    prefix: PrefixSettings | None = None
+    date: DateSettings | None = None
+    publish: Literal["nodes", "values"] | None = None
+    weight: float = Field(default=1.0, gt=0, le=1000)
+    missing: Literal["leaf", "reject"] = "leaf"
+    unknown: Literal["reject", "root"] = "reject"
+    path: list[Annotated[str, Field(min_length=1)]] | None = Field(default=None, min_length=1)
+    accept_missing: bool = False
+    accept_linkable: bool = False
+
+
+class RecordSettings(Section):
+    """How records are read, from topics and from files."""
+
+    null_values: list[str] = Field(default=[], max_length=MOST_NULLS)
+
+
+class HttpSettings(Section):
+    """Where health, metrics and status are served; port 0 is any free port."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=9464, ge=0, le=65535)
+    admin_host: str = "127.0.0.1"
+    admin_port: int = Field(default=9465, ge=0, le=65535)
+
+
+class LogSettings(Section):
+    """How log lines look: for a terminal, for machines, or by what standard error is."""
+
+    format: Literal["auto", "console", "json"] = "auto"
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class Settings(BaseSettings):
+    """All sections. `kafka` may be absent where files are anonymized."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    kafka: KafkaSettings | None = None
+    privacy: PrivacySettings
+    window: WindowSettings = WindowSettings()
+    engine: EngineSettings = EngineSettings()
+    input: RecordSettings = RecordSettings()
+    attributes: dict[str, AttributeSettings] = Field(min_length=1)
+    http: HttpSettings = HttpSettings()
+    logs: LogSettings = LogSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is the library's
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is the library's
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let the environment override the file."""
+        assert isinstance(env_settings, EnvSettingsSource)  # noqa: S101
+        assert isinstance(init_settings, InitSettingsSource)  # noqa: S101
+        return env_settings, init_settings
+
+
+def _overridden(overrides: Mapping[str, Mapping[str, Any]]) -> type[Settings]:
+    """Return the settings with values that win over the environment and the file: somebody typed them just now."""
+    typed = {section: dict(values) for section, values in overrides.items() if values}
+
+    class Typed(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], *sources: PydanticBaseSettingsSource, **named: Any
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return InitSettingsSource(settings_cls, typed), *super().settings_customise_sources(
+                settings_cls, *sources, **named
+            )
+
+    return Typed
+
+
+def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
+    """Return the validated settings of a YAML file.
+
+    Parameters
+    ----------
+    path
+        The file; paths inside it are relative to its folder.
+    overrides
+        Values by section and key that win over the environment and the file (command line options).
+
+    Raises
+    ------
+    SettingsError
+        Names the first wrong key, what is allowed, and the file.
+    """
+    try:
+        document = read_yaml(read_text(path), str(path))
+    except InputError as error:
+        raise SettingsError("settings", str(error)) from None
+    if not isinstance(document, dict):
+        raise SettingsError("settings", "must be a mapping of sections", str(path))
+    return parse_settings(document, overrides, str(path))
+
+
+def parse_settings(
+    document: Mapping[str, Any],
+    overrides: Mapping[str, Mapping[str, Any]] | None = None,
+    place: str | None = None,
+) -> Settings:
+    """Return the validated settings of a decoded document; see `load_settings`."""
+    _refuse_stray_variables(place)
+    for section in document:
+        if section not in Settings.model_fields:
+            raise SettingsError(str(section), "unknown key; allowed: " + ", ".join(Settings.model_fields), place)
+        if not isinstance(document[section], Mapping):
+            raise SettingsError(str(section), "must be a mapping of keys", place)
+    try:
+        return _overridden(overrides or {})(**document)
+    except ValidationError as error:
+        raise _first_error(error, place) from None
+    except VariableError as error:  # the rest of its message may hold a secret
+        named = re.search(r'field "(\w+)"', str(error))
+        name = f"{ENVIRONMENT_PREFIX}{named[1].upper() + '__' if named else ''}*"
+        raise SettingsError(name, "a variable is not the JSON that its key needs", place) from None
+
+
+def _refuse_stray_variables(place: str | None) -> None:
+    """Refuse a variable that names no section: a misspelt override must not be ignored in silence."""
+    sections = set(Settings.model_fields) - {"attributes"}
+    for name in os.environ:
+        if name.upper().startswith(ENVIRONMENT_PREFIX):  # pydantic-settings does not mind the case
+            section, _, key = name[len(ENVIRONMENT_PREFIX) :].lower().partition("__")
+            if section not in sections:
+                allowed = ", ".join(sorted(sections))
+                raise SettingsError(name, f"names no section that can be overridden; sections: {allowed}", place)
+            if not key:
+                raise SettingsError(name, f"names a whole section; override a key of it: {name}__KEY", place)
+
+
+def _first_error(error: ValidationError, place: str | None) -> SettingsError:
+    details = error.errors(include_url=False, include_input=False)
+    # Of a union's branches report the one that got furthest: it is the one that was meant.
+    first = max(
+        details,
+        key=lambda detail: (
+            detail["type"] == "extra_forbidden",
+            len(detail["loc"]),
+            not detail["type"].endswith("_type"),
+        ),
+    )
+    branches = {"str", "BalancedSettings", "InputSettings", "constrained-str", "dict[str,any]", "int", "float"}
+    parts = (str(part) for part in first["loc"])
+    key = ".".join(part for part in parts if part not in branches and not part.startswith("list[")) or "settings"
+    if first["type"] == "extra_forbidden":
+        message = "unknown key" + _allowed_keys(first["loc"])
+    elif first["type"] == "missing":
+        message = "is required"
+    else:
+        text = first["msg"].removeprefix("Value error, ")
+        message = text[:1].lower() + text[1:]
+    more = len(details) - 1
+    return SettingsError(key, message + (f" (and {more} more)" if more else ""), place)
+
+
+def _allowed_keys(location: tuple[int | str, ...]) -> str:
+    """Return the keys allowed beside an unknown one, by walking the models; empty where that fails."""
+    model: Any = Settings
+    for part in location[:-1]:
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            continue
+        field = model.model_fields.get(str(part))
+        if field is None:
+            continue
+        found = re.findall(r"\b([A-Z]\w+Settings|Security)\b", str(field.annotation))
+        model = globals().get(found[0]) if found else None
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return "; allowed: " + ", ".join(model.model_fields)
+    return ""

@@ -1,0 +1,297 @@
+"""Turn validated settings into the policy that the core works by."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import math
+import string
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from stream_anon.adapters.tables.small_texts import read_table
+from stream_anon.clustering.forest.ordering.order_file import order_of
+from stream_anon.errors import InputError, SettingsError
+from stream_anon.microdata.attributes import (
+    Attribute,
+    Identifier,
+    Insensitive,
+    Missing,
+    Publication,
+    QuasiIdentifier,
+    ScalarType,
+    Sensitive,
+    Unknown,
+)
+from stream_anon.microdata.domains import automatic
+from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain, Domain, PrefixDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.policy import (
+    Closeness,
+    Distance,
+    Diversity,
+    EngineChoice,
+    Loss,
+    Policy,
+    Recursion,
+    Shortfall,
+    WindowLimits,
+)
+from stream_anon.settings.label_sample import sample_labels
+from stream_anon.settings.learned_order import read_order
+from stream_anon.settings.model import (
+    AttributeSettings,
+    BalancedSettings,
+    DateSettings,
+    DiversitySettings,
+    NumericSettings,
+    PrefixSettings,
+    Settings,
+    load_settings,
+)
+
+_ALPHABETS = {
+    "digits": string.digits,
+    "letters": string.ascii_uppercase,
+    "alphanumeric": string.digits + string.ascii_uppercase,
+}
+_MOST_CODES = 2**30
+_LATER_KEYS = {"path": None, "accept_missing": False}  # with their defaults
+_LATER_PREFIX_KEYS = {"pad": None, "shorter": False}
+_DOMAIN_KEYS = ("hierarchy", "values", "numeric", "prefix", "date")
+
+
+def load_policy(path: Path, overrides: dict[str, dict[str, Any]] | None = None) -> Policy:
+    """Return the policy of a settings file, of which only privacy, window, engine, input and attributes count."""
+    return build_policy(load_settings(path, overrides), path)
+
+
+def build_policy(settings: Settings, place: Path) -> Policy:
+    """Return the policy of validated settings; hierarchy files are relative to the folder of `place`."""
+    digest = hashlib.sha256()
+    relevant = settings.model_dump(mode="json", include={"privacy", "window", "engine", "attributes"})
+    # A learned order promises nothing: it may be changed without making another policy.
+    relevant["engine"].pop("order", None)
+    # A revision orders policies and says nothing of what they promise; certificates name it beside the digest.
+    relevant["privacy"].pop("revision", None)
+    if settings.input.null_values:
+        relevant["input"] = {"null_values": sorted(set(settings.input.null_values))}
+    # It names this very hash.
+    relevant["privacy"].pop("accept_weaker", None)
+    # The order of attributes is that of what is published, so it counts.
+    relevant["attributes"] = list(relevant["attributes"].items())
+    for _, given in relevant["attributes"]:
+        _leave_out_defaults(given, _LATER_KEYS)
+        _leave_out_defaults(given["prefix"] or {}, _LATER_PREFIX_KEYS)
+    digest.update(json.dumps(relevant, sort_keys=True).encode())
+    chosen = settings.engine
+    try:
+        attributes = tuple(_attribute(name, given, place, digest) for name, given in settings.attributes.items())
+        policy = Policy(
+            attributes=attributes,
+            k=settings.privacy.k,
+            individual=settings.privacy.individual,
+            max_share=settings.privacy.max_share,
+            diversity={name: _diversity(given) for name, given in settings.privacy.sensitive.items()},
+            window=WindowLimits(
+                settings.window.max_records,
+                settings.window.max_delay,
+                Shortfall(settings.window.shortfall),
+                settings.window.max_records_per_individual,
+            ),
+            engine=EngineChoice(
+                chosen.name,
+                chosen.seed,
+                chosen.relaxed,
+                chosen.least_loss,
+                Loss(chosen.loss),
+                rounds=chosen.rounds,
+            ),
+            extra_levels=settings.privacy.extra_levels,
+            revision=settings.privacy.revision,
+            null_values=frozenset(settings.input.null_values),
+        )
+        if chosen.target is not None and chosen.sample is not None:
+            labels = sample_labels(policy, chosen.target, place.parent / chosen.sample)
+            for counts in labels.counts:
+                digest.update(counts.tobytes())
+            policy = replace(policy, engine=replace(policy.engine, labels=labels))
+        if chosen.order is not None:  # refused now, not when the first window opens
+            order = read_order(place.parent / chosen.order)
+            order_of(order, policy.quasi_identifiers)
+            policy = replace(policy, engine=replace(policy.engine, order=order))
+        return replace(policy, digest="sha256:" + digest.hexdigest())
+    except SettingsError as error:
+        if error.place:
+            raise
+        raise type(error)(error.key, error.message, str(place)) from None
+
+
+def _leave_out_defaults(document: dict[str, Any], later: Mapping[str, Any]) -> None:
+    """Drop keys that came after the first certificates where they say nothing: the policy is the same one."""
+    for key, default in later.items():
+        if document.get(key) == default:
+            document.pop(key, None)
+
+
+def _diversity(given: DiversitySettings) -> Diversity:
+    recursion, closeness = given.recursive_cl, given.t_closeness
+    return Diversity(
+        given.distinct_l,
+        given.entropy_l,
+        Recursion(recursion.c, recursion.l) if recursion else None,
+        Closeness(closeness.t, Distance(closeness.distance)) if closeness else None,
+        given.p_sensitive,
+        given.alpha,
+    )
+
+
+def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) -> Attribute:
+    key, keys = f"attributes.{name}", tuple(given.path or ())
+    quasi = given.role == "quasi-identifier"
+    domains = [k for k in _DOMAIN_KEYS if getattr(given, k) is not None]
+    if quasi and len(domains) != 1:
+        raise SettingsError(key, f"a quasi-identifier needs exactly one of {', '.join(_DOMAIN_KEYS)}")
+    if not quasi:
+        only = [*_DOMAIN_KEYS, "publish", "weight", "missing", "unknown"]
+        stray = [k for k in only if k in given.model_fields_set]
+        if stray:
+            raise SettingsError(f"{key}.{stray[0]}", "is for role: quasi-identifier only")
+    if given.role not in ("sensitive", "insensitive") and "accept_linkable" in given.model_fields_set:
+        raise SettingsError(f"{key}.accept_linkable", "is for role: sensitive and insensitive only")
+    if given.role == "identifier" and given.accept_missing:
+        raise SettingsError(f"{key}.accept_missing", "is for published fields: without an id a record is rejected")
+    if given.role == "identifier":
+        if given.type is not None:
+            raise SettingsError(f"{key}.type", "an identifier needs no type: it is never published")
+        return Identifier(name, keys=keys)
+    kind = ScalarType(given.type or "string")
+    if given.role != "quasi-identifier":
+        passing = Sensitive if given.role == "sensitive" else Insensitive
+        return passing(name, kind, given.accept_linkable, keys=keys, accept_missing=given.accept_missing)
+    return _quasi_identifier(name, given, kind, _domain(key, given, place, digest))
+
+
+def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, domain: Domain) -> QuasiIdentifier:
+    key = f"attributes.{name}"
+    publication = Publication(given.publish or "nodes")
+    categorical = isinstance(domain, CategoricalDomain)
+    if publication is Publication.VALUES and not categorical:
+        raise SettingsError(f"{key}.publish", "values is for hierarchy and values only")
+    if given.type is not None and not categorical:
+        raise SettingsError(f"{key}.type", "is for hierarchy and values only")
+    if isinstance(domain, CategoricalDomain) and kind is not ScalarType.STRING:
+        _check_leaves(key, kind, domain.hierarchy)
+    if isinstance(domain, NumericDomain) and domain.tight:
+        publication = Publication.TIGHT
+    return QuasiIdentifier(
+        name,
+        domain,
+        given.weight,
+        Missing(given.missing),
+        Unknown(given.unknown),
+        publication,
+        kind,
+        keys=tuple(given.path or ()),
+        accept_missing=given.accept_missing,
+    )
+
+
+def _check_leaves(key: str, kind: ScalarType, hierarchy: Hierarchy) -> None:
+    """Refuse a type in which the exact values of a hierarchy cannot be written."""
+    for label in hierarchy.code_of:
+        try:
+            fits = label in ("true", "false") if kind is ScalarType.BOOLEAN else _canonical(kind, label) == label
+        except ValueError:
+            fits = False
+        if not fits:
+            raise SettingsError(f"{key}.type", f"the leaf {label!r} is no {kind.value}")
+
+
+def _canonical(kind: ScalarType, label: str) -> str:
+    """Return a label as it is found again after it was written as a number; ValueError if it is none."""
+    if kind is ScalarType.INTEGER:
+        return str(int(label))
+    number = float(label)
+    if not math.isfinite(number):
+        raise ValueError(kind)
+    return str(int(number)) if number.is_integer() else str(number)
+
+
+def _domain(key: str, given: AttributeSettings, place: Path, digest: Any) -> Domain:
+    if given.numeric is not None:
+        return _numeric(f"{key}.numeric", given.numeric)
+    if given.prefix is not None:
+        return _prefix(f"{key}.prefix", given.prefix)
+    if given.date is not None:
+        return _date(f"{key}.date", given.date)
+    if given.values is not None:
+        return CategoricalDomain(Hierarchy.flat((_label(v) for v in given.values), f"{key}.values"))
+    key = f"{key}.hierarchy"
+    if isinstance(given.hierarchy, BalancedSettings):
+        return CategoricalDomain(
+            automatic.balanced([_label(v) for v in given.hierarchy.ordered], given.hierarchy.arity, key)
+        )
+    if isinstance(given.hierarchy, str):
+        try:
+            rows = read_table(place.parent / given.hierarchy)
+        except InputError as error:
+            raise SettingsError(key, str(error)) from None
+        digest.update(json.dumps(rows).encode())
+        return CategoricalDomain(Hierarchy.from_rows(rows, key))
+    return CategoricalDomain(Hierarchy.from_tree(given.hierarchy, key))
+
+
+def _label(value: str | int | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _numeric(key: str, given: NumericSettings) -> NumericDomain:
+    numbers = [given.min, given.max, *([] if given.step is None else [given.step])]
+    whole = all(isinstance(number, int) for number in numbers)
+    decimals = 0 if given.decimals is None and whole else given.decimals
+    step = Decimal(str(given.step)) if given.step is not None else Decimal(1).scaleb(-(decimals or 0))
+    levels = tuple(Decimal(str(width)) for width in given.levels)
+    if any(width <= 0 for width in levels):
+        raise SettingsError(f"{key}.levels", "widths must be above 0")
+    return NumericDomain(
+        Decimal(str(given.min)),
+        Decimal(str(given.max)),
+        step,
+        decimals,
+        levels,
+        given.publish == "tight",
+        key,
+    )
+
+
+def _prefix(key: str, given: PrefixSettings) -> PrefixDomain:
+    alphabet = _ALPHABETS.get(given.alphabet, given.alphabet)
+    if len(set(alphabet)) < len(alphabet) or "*" in alphabet:
+        raise SettingsError(
+            f"{key}.alphabet", "must be digits, letters, alphanumeric, or distinct characters without *"
+        )
+    if given.pad and ("0" not in alphabet or given.shorter):
+        raise SettingsError(f"{key}.pad", "needs an alphabet with 0, and values of one length")
+    keep = given.length
+    while (len(alphabet) + given.shorter) ** keep > _MOST_CODES:
+        keep -= 1
+    return PrefixDomain(given.length, alphabet, keep, given.pad == "zeros", given.shorter)
+
+
+def _date(key: str, given: DateSettings) -> DateDomain:
+    days = []
+    for name in ("min", "max"):
+        try:
+            days.append(dt.date.fromisoformat(getattr(given, name)))
+        except ValueError:
+            raise SettingsError(f"{key}.{name}", "must be a day such as 2024-05-13") from None
+    return DateDomain(given.format, days[0], days[1], key)

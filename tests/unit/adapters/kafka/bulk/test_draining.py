@@ -1,0 +1,411 @@
+"""Draining in batches: the same records and positions as aiokafka's own way, whatever was fetched."""
+
+from __future__ import annotations
+
+import struct
+import tracemalloc
+from typing import Any
+
+import pytest
+from aiokafka import TopicPartition
+from aiokafka.consumer import fetcher
+from aiokafka.consumer.fetcher import READ_COMMITTED, FetchResult, PartitionRecords
+from aiokafka.errors import CorruptRecordException
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.record.legacy_records import LegacyRecordBatchBuilder
+from aiokafka.record.memory_records import MemoryRecords
+from aiokafka.record.util import calc_crc32c
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stream_anon.adapters.kafka.bulk import large_batches, unpacking
+from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
+from stream_anon.adapters.kafka.bulk.draining import Unreadable, _result, drain_in_batches
+from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
+from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread
+
+PLACE = TopicPartition("t", 0)
+COMMIT, ABORT = struct.pack(">hh", 0, 1), struct.pack(">hh", 0, 0)
+
+
+class State:
+    """Stands for the position of one partition."""
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+        self.paused = False
+
+    def consumed_to(self, position: int) -> None:
+        self.position = position
+
+
+class Assignment:
+    active = True
+
+    def __init__(self, position: int) -> None:
+        self.state = State(position)
+
+    def state_value(self, place: TopicPartition) -> State:
+        return self.state
+
+
+def stamped(batch: bytes, offset: int, *, attributes: int = 0, deltas: int = 0) -> bytes:
+    """Return a batch as a broker keeps it: with its offset, more attributes, and a last offset further behind."""
+    data = bytearray(batch)
+    data[0:8] = offset.to_bytes(8, "big")
+    flags, last = struct.unpack_from(">hi", data, 21)
+    struct.pack_into(">hi", data, 21, flags | attributes, last + deltas)
+    struct.pack_into(">I", data, 17, calc_crc32c(bytes(data[21:])))
+    return bytes(data)
+
+
+values = st.one_of(st.none(), st.binary(max_size=20), st.just("ä€".encode()), st.binary(min_size=130, max_size=300))
+records = st.tuples(
+    values,
+    st.one_of(st.none(), st.binary(max_size=9)),
+    st.lists(st.tuples(st.text(max_size=3), st.one_of(st.none(), st.binary(max_size=4))), max_size=2),
+    st.integers(0, 2**41),
+    st.integers(1, 3),  # offsets that compaction has left between it and the one before
+)
+
+
+@st.composite
+def batches(draw: st.DrawFn, codecs: tuple[int, ...] = (0, 0, 0, 1)) -> bytes:
+    """Draw what a broker returns: batches of several producers, compressed, compacted, with markers between."""
+    data, offset = b"", draw(st.integers(0, 3))
+    for _ in range(draw(st.integers(1, 5))):
+        producer = draw(st.integers(0, 2))
+        if draw(st.integers(0, 4)) == 0:
+            marker = _builder(0, producer)
+            marker.append(0, 5, draw(st.sampled_from([COMMIT, ABORT])), b"\0\0\0\0\0\0", [])
+            data += stamped(bytes(marker.build()), offset, attributes=32)
+            offset += 1
+            continue
+        batch, place = _builder(draw(st.sampled_from(codecs)), producer), -1
+        for value, key, headers, time, step in draw(st.lists(records, min_size=1, max_size=8)):
+            place += step
+            batch.append(place, time, key, value, headers)
+        more = draw(st.integers(0, 2))
+        data += stamped(bytes(batch.build()), offset, attributes=8 * draw(st.integers(0, 1)), deltas=more)
+        offset += place + 1 + more
+    cut = draw(st.integers(0, 3))
+    return data + data[: cut * 15]  # an answer ends anywhere, within a head or within a batch
+
+
+def _builder(codec: int, producer: int) -> Any:
+    return DefaultRecordBatchBuilder(
+        magic=2, compression_type=codec, is_transactional=1, producer_id=producer, producer_epoch=0,
+        base_sequence=0, batch_size=1 << 26,
+    )  # fmt: skip
+
+
+def own(data: bytes, start: int, aborted: list[tuple[int, int]] | None = None) -> FetchResult:
+    """Return a fetch as aiokafka reads it."""
+    unread = PartitionRecords(PLACE, MemoryRecords(data), aborted, start, None, None, True, READ_COMMITTED)
+    return FetchResult(PLACE, assignment=Assignment(start), partition_records=unread, backoff=0)
+
+
+def bulk(
+    data: bytes, start: int, aborted: list[tuple[int, int]] | None = None, budget: Budget | None = None
+) -> FetchResult:
+    """Return a fetch as it is read here."""
+    unread = Unread(PLACE, Fetched(data), aborted, start, None, None, True, READ_COMMITTED, budget=budget)
+    return _result(PLACE, assignment=Assignment(start), partition_records=unread, backoff=0)
+
+
+def drained(fetched: FetchResult, most: int) -> list[tuple[Any, ...]]:
+    """Return all records in order and the position after each draining."""
+    found: list[tuple[Any, ...]] = []
+    while fetched.has_more():
+        got = fetched.getall(most)
+        assert len(got) <= most
+        if isinstance(got, Records):
+            found += zip(got.offsets.tolist(), got.times.tolist(), got.values, strict=True)
+        else:
+            found += [(record.offset, record.timestamp, record.value) for record in got]
+        if len(got):
+            found.append(("position", fetched._assignment.state.position))
+    return [*found, ("end", fetched._assignment.state.position)]
+
+
+def alike(data: bytes, start: int, most: int, aborted: list[tuple[int, int]] | None = None) -> None:
+    # A broker's answer begins with the batch that holds the offset.
+    start = min(start, int.from_bytes(data[:8], "big") + int.from_bytes(data[23:27], "big"))
+    plain, ours = drained(own(data, start, aborted), most), drained(bulk(data, start, aborted), most)
+    # After the last full draining ours knows already that nothing is left, and stands behind markers.
+    assert [e for e in ours if e[0] != "position"] == [e for e in plain if e[0] != "position"]
+    places = [[e[1] for e in found if e[0] == "position"] for found in (ours, plain)]
+    assert len(places[0]) == len(places[1])
+    assert all(mine >= theirs for mine, theirs in zip(*places, strict=True))
+
+
+@settings(max_examples=150)
+@given(batches(), st.integers(0, 8), st.integers(1, 12))
+def test_draining_in_batches_loses_shifts_or_invents_a_record(data: bytes, start: int, most: int) -> None:
+    alike(data, start, most)
+
+
+@settings(max_examples=40)
+@given(batches(), st.integers(0, 4), st.integers(1, 12), st.integers(0, 2), st.integers(0, 6))
+def test_records_of_aborted_transactions_are_returned(
+    data: bytes, start: int, most: int, producer: int, first: int
+) -> None:
+    alike(data, start, most, [(producer, first)])
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_a_compression_is_not_understood(codec: int) -> None:
+    batch = _builder(codec, 0)
+    for i in range(50):
+        batch.append(i, 1000 + i, None, b"the same again and again", [])
+    data = stamped(bytes(batch.build()), 7)
+    assert struct.unpack_from(">h", data, 21)[0] & 7 == codec
+    alike(data, 9, 11)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_formats_before_the_second_are_not_read(magic: int) -> None:
+    legacy = LegacyRecordBatchBuilder(magic, 0, 1 << 16)
+    for i in range(5):
+        legacy.append(i, timestamp=1000 + i, key=None, value=b"old")
+    new = _builder(0, 0)
+    new.append(0, 5, None, b"new", [])
+    ours = drained(bulk(stamped(bytes(new.build()), 0) + bytes(legacy.build()), 0), 3)
+    assert [e[2] for e in ours if len(e) == 3] == [b"new", b"old", b"old", b"old", b"old"]
+
+
+@settings(max_examples=60)
+@given(batches(), st.integers(0, 10**6), st.integers(1, 255))
+def test_damaged_bytes_are_taken_for_records(data: bytes, where: int, bits: int) -> None:
+    # A checksum covers all of a batch from its attributes on.
+    damaged = bytearray(data)
+    damaged[21 + where % (12 + int.from_bytes(data[8:12], "big") - 21)] ^= bits
+    with pytest.raises(CorruptRecordException):
+        drained(bulk(bytes(damaged), 0), 100)
+
+
+def test_good_records_before_damaged_ones_are_returned_and_the_error_tells_where_it_goes_on() -> None:
+    whole = _builder(0, 0)
+    for n in range(3):
+        whole.append(n, 5, None, b"x", [])
+    good = bytes(whole.build())
+    damaged = bytearray(stamped(good, 3))
+    damaged[-1] ^= 1
+    fetched = bulk(good + bytes(damaged) + stamped(good, 6), 0)
+    assert fetched.getall(9).offsets.tolist() == [0, 1, 2]
+    assert fetched._assignment.state.position == 3
+    with pytest.raises(Unreadable) as raised:
+        fetched.getall(9)
+    assert (raised.value.place, raised.value.after) == (fetched._topic_partition, 6)
+    assert fetched._assignment.state.position == 3
+    assert not fetched.has_more()
+    assert fetched.getall(9) == []
+    assert bulk(stamped(good, 6), 6).getall(9).offsets.tolist() == [6, 7, 8]
+
+
+every_codec = pytest.mark.parametrize("codec", [1, 2, 3, 4])
+every_abort = pytest.mark.parametrize("aborted", [None, [(99, 0)]])
+
+
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let batches be large beyond 4 kB, and polls return 2 kB."""
+    monkeypatch.setattr(unpacking, "AT_ONE_GO", 4096)
+    monkeypatch.setattr(unpacking, "_FIRST", 512)
+    monkeypatch.setattr(large_batches, "_PIECE", 300)
+    monkeypatch.setattr(budgets, "AT_ONCE", 2048)
+
+
+def large_batch(codec: int, sizes: list[int | None], offset: int = 0, *, producer: int = 0) -> bytes:
+    """Return a batch whose values have so many bytes."""
+    batch = _builder(codec, producer)
+    for place, size in enumerate(sizes):
+        text = None if size is None else bytes(65 + (place + i) % 26 for i in range(997)) * (size // 997 + 1)
+        headers = [("h" * 500, b"v" * 900)] if place % 3 == 0 else []
+        batch.append(place, 1000 + place, b"k" * (700 * (place % 2)), text and text[:size], headers)
+    return stamped(bytes(batch.build()), offset)
+
+
+def polled(fetched: FetchResult, budget: Budget, most: int = 100) -> list[tuple[int, int, bytes | None]]:
+    """Return what polls give until nothing is left; none may give much more than the budget."""
+    found: list[tuple[int, int, bytes | None]] = []
+    while fetched.has_more():
+        budget.begin_poll()
+        got = fetched.getall(most)
+        assert len(got) <= most
+        if isinstance(got, Records):
+            assert got.values.size <= budgets.AT_ONCE + unpacking.AT_ONE_GO
+            found += zip(got.offsets.tolist(), got.times.tolist(), got.values, strict=True)
+    return found
+
+
+@every_codec
+@every_abort
+@pytest.mark.usefixtures("small_steps")
+def test_a_batch_that_is_too_large_for_one_go_is_read_piece_by_piece(
+    codec: int, aborted: list[tuple[int, int]] | None
+) -> None:
+    sizes = [100, None, 0, 700, 999, 64, *([300] * 30)]
+    data = large_batch(codec, sizes) + large_batch(codec, [5, 6], len(sizes))
+    plain = own(data, 3, None)
+    wanted = [(record.offset, record.timestamp, record.value) for record in plain.getall(100)]
+    for most in (100, 7):
+        budget = Budget(1000)
+        assert polled(bulk(data, 3, aborted, budget), budget, most) == wanted
+
+
+@every_codec
+@pytest.mark.usefixtures("small_steps")
+def test_a_record_that_is_too_large_is_cut_off_and_the_others_of_its_batch_come_whole(codec: int) -> None:
+    budget = Budget(1000)
+    found = polled(bulk(large_batch(codec, [900, 50_000, 1000, 1001, 3]), 0, None, budget), budget)
+    assert [len(value or b"") for _, _, value in found] == [900, 1001, 1000, 1001, 3]
+    assert [offset for offset, _, _ in found] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("codec", [1, 4])
+def test_a_few_kilobytes_that_become_gigabytes_are_passed_over_in_turns(
+    codec: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_batches, "AT_A_TURN", 3 << 20)
+    batch = _builder(codec, 0)
+    for place in range(3):
+        batch.append(place, 5, None, bytes(10 << 20), [])
+    data = stamped(bytes(batch.build()), 0)
+    assert len(data) < 100_000
+    budget = Budget(1000)
+    fetched, polls, sizes = bulk(data, 0, None, budget), 0, []
+    tracemalloc.start()
+    while fetched.has_more():
+        budget.begin_poll()
+        got = fetched.getall(100)
+        polls += 1
+        if isinstance(got, Records):
+            sizes += [len(value or b"") for value in got.values]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sizes == [1001, 1001, 1001]
+    assert polls >= 9
+    assert peak < 2 * unpacking.AT_ONE_GO + (4 << 20), peak
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_large_batches_of_all_partitions_share_one_budget_and_come_one_after_the_other() -> None:
+    budget = Budget(1000)
+    sizes = [500] * 40
+    fetches = [bulk(large_batch(4, sizes), 0, None, budget) for _ in range(3)]
+    found: list[list[int]] = [[], [], []]
+    for _ in range(100):
+        budget.begin_poll()
+        taken = 0
+        for number, fetched in enumerate(fetches):
+            got = fetched.getall(100) if fetched.has_more() else []
+            if isinstance(got, Records):
+                found[number] += got.offsets.tolist()
+                taken += got.values.size
+        assert taken <= 2048 + 600
+        begun = [0 < len(offsets) < len(sizes) for offsets in found]
+        assert sum(begun) <= 1, "two large batches are unpacked at once"
+    assert found == [list(range(len(sizes)))] * 3
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_a_large_batch_that_nobody_asks_for_gives_way_and_begins_anew_without_a_loss() -> None:
+    budget = Budget(1000)
+    sizes = [500] * 40
+    paused, other = (bulk(large_batch(4, sizes), 0, None, budget) for _ in range(2))
+    budget.begin_poll()
+    first = paused.getall(100)
+    assert isinstance(first, Records)
+    assert 0 < len(first) < 40
+    budget.begin_poll()
+    assert len(other.getall(100)) == 0
+    budget.begin_poll()
+    assert [offset for offset, _, _ in polled(other, budget)] == list(range(40))
+    rest = [offset for offset, _, _ in polled(paused, budget)]
+    assert [*first.offsets.tolist(), *rest] == list(range(40))
+
+
+@pytest.mark.parametrize("damage", ["compression", "count", "cut"])
+@every_codec
+@pytest.mark.usefixtures("small_steps")
+def test_a_large_batch_that_is_not_sound_is_told_with_the_offset_behind_it(codec: int, damage: str) -> None:
+    data = bytearray(large_batch(codec, [800] * 20, 7))
+    if damage == "compression":
+        for place in range(61, len(data), 40):
+            data[place] ^= 0x55
+    elif damage == "count":
+        struct.pack_into(">i", data, 57, 21)
+    else:
+        del data[-9:]
+        struct.pack_into(">i", data, 8, len(data) - 12)
+    struct.pack_into(">I", data, 17, calc_crc32c(bytes(data[21:])))
+    budget = Budget(1000)
+    with pytest.raises(Unreadable) as raised:
+        polled(bulk(bytes(data), 7, None, budget), budget)
+    assert raised.value.after == 27
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_a_large_batch_of_an_aborted_transaction_is_not_unpacked_at_all() -> None:
+    data = large_batch(4, [2000] * 20, producer=1)
+    marker = _builder(0, 1)
+    marker.append(0, 5, ABORT, b"\0\0\0\0\0\0", [])
+    data += stamped(bytes(marker.build()), 20, attributes=32) + large_batch(4, [3, 4], 21, producer=1)
+    budget = Budget(1000)
+    assert [offset for offset, _, _ in polled(bulk(data, 0, [(1, 0)], budget), budget)] == [21, 22]
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_what_is_no_compression_ends_the_client(codec: int) -> None:
+    batch = _builder(0, 0)
+    batch.append(0, 5, None, b"value", [])
+    with pytest.raises(Unreadable):
+        bulk(stamped(bytes(batch.build()), 0, attributes=codec), 0).getall(5)
+
+
+def test_a_header_whose_name_is_no_text_ends_the_client() -> None:
+    batch = _builder(0, 0)
+    batch.append(0, 5, None, b"value", [("hh", b"v")])
+    data = stamped(bytes(batch.build()).replace(b"hh", b"\xff\xfe"), 0)
+    assert len(bulk(data, 0).getall(5)) == 1
+    assert len(bulk(data, 0, [(99, 0)]).getall(5)) == 1
+
+
+@pytest.mark.parametrize("place", [61, 65, 67])
+def test_records_that_are_not_sound_are_read_beyond_their_end(place: int) -> None:
+    batch = _builder(0, 0)
+    for i in range(3):
+        batch.append(i, 5, b"k", b"value", [("h", b"v")])
+    damaged = bytearray(batch.build())
+    damaged[place] = 254
+    with pytest.raises(CorruptRecordException):
+        drained(bulk(stamped(bytes(damaged), 0), 0), 100)
+
+
+def test_paused_partition_is_drained() -> None:
+    batch = _builder(0, 0)
+    batch.append(0, 5, None, b"x", [])
+    fetched = bulk(bytes(batch.build()), 0)
+    fetched._assignment.state.paused = True
+    assert fetched.getall(5) == []
+    assert not fetched.has_more()
+
+
+class Consumer:
+    def __init__(self) -> None:
+        self._fetcher = object.__new__(fetcher.Fetcher)
+
+
+def test_fetcher_is_not_made_as_expected_and_nobody_notices(monkeypatch: pytest.MonkeyPatch) -> None:
+    consumer = Consumer()
+    assert drain_in_batches(consumer, Budget(1))  # type: ignore[arg-type]
+    assert consumer._fetcher._proc_fetch_request.__func__ is not fetcher.Fetcher._proc_fetch_request
+
+    async def other(self: object) -> None: ...
+
+    monkeypatch.setattr(fetcher.Fetcher, "_proc_fetch_request", other)
+    consumer = Consumer()
+    assert not drain_in_batches(consumer, Budget(1))  # type: ignore[arg-type]
+    assert consumer._fetcher._proc_fetch_request.__func__ is other

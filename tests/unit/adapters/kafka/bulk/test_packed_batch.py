@@ -1,0 +1,71 @@
+"""Packed batches: to the byte what aiokafka's builder makes of the same records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from aiokafka.producer.message_accumulator import BatchBuilder
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch, most_bytes_of_value
+from stream_anon.microdata.texts import Texts
+
+values = st.lists(st.one_of(st.binary(max_size=9), st.binary(min_size=60, max_size=200)), min_size=1, max_size=30)
+headers = st.lists(st.tuples(st.text(max_size=4), st.binary(max_size=5)), max_size=2).map(tuple)
+
+
+@settings(max_examples=80)
+@given(
+    st.lists(st.tuples(values, headers, st.integers(0, 3)), min_size=1, max_size=5),
+    st.sampled_from([100, 400, 1 << 20]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_a_packed_batch_differs_from_one_that_was_filled_record_by_record(
+    parcels: list[tuple[list[bytes], Any, int]], most: int, transactional: bool, gap: bool
+) -> None:
+    ours, theirs = (
+        PackedBatch(most, transactional=transactional),
+        BatchBuilder(most, 0, is_transactional=transactional),
+    )
+    time = 10**12
+    for parcel, heads, later in parcels:
+        time += later
+        texts = Texts.of(parcel) if gap else _without_gap(parcel)
+        took = ours.extend(texts, 0, time, heads)
+        appended = (theirs.append(timestamp=time, key=None, value=v, headers=list(heads)) for v in parcel)
+        assert took == sum(1 for one in iter(lambda it=appended: next(it, None), None) if one is not None)
+        assert ours.record_count() == theirs.record_count()
+        assert ours.size() == theirs.size()
+        assert ours.closed() == theirs.closed()
+    for batch in (ours, theirs):
+        batch._set_producer_state(7, 3, 12)
+    assert bytes(ours._build()) == bytes(theirs._build())
+    assert ours.size() == theirs.size()
+    assert bytes(ours._build()) == bytes(ours._build())
+
+
+def _without_gap(parcel: list[bytes]) -> Texts:
+    room = np.frombuffer(b"".join([*parcel, bytes(8)]), np.uint8)
+    return Texts(room, np.cumsum([len(value) for value in parcel]))
+
+
+def test_a_value_larger_than_a_batch_is_refused_by_an_empty_one() -> None:
+    batch = PackedBatch(100, transactional=True)
+    values = Texts.of([b"x" * 5000, b"y"])
+    assert batch.extend(values, 0, 5, ()) == 1
+    assert batch.closed()
+    assert batch.extend(values, 1, 5, ()) == 0
+
+
+@given(st.integers(120, 20_000), st.sampled_from([(), (("batch", b"0" * 32),), (("batch", b"1"), ("part", b"12"))]))
+def test_the_largest_value_fills_a_batch_of_one_record_and_not_a_byte_more(most: int, heads: Any) -> None:
+    sizes = []
+    largest = most_bytes_of_value(most, heads)
+    for size in (largest, largest + 1):
+        batch = PackedBatch(most, transactional=True)
+        assert batch.extend(Texts.of([b"x" * size]), 0, 5, heads) == 1
+        sizes.append(len(bytes(batch._build())))
+    assert sizes[0] <= most < sizes[1]

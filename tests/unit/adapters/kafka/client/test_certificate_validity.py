@@ -1,0 +1,35 @@
+"""Whoever holds a certificate that ends is told in time."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+import time
+from pathlib import Path
+
+import pytest
+
+from stream_anon.adapters.kafka.client.certificate_validity import ends_of_certificates
+from stream_anon.adapters.kafka.client.connection import Security
+from tests.support.apache_kafka.certificates import Authority
+
+DAY = 86_400.0
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates need `openssl` on the path")
+
+
+def test_the_ends_of_authorities_and_of_the_own_certificate_are_read(tmp_path: Path) -> None:
+    authority = Authority(tmp_path / "authority", "authority")
+    own = authority.issue("service", days=9)
+    security = Security("SSL", ca_file=authority.certificate, certificate_file=own.certificate, key_file=own.key)
+    ends = ends_of_certificates(security)
+    assert ends.keys() == {"ca_file", "certificate_file"}
+    assert ends["certificate_file"] == pytest.approx(time.time() + 9 * DAY, abs=DAY)
+    context = ssl.create_default_context(cafile=authority.certificate)
+    assert ends["ca_file"] == ssl.cert_time_to_seconds(str(context.get_ca_certs()[0]["notAfter"]))
+
+
+def test_what_is_no_certificate_has_no_end(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("nothing")
+    assert not ends_of_certificates(Security("SSL", ca_file=tmp_path / "x", certificate_file=tmp_path / "nowhere"))
+    assert not ends_of_certificates(Security("PLAINTEXT", ca_file=tmp_path / "x"))

@@ -1,0 +1,152 @@
+"""What is said of brokers that let nobody in, and that neither secrets nor a library's words are part of it."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import sys
+from pathlib import Path
+
+import pytest
+from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed
+
+from stream_anon.adapters.kafka.client.connection import Connection, Security, connection_error, in_words
+from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
+from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
+from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.adapters.kafka.reading.source import KafkaSource
+from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.errors import BrokerError, SettingsError
+
+SECRET = "Zyxwvut"  # noqa: S105
+PLAIN = Security("SASL_SSL", "PLAIN", "user", SECRET)
+
+
+def _cut(cause: BaseException | None) -> KafkaConnectionError:
+    error = KafkaConnectionError(SECRET)
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (SaslAuthenticationFailed(SECRET), "refuses our user name or password"),
+        (_cut(ssl.SSLError(1, SECRET)), "no TLS connection comes about"),
+        (_cut(None), "cuts the connection"),
+        (ValueError(SECRET), "does not fit our password"),
+        (ConnectionRefusedError(SECRET), ""),
+        (TimeoutError(SECRET), ""),
+        (_cut(ConnectionRefusedError(SECRET)), ""),
+        (OSError(SECRET), ""),
+    ],
+)
+def test_a_refusal_is_told_in_the_librarys_words_or_an_absence_as_one(error: BaseException, words: str) -> None:
+    said = in_words(error, PLAIN)
+    assert words in said
+    assert bool(said) == bool(words)
+    assert SECRET not in said
+
+
+@pytest.mark.parametrize(
+    ("servers", "absent"),
+    [
+        ("127.0.0.1:1", "connection refused"),
+        ("nowhere.invalid:9092", "no such host name"),
+        ("127.0.0.1:1,nowhere.invalid:9092", "connection refused"),
+    ],
+)
+async def test_an_absent_broker_is_a_riddle_or_a_refusal(servers: str, absent: str) -> None:
+    connection = Connection(servers, "g")
+    assert await connection.why_refused() == ""
+    error = await connection_error(connection, "connecting", KafkaConnectionError(SECRET))
+    assert str(error) == f"connecting: nothing answers at kafka.bootstrap_servers ({absent})"
+
+
+def test_a_secret_stands_in_a_representation() -> None:
+    security = Security("SASL_SSL", "PLAIN", "user", SECRET, token_command=(SECRET,), key_password=SECRET)
+    assert SECRET not in repr(Connection("localhost:1", "g", security))
+
+
+def test_files_that_cannot_be_read_are_found_out_while_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text(SECRET)
+    for file in (tmp_path / "ca.pem", tmp_path / "nowhere.pem"):
+        with pytest.raises(SettingsError, match=r"kafka\.security") as raised:
+            Connection("localhost:1", "g", Security("SSL", ca_file=file)).options("x")
+        assert SECRET not in str(raised.value)
+
+
+def test_a_changed_password_file_is_read_for_the_next_client(tmp_path: Path) -> None:
+    security = Security("SASL_SSL", "SCRAM-SHA-256", "user", password_file=tmp_path / "password")
+    connection = Connection("127.0.0.1:9", "g", security)
+    for text in ("first", "second"):
+        (tmp_path / "password").write_text(text + "\n")
+        assert connection.options("x")["sasl_plain_password"] == text
+    assert "second" not in repr(connection)
+
+
+def test_a_password_file_that_cannot_be_read_ends_a_start_and_is_waited_for_later(tmp_path: Path) -> None:
+    security = Security("SASL_PLAINTEXT", "PLAIN", "user", password_file=tmp_path / "password")
+    with pytest.raises(SettingsError, match=r"^kafka\.security\.password_file: cannot be read$"):
+        Connection("127.0.0.1:9", "g", security).options("x")
+    with pytest.raises(BrokerError, match="cannot be read"):
+        Connection("127.0.0.1:9", "g", security, checked=True).options("x")
+    (tmp_path / "password").write_bytes(b"\xff" + SECRET.encode())
+    with pytest.raises(SettingsError) as raised:
+        Connection("127.0.0.1:9", "g", security).options("x")
+    assert SECRET not in str(raised.value)
+
+
+async def test_certificate_that_is_being_rewritten_ends_a_worker(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("")
+    connection = Connection("127.0.0.1:9", "g", Security("SSL", ca_file=tmp_path / "ca.pem"), checked=True)
+    source = KafkaSource(connection, InputTopics(("people",)))
+    for part in (TransactionalSink(connection).open, KafkaLedger(connection, "ledger").open, source.start):
+        with pytest.raises(BrokerError, match=r"^kafka\.security: .* cannot be loaded"):
+            await part()
+    assert "cannot be loaded" in await connection.why_refused()
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n", f"{SECRET} {SECRET}", f"{SECRET}\x01auth=x", f"{SECRET}é", "x" * 70_000]
+)
+async def test_what_is_no_token_is_sent_or_shown(tmp_path: Path, text: str) -> None:
+    (tmp_path / "token").write_text(text)
+    for provider in (FileToken(tmp_path / "token"), _printing(tmp_path, text)):
+        with pytest.raises(TokenError) as raised:
+            await provider.token()
+        assert SECRET not in str(raised.value)
+
+
+def _printing(folder: Path, text: str) -> CommandToken:
+    (folder / "printed").write_text(text)
+    script = f"import shutil, sys; shutil.copyfileobj(open({str(folder / 'printed')!r}), sys.stdout)"
+    return CommandToken([sys.executable, "-S", "-c", script])
+
+
+async def test_a_renewed_file_is_not_read_again(tmp_path: Path) -> None:
+    provider = FileToken(tmp_path / "token")
+    for text in ("first", "second"):
+        (tmp_path / "token").write_text(text + "\n")
+        assert await provider.token() == text
+
+
+async def test_ten_connections_run_the_command_ten_times_or_a_failed_run_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "count.py").write_text(
+        "import pathlib, sys\n"
+        "runs = pathlib.Path(sys.argv[1])\n"
+        "runs.write_text((runs.read_text() if runs.exists() else '') + 'x')\n"
+        "n = len(runs.read_text())\n"
+        "sys.exit(1) if n == 1 else print('token', n, sep='')\n"
+    )
+    provider = CommandToken([sys.executable, "-S", str(tmp_path / "count.py"), str(tmp_path / "runs")])
+    with pytest.raises(TokenError, match="exit code 1"):
+        await provider.token()
+    assert set(await asyncio.gather(*(provider.token() for _ in range(10)))) == {"token2"}
+    provider._forget()
+    assert await provider.token() == "token3"
+
+
+async def test_a_command_that_is_not_there_gives_a_traceback() -> None:
+    with pytest.raises(TokenError, match="cannot be run"):
+        await CommandToken(["/nowhere/at/all"]).token()

@@ -1,0 +1,163 @@
+"""The source on a client that is made up: fetches that fail halfway, and a group that refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiokafka import TopicPartition
+from aiokafka.errors import GroupAuthorizationFailedError, KafkaError, OffsetOutOfRangeError
+
+from stream_anon.adapters.kafka.bulk.draining import Unreadable
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.reading import source as module
+from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.adapters.kafka.reading.source import KafkaSource
+from stream_anon.errors import BrokerError
+from stream_anon.ports import DeadClient, Held, Lost
+
+PLACES = [TopicPartition("people", n) for n in range(2)]
+
+
+class Connected:
+    """What a consumer speaks through."""
+
+
+class Client:
+    """An AIOKafkaConsumer of which nothing works but positions."""
+
+    def __init__(self) -> None:
+        self.errors: list[KafkaError] = []
+        self.refusal: KafkaError | None = None
+        self.positions: dict[TopicPartition, int] = {}
+        forever = asyncio.get_running_loop().create_future
+        self._client = Connected()
+        self._fetcher = SimpleNamespace(_fetch_task=forever())
+        self._coordinator = SimpleNamespace(_coordination_task=forever(), check_errors=self._refuse)
+
+    def _refuse(self) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+
+    def pause(self, *places: TopicPartition) -> None:
+        """Do nothing."""
+
+    def seek(self, place: TopicPartition, offset: int) -> None:
+        self.positions[place] = offset
+
+    async def getmany(self, **_: Any) -> dict[TopicPartition, Sequence[Any]]:
+        # The client has emptied one partition when the other one raises.
+        self.positions = {place: position + 10 for place, position in self.positions.items()}
+        raise self.errors.pop(0)
+
+
+@pytest.fixture
+async def client() -> Client:
+    return Client()
+
+
+@pytest.fixture
+async def source(client: Client, monkeypatch: pytest.MonkeyPatch) -> KafkaSource:
+    made = KafkaSource(Connection("127.0.0.1:1", "g"), InputTopics(("people",)))
+    monkeypatch.setattr(made, "_consumer", client)
+    monkeypatch.setattr(made, "membership", lambda: None)
+    made.on_partitions_assigned(PLACES)
+    for number, offset in enumerate((100, 200)):
+        made.seek(number, offset)
+    return made
+
+
+async def test_a_fetch_that_fails_takes_the_records_of_other_partitions_with_it(
+    source: KafkaSource, client: Client
+) -> None:
+    client.errors = [KafkaError(), Unreadable(PLACES[1], "CorruptRecordException")]
+    for _ in range(2):
+        with pytest.raises(BrokerError):
+            await source.poll(0.1, 10)
+        assert client.positions == {PLACES[0]: 100, PLACES[1]: 200}
+    client.errors = [OffsetOutOfRangeError({PLACES[1]: 200})]
+    assert (await source.poll(0.1, 10)).lost == (Lost(1, 200),)
+    assert client.positions[PLACES[0]] == 100
+
+
+async def test_a_partition_that_stays_unreadable_is_fetched_for_ever(source: KafkaSource, client: Client) -> None:
+    client.errors = [Unreadable(PLACES[1], "CorruptRecordException") for _ in range(3)]
+    for _ in range(2):  # it may have been the way
+        with pytest.raises(BrokerError, match="fetching people 1: CorruptRecordException"):
+            await source.poll(0.1, 10)
+    assert (await source.poll(0.1, 10)).lost == (Lost(1, 200, unreadable=True),)
+    assert client.positions == {PLACES[0]: 100, PLACES[1]: 200}
+
+
+async def test_a_refusal_while_the_group_reassigns_is_never_heard(source: KafkaSource, client: Client) -> None:
+    client.refusal = GroupAuthorizationFailedError("g")
+    source.on_partitions_revoked([])
+    with pytest.raises(BrokerError, match="joining the group again: GroupAuthorizationFailedError"):
+        await source.moved(source.marks, 0.01)
+
+
+@pytest.mark.parametrize("task", ["_fetcher._fetch_task", "_coordinator._coordination_task"])
+async def test_a_client_that_died_while_the_group_reassigns_is_waited_for(
+    task: str, source: KafkaSource, client: Client
+) -> None:
+    owner, name = task.split(".")
+    source.on_partitions_revoked([])
+    await source.moved(source.marks, 0.01)
+    getattr(getattr(client, owner), name).set_result(None)
+    with pytest.raises(DeadClient):
+        await source.moved(source.marks, 0.01)
+
+
+async def test_a_group_that_gives_nothing_is_waited_for_without_end(
+    source: KafkaSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.on_partitions_revoked([])
+    source.on_partitions_revoked([])
+    await source.moved(source.marks, 0.01)
+    monkeypatch.setattr(module, "_JOIN_WITHIN", -2 * source._connection.session_timeout)
+    with pytest.raises(DeadClient, match="for too long"):
+        await source.moved(source.marks, 0.01)
+    source.on_partitions_assigned(PLACES)
+    await source.moved(source.marks, 0.01)
+
+
+async def test_a_first_assignment_that_is_on_its_way_counts_as_late(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client has started as soon as the group has assigned, and tells the source of it a moment later."""
+
+    async def start() -> None:
+        """Do nothing."""
+
+    monkeypatch.setattr(client, "start", start, raising=False)
+    monkeypatch.setattr(client, "subscribe", lambda *_, **__: None, raising=False)
+    monkeypatch.setattr(module, "AIOKafkaConsumer", lambda **_: client)
+    monkeypatch.setattr(module, "drain_in_batches", lambda *_: True)
+    monkeypatch.setattr(module, "_JOIN_WITHIN", -19.0)  # a second in all
+    made = KafkaSource(Connection("127.0.0.1:1", "g"), InputTopics(("people",)))
+    await made.start()
+    await made.moved(made.marks, 0.01)
+
+
+async def test_lag_counts_to_the_high_watermark_and_what_a_transaction_holds_is_told_with_its_age(
+    source: KafkaSource, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stable, high = {PLACES[0]: 100, PLACES[1]: 210}, {PLACES[0]: 150, PLACES[1]: 210}
+    monkeypatch.setattr(client, "last_stable_offset", stable.get, raising=False)
+    monkeypatch.setattr(client, "highwater", high.get, raising=False)
+    now = asyncio.get_running_loop().time()
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+    assert source.lag([0, 1]) == 50 + 10
+    assert source.held([0, 1]) == Held(50, 0.0)
+    now += 30
+    high[PLACES[0]] = 170
+    assert source.held([0, 1]) == Held(70, 30.0)
+    stable[PLACES[0]] = 120  # that one has ended, the next one is open
+    assert source.held([0, 1]) == Held(50, 0.0)
+    stable[PLACES[0]] = 170
+    now += 5
+    assert source.held([0, 1]) == Held(0, 0.0)
+    assert source.held([]) == Held()

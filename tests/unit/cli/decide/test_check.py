@@ -1,0 +1,61 @@
+"""What `check` prints of a report."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from stream_anon.cli.decide.check import show
+from stream_anon.operations.check.checking import Report
+from stream_anon.service.starting.findings import attribute_facts, policy_findings, sample_findings
+from stream_anon.service.starting.sample_study import Sample, study
+from stream_anon.settings.model import parse_settings
+from stream_anon.settings.policy_file import build_policy
+
+PERSONAL = "Zyxwvut"  # stands in values; must stand in nothing that is printed
+
+
+def _said(notes: list[str], apart: float = 0.001, **note: Any) -> str:
+    """Return what is printed of people with one note each, in windows of ten or of three seconds, on one line."""
+    settings = parse_settings(
+        {
+            "kafka": {"bootstrap_servers": "nowhere:9092", "group": "g", "input": "people", "output": "out"},
+            "privacy": {"k": 5, "individual": "person"},
+            "window": {"max_records": 10, "max_delay": 3},
+            "attributes": {
+                "person": {"role": "identifier"},
+                "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+                "note": {"role": "insensitive", **note},
+            },
+        }
+    )
+    policy = build_policy(settings, Path("policy.yaml"))
+    events = [json.dumps({"person": i, "age": 30, "note": note}).encode() for i, note in enumerate(notes)]
+    found = study(policy, Sample(events, np.arange(len(events)) * apart))
+    findings = (*policy_findings(policy), *sample_findings(policy, found))
+    assert settings.kafka is not None
+    text = io.StringIO()
+    report = Report(policy, settings.kafka, attribute_facts(policy), (), findings, found, complete=True)
+    show(report, Console(file=text, highlight=False, markup=False, width=100))
+    assert PERSONAL not in text.getvalue()
+    return " ".join(text.getvalue().split())
+
+
+@pytest.mark.parametrize("role", ["sensitive", "insensitive"])
+def test_the_share_within_windows_is_not_printed(role: str) -> None:
+    notes = [f"{PERSONAL}{i % 10}" for i in range(50)]
+    said = _said(notes, role=role)
+    assert "note: 0.00% of its records (100.00% within their window), 0 of 10 distinct values" in said
+    assert "warns attributes.note: 100.0% of its values are held by fewer than k = 5 individuals of their" in said
+    assert "Nothing forbids a run." in said
+    assert "distinct values, accepted by accept_linkable" in _said(notes, role=role, accept_linkable=True)
+
+
+def test_a_share_is_printed_of_windows_that_publish_nothing() -> None:
+    assert "note: 0.00% of its records (no window publishes any), 0 of 1" in _said(["usual"] * 20, apart=1.0)

@@ -1,0 +1,191 @@
+"""CUT, RESPLIT and SWAP with the cost of sets, against plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from numpy.typing import NDArray
+
+from stream_anon.clustering.forest.line.cut import cut_line
+from stream_anon.clustering.forest.line.cut_sets import cut, cut_line_of_sets
+from stream_anon.clustering.forest.refining.refine_sets import refine_sets, resplit_sets
+from stream_anon.clustering.forest.refining.swap_sets import swap_sets
+from stream_anon.clustering.legality import ledger_of
+from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.privacy.cost import cost_model
+from stream_anon.privacy.criteria import Criteria
+from tests.support.effort import examples
+from tests.support.tables import DOMAINS, Table, is_legal, tables
+
+
+def _as_sets(table: Table) -> Table:
+    """Return the table with every category published as the set that occurs."""
+    attributes = tuple(
+        replace(a, publication=Publication.VALUES) if isinstance(a.domain, CategoricalDomain) else a
+        for a in table.attributes
+    )
+    return replace(table, attributes=attributes, model=cost_model(attributes))
+
+
+def _cost(attribute: QuasiIdentifier, codes: Sequence[int]) -> float:
+    if attribute.publication is Publication.VALUES:
+        return attribute.ncp_set(codes)
+    return attribute.ncp(*attribute.node(min(codes), max(codes)))
+
+
+def _loss(table: Table, members: Sequence[int]) -> float:
+    """What the members lose as one class."""
+    columns = [[int(column[i]) for i in members] for column in table.rows.codes]
+    return len(members) * sum(_cost(a, column) for a, column in zip(table.attributes, columns, strict=True))
+
+
+def _best_cut(table: Table, line: Sequence[int], k: int) -> float:
+    """The least loss of a line of people who come once, by trying every class at its end."""
+    best = [0.0]
+    for end in range(1, len(line) + 1):
+        sizes = range(k, min(2 * k - 1, end) + 1)
+        best.append(min((best[end - s] + _loss(table, line[end - s : end]) for s in sizes), default=np.inf))
+    return best[-1]
+
+
+@examples(100)
+@given(tables())
+def test_the_line_of_sets_is_cut_dearer_than_it_must_be(table: Table) -> None:
+    table, k = _as_sets(table), table.criteria.k
+    n = len(table.rows)
+    points = np.ascontiguousarray(table.rows.codes.T)
+    best = np.empty(n + 1)
+    alone = np.full(n, n, np.int64)
+    ends = cut_line_of_sets(points, np.arange(n), alone, table.model, k, 2 * k - 1, best)
+    assert np.isclose(best[n], _best_cut(table, range(n), k))
+    if np.isfinite(best[n]):
+        classes = [list(range(a, b)) for a, b in pairwise([0, *ends.tolist()])]
+        assert np.isclose(sum(_loss(table, members) for members in classes), best[n])
+        assert all(k <= len(members) < 2 * k for members in classes)
+
+
+def test_nodes_are_cut_as_if_they_were_sets() -> None:
+    """Without sets both kernels are one recurrence, people who return included."""
+    draws = np.random.default_rng(3)
+    attributes = (
+        QuasiIdentifier("a", DOMAINS[3]),
+        QuasiIdentifier("b", DOMAINS[6]),
+    )
+    model = cost_model(attributes)
+    points = np.array([draws.integers(0, a.size, 60) for a in attributes], np.int32).T.copy()
+    following = np.where(draws.random(60) < 0.2, np.arange(60) + 1, 60).astype(np.int64)
+    arguments = (points, np.arange(60), following, model, 3, 90)
+    one, two = np.empty(61), np.empty(61)
+    assert cut_line(*arguments, one).tolist() == cut_line_of_sets(*arguments, two).tolist()
+    assert np.allclose(one, two)
+    assert cut(*arguments, one).tolist() == cut_line(*arguments, two).tolist()
+
+
+def _two_classes(table: Table) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return the codes by row, the rows, and where two legal halves end; None if they are not legal."""
+    rows = np.arange(len(table.rows))
+    left = len(rows) // 2
+    legal = all(len(part) and is_legal(table.rows, part, table.criteria) for part in (rows[:left], rows[left:]))
+    codes = np.ascontiguousarray(table.rows.codes.T)
+    return (codes, rows, np.array([left, len(rows)], np.int64)) if legal else None
+
+
+def _after(table: Table, rows: NDArray[np.int64], ends: NDArray[np.int64]) -> float:
+    """Return the loss of both classes, which must be legal and hold every row once."""
+    assert sorted(rows.tolist()) == list(range(len(table.rows)))
+    parts = rows[: ends[0]].tolist(), rows[ends[0] :].tolist()
+    assert all(is_legal(table.rows, part, table.criteria) for part in parts)
+    return sum(_loss(table, part) for part in parts)
+
+
+def _moves(table: Table, left: list[int], right: list[int]) -> list[tuple[list[int], list[int]]]:
+    """All pairs of classes one step away: a row without which its class costs less moves, or two change places."""
+    total = {True: _loss(table, left) / len(left), False: _loss(table, right) / len(right)}
+
+    def eased(own: list[int], i: int, first: bool) -> bool:
+        rest = [o for o in own if o != i]
+        return bool(rest) and _loss(table, rest) / len(rest) < total[first] - 1e-9
+
+    ones = [i for i in left if eased(left, i, True)]
+    others = [i for i in right if eased(right, i, False)]
+    k = table.criteria.k
+    found = [([o for o in left if o != i], [*right, i]) for i in ones if len(left) > k]
+    found += [([*left, i], [o for o in right if o != i]) for i in others if len(right) > k]
+    found += [([*(o for o in left if o != a), b], [*(o for o in right if o != b), a]) for a in ones for b in others]
+    return found
+
+
+@examples(100)
+@given(tables())
+def test_a_swap_of_sets_is_not_the_cheapest(table: Table) -> None:
+    table = _as_sets(table)
+    pair = _two_classes(table)
+    if pair is None:
+        return
+    codes, rows, ends = pair
+    left, right = rows[: ends[0]].tolist(), rows[ends[0] :].tolist()
+    before = _loss(table, left) + _loss(table, right)
+    options = [
+        sum(_loss(table, part) for part in parts)
+        for parts in _moves(table, left, right)
+        if all(is_legal(table.rows, part, table.criteria) for part in parts)
+    ]
+    widest = max(a.size for a in table.attributes)
+    counts = np.zeros((2, len(table.attributes), widest), np.int32)
+    changed = swap_sets(codes, rows, ends, table.model, ledger_of(table.rows, table.criteria), counts)
+    assert not counts.any()
+    assert np.isclose(_after(table, rows, ends), min([before, *options]))
+    assert changed or np.isclose(min([before, *options]), before)
+
+
+@examples(100)
+@given(tables())
+def test_a_resplit_of_sets_is_not_the_cheapest(table: Table) -> None:
+    table = _as_sets(table)
+    pair = _two_classes(table)
+    if pair is None:
+        return
+    codes, rows, ends = pair
+    m, k = len(rows), table.criteria.k
+    before = _loss(table, rows[: ends[0]].tolist()) + _loss(table, rows[ends[0] :].tolist())
+    options = [before]
+    for column in table.rows.codes:
+        order = sorted(range(m), key=lambda i, column=column: int(column[i]))  # type: ignore[misc]
+        if column.min() < column.max():
+            cuts = [(order[:i], order[i:]) for i in range(k, m - k + 1)]
+            one = min(cuts, key=lambda parts: sum(_loss(table, part) for part in parts), default=None)
+            if one is not None and all(is_legal(table.rows, part, table.criteria) for part in one):
+                options.append(sum(_loss(table, part) for part in one))
+    widest = max(a.size for a in table.attributes)
+    stamps = np.zeros((len(table.attributes), widest), np.int64)
+    resplit_sets(codes, rows, ends, table.model, ledger_of(table.rows, table.criteria), stamps)
+    assert _after(table, rows, ends) <= before + 1e-6
+    if ledger_of(table.rows, table.criteria).each_once:
+        assert np.isclose(_after(table, rows, ends), min(options), atol=1e-5)
+
+
+def test_many_classes_of_sets_get_dearer_or_lose_rows() -> None:
+    draws = np.random.default_rng(5)
+    attributes = tuple(
+        QuasiIdentifier(f"a{i}", DOMAINS[number], publication=publication)
+        for i, (number, publication) in enumerate(
+            [(0, Publication.VALUES), (8, Publication.VALUES), (3, Publication.NODES)]
+        )
+    )
+    n = 400
+    codes = np.array([draws.integers(0, a.size, n) for a in attributes], np.int32)
+    rows = Columns(codes, np.arange(n, dtype=np.int32), np.empty((0, n), np.int32))
+    table = Table(attributes, cost_model(attributes), rows, Criteria(4, 0.5, np.empty(0, np.int64)))
+    order, ends = draws.permutation(n), np.arange(5, n + 1, 5)
+    before = sum(_loss(table, part.tolist()) for part in np.split(order, ends[:-1]))
+    refine_sets(np.ascontiguousarray(codes.T), order, ends, table.model, ledger_of(rows, table.criteria), 2)
+    parts = [part.tolist() for part in np.split(order, ends[:-1])]
+    assert sorted(order.tolist()) == list(range(n))
+    assert min(map(len, parts)) >= 4
+    assert sum(_loss(table, part) for part in parts) < 0.9 * before

@@ -1,0 +1,234 @@
+"""REPAIR, SPLIT and PEEL on windows small enough to see what they should do.
+
+Rows lie on one number from 0 to 30; a class is written as its numbers, a capital letter is the rarer value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from stream_anon.clustering.forest import forest
+from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.forest.refining.peel import peel_pass, peeled
+from stream_anon.clustering.forest.refining.split import split_large
+from stream_anon.clustering.forest.repairing.groups import (
+    Groups,
+    Lines,
+    groups_of,
+    join,
+    leave,
+    lines_of,
+    listed,
+    measure,
+)
+from stream_anon.clustering.forest.repairing.places import forget, look_around
+from stream_anon.clustering.forest.repairing.repair import repaired
+from stream_anon.clustering.legality import Ledger, deficit, ledger_of
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.privacy.cost import cost_model, interval_cost
+from stream_anon.privacy.criteria import Criteria
+from tests.conformance.engines import settled_book
+from tests.support.tables import Table, is_legal, tables
+
+NUMBERS = QuasiIdentifier("number", NumericDomain(Decimal(0), Decimal(30), Decimal(1), 0, tight=True))
+MODEL = cost_model([NUMBERS])
+
+
+def _window(
+    classes: Sequence[Sequence[int]], values: Sequence[Sequence[int]], k: int, people: Sequence[int] | None = None
+) -> tuple[Columns, Groups, Lines, Ledger]:
+    """Return classes of numbers with their sensitive values, the lines sorted by number."""
+    numbers = np.array([n for members in classes for n in members], np.int32)
+    secret = np.array([v for held in values for v in held], np.int32)
+    who = np.arange(len(numbers), dtype=np.int32) if people is None else np.array(people, np.int32)
+    rows = Columns(numbers[None], who, secret[None])
+    ledger = ledger_of(rows, Criteria(k, 0.5, np.array([2], np.int64)))
+    order = np.argsort(numbers, kind="stable")
+    ends = np.cumsum([len(members) for members in classes])
+    codes = np.ascontiguousarray(rows.codes.T)
+    groups = groups_of(codes, np.arange(len(numbers)), ends, MODEL, ledger)
+    return rows, groups, lines_of(order, order.copy(), rows.individuals, rows.sensitive), ledger
+
+
+def _classes(rows: Columns, placed: NDArray[np.int64], ends: NDArray[np.int64]) -> list[list[int]]:
+    return sorted(sorted(rows.codes[0, part].tolist()) for part in np.split(placed, ends[:-1]))
+
+
+def test_a_failing_class_merges_though_its_neighbour_can_spare_the_row_it_lacks() -> None:
+    #   fails: all 0      has three 1, one more row than k
+    #   0  1  2  3      | 4  5  6  7  8
+    rows, groups, lines, ledger = _window([[0, 1, 2, 3], [4, 5, 6, 7, 8]], [[0] * 4, [1, 1, 0, 1, 0]], k=4)
+    assert groups.lack.tolist() == [1.0, 0.0]
+    assert _classes(rows, *repaired(groups, lines, MODEL, ledger)) == [[0, 1, 2, 3, 4], [5, 6, 7, 8]]
+
+
+def test_a_failing_class_merges_though_rows_could_change_places() -> None:
+    #   fails: all 0    fails: all 1, and no row more than k
+    #   0  1  2  3    | 4  5  6  7
+    rows, groups, lines, ledger = _window([[0, 1, 2, 3], [4, 5, 6, 7]], [[0] * 4, [1] * 4], k=4)
+    assert groups.lack.tolist() == [1.0, 1.0]
+    assert _classes(rows, *repaired(groups, lines, MODEL, ledger)) == [[0, 1, 2, 4], [3, 5, 6, 7]]
+
+
+def test_a_row_is_taken_from_a_class_that_then_fails() -> None:
+    #   fails         | its only 1 must stay
+    rows, groups, lines, ledger = _window([[0, 1, 2], [3, 4, 5, 6]], [[0] * 3, [1, 0, 0, 0]], k=3)
+    assert _classes(rows, *repaired(groups, lines, MODEL, ledger)) == [[0, 1, 2, 3, 4, 5, 6]]
+
+
+def test_a_missing_value_is_taken_for_another_value() -> None:
+    rows, groups, lines, ledger = _window([[0, 1], [2, 3, 4], [20, 21, 22]], [[0, 0], [-1, -1, -1], [0, 1, 1]], k=2)
+    placed, ends = repaired(groups, lines, MODEL, ledger)
+    for part in np.split(placed, ends[:-1]):
+        assert {0, 1} <= set(rows.sensitive[0, part].tolist())
+
+
+def test_one_person_holds_more_than_their_share_after_repair() -> None:
+    # Person 0 has most rows of the first class, the second has four people.
+    people = [0, 0, 0, 1, 2, 3, 4, 5, 6]
+    rows, groups, lines, ledger = _window(
+        [[0, 1, 2, 3], [4, 5, 6, 7, 8]], [[0, 1, 0, 1], [0, 1, 0, 1, 0]], k=2, people=people
+    )
+    assert groups.lack.tolist() == [1.0, 0.0]
+    placed, ends = repaired(groups, lines, MODEL, ledger)
+    parts = np.split(placed, ends[:-1])
+    assert len(parts) == 2
+    assert all(2 * (rows.individuals[part] == 0).sum() <= len(part) for part in parts)
+
+
+def test_a_far_row_stays_where_the_next_class_would_have_it_cheaply() -> None:
+    #   0  1  2  11     | 10  11  12  13
+    rows, groups, lines, ledger = _window([[0, 1, 2, 11], [10, 11, 12, 13]], [[0, 1, 0, 0], [0, 1, 0, 1]], k=3)
+    assert _classes(rows, *peeled(groups, lines, MODEL, ledger)) == [[0, 1, 2], [10, 11, 11, 12, 13]]
+
+
+def test_rows_leave_a_class_that_they_make_illegal() -> None:
+    #   the far row holds the only 1
+    rows, groups, lines, ledger = _window([[0, 1, 2, 11], [10, 11, 12, 13]], [[0, 0, 0, 1], [0, 1, 0, 1]], k=3)
+    before = [[0, 1, 2, 11], [10, 11, 12, 13]]
+    assert _classes(rows, *peeled(groups, lines, MODEL, ledger)) == before
+
+
+def test_a_scattered_class_stays_whole_though_all_its_rows_fit_elsewhere() -> None:
+    #   0  15  30   between three tight classes
+    groups_ = [[0, 15, 30], [0, 1, 2], [14, 15, 16], [28, 29, 30]]
+    rows, groups, lines, ledger = _window(groups_, [[0, 1, 0]] * 4, k=3)
+    assert _classes(rows, *peeled(groups, lines, MODEL, ledger)) == [
+        [0, 0, 1, 2], [14, 15, 15, 16], [28, 29, 30, 30],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", [[0, 1, 0, 1, 0, 1, 0, 1], [0, 0, 0, 0, 1, 1, 1, 1]])
+def test_a_large_class_is_not_cut_or_cut_illegally(values: list[int]) -> None:
+    numbers = [0, 1, 2, 3, 20, 21, 22, 23]
+    rows, _, _, ledger = _window([numbers], [values], k=4)
+    codes = np.ascontiguousarray(rows.codes.T)
+    placed = np.arange(8)
+    ends = split_large(codes, placed, np.array([8]), MODEL, ledger)
+    legal = values == [0, 1, 0, 1, 0, 1, 0, 1]
+    expected = [[0, 1, 2, 3], [20, 21, 22, 23]] if legal else [numbers]
+    assert _classes(rows, placed, ends) == expected
+
+
+@given(table=tables())
+def test_repair_or_peel_leaves_a_class_illegal_or_a_row_behind(table: Table) -> None:
+    """Starts from single rows: everything fails, and only what all together allow is promised."""
+    n = len(table.rows)
+    if not n or not is_legal(table.rows, range(n), table.criteria):
+        return
+    ledger = ledger_of(table.rows, table.criteria)
+    codes = np.ascontiguousarray(table.rows.codes.T)
+    line = np.arange(n)
+    lines = lines_of(line, line[::-1].copy(), table.rows.individuals, table.rows.sensitive)
+    start = groups_of(codes, line, np.arange(1, n + 1), table.model, ledger)
+    placed, ends = repaired(start, lines, table.model, ledger)
+    _check(table, placed, ends)
+    groups = groups_of(codes, placed, ends, table.model, ledger)
+    before = float((groups.size * groups.loss).sum())
+    peel_pass(groups, lines, table.model, ledger)
+    assert float((groups.size * groups.loss).sum()) <= before + 1e-6
+    _check(table, *listed(groups))
+    _check_groups(table, groups, ledger)
+
+
+def _check(table: Table, placed: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+    assert sorted(placed.tolist()) == list(range(len(table.rows)))
+    assert all(is_legal(table.rows, part.tolist(), table.criteria) for part in np.split(placed, ends[:-1]))
+
+
+def _check_groups(table: Table, groups: Groups, ledger: Ledger) -> None:
+    """Chains, boxes and losses say the same as the rows themselves."""
+    parts = np.empty(1 + len(table.rows.sensitive))
+    for c in np.flatnonzero(groups.size).tolist():
+        rows = np.flatnonzero(groups.owner == c)
+        assert len(rows) == groups.size[c]
+        low, high = groups.codes[rows].min(axis=0), groups.codes[rows].max(axis=0)
+        assert (groups.low[c] == low).all()
+        assert (groups.high[c] == high).all()
+        costs = [interval_cost(table.model, j, a, b) for j, (a, b) in enumerate(zip(low, high, strict=True))]
+        assert np.isclose(groups.loss[c], sum(costs), atol=1e-5)
+        assert deficit(rows, ledger, parts) == groups.lack[c]
+
+
+def test_a_row_that_leaves_breaks_the_chain() -> None:
+    _, groups, _, _ = _window([[0, 1, 2], [5, 6]], [[0, 1, 0], [0, 1]], k=2)
+    leave(groups, 1)
+    join(groups, 1, 1)
+    measure(groups, 0, MODEL)
+    measure(groups, 1, MODEL)
+    assert [part.tolist() for part in listed(groups)] == [[0, 2, 1, 3, 4], [2, 5]]
+    assert (groups.low[1, 0], groups.high[1, 0]) == (1, 6)
+
+
+@given(st.integers(0, 999))
+def test_a_row_sees_the_classes_that_another_one_saw_elsewhere(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    owners = np.repeat(draws.integers(0, 6, 60), draws.integers(1, 30, 60))
+    owners = np.unique(owners, return_inverse=True)[1]
+    placed, n = np.argsort(owners, kind="stable"), len(owners)
+    _, groups, lines, _ = _window(np.split(np.zeros(n, int), np.cumsum(np.bincount(owners))[:-1]), [[0] * n], k=2)
+    groups.owner[:] = owners
+    lines.along[:] = np.arange(n), draws.permutation(n)
+    lines.place[:] = np.argsort(lines.along, axis=1)
+    near = np.empty((2, 2, 4), np.int64)
+    for own in range(owners.max() + 1):
+        forget(near)
+        for row in placed[owners[placed] == own].tolist():
+            look_around(groups, lines, row, near)
+            for o in range(2):
+                ahead = owners[lines.along[o, lines.place[o, row] + 1 :]]
+                behind = owners[lines.along[o, : lines.place[o, row]]][::-1]
+                for way, seen in enumerate((ahead, behind)):
+                    assert near[o, way, 2:].tolist() == _next_two(seen.tolist(), own)
+
+
+def _next_two(seen: list[int], own: int) -> list[int]:
+    """Return the first two different classes after a run of the own one, -1 for none within 48 rows."""
+    while seen and seen[0] == own:
+        seen = seen[1:]
+    first = next((c for c in seen[:48] if c != own), -1)
+    return [first, next((c for c in seen[:48] if c not in (own, first)), -1)]
+
+
+@given(table=tables())
+def test_a_large_window_is_refined_into_illegal_classes(table: Table) -> None:
+    """Only small ones are peeled twice; and small is everything that Hypothesis draws."""
+    n = len(table.rows)
+    if not n or not is_legal(table.rows, range(n), table.criteria):
+        return
+    engine = Forest(table.model, settled_book(table))
+    engine.add(table.rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forest, "_SMALL", 0)
+        classes = engine.close(table.rows, table.criteria)
+    for c in range(classes.max() + 1):
+        assert is_legal(table.rows, np.flatnonzero(classes == c).tolist(), table.criteria)

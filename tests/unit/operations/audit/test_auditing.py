@@ -1,0 +1,394 @@
+"""Auditing files: what the engine releases passes as JSON Lines and as CSV, and nothing else does."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from pycanon import anonymity
+from rich.console import Console
+
+from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.audit.cells import CellReader
+from stream_anon.audit.verdict import Kind
+from stream_anon.cli.prove.audit import SHOWN, show
+from stream_anon.errors import InputError
+from stream_anon.files.anonymizing import SOURCE, Anonymization
+from stream_anon.microdata.policy import Policy
+from stream_anon.operations.audit.auditing import audit_files
+from stream_anon.settings.policy_file import load_policy
+from tests.support.data import shared_data
+
+SETTINGS: dict[str, Any] = {
+    "privacy": {"k": 4, "individual": "person", "sensitive": {"result": {"distinct_l": 2}}},
+    "window": {"max_records": 200},
+    "attributes": {
+        "person": {"role": "identifier"},
+        "patient.age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+        "patient.zip": {"role": "quasi-identifier", "prefix": {"length": 3}},
+        "plan": {"role": "quasi-identifier", "values": ["[a]", "b", "c", "d"], "publish": "values"},
+        "ward": {
+            "role": "quasi-identifier",
+            "type": "integer",
+            "hierarchy": {"inner": ["1", "2"], "03": ["3", "4"]},
+        },
+        "smoker": {"role": "quasi-identifier", "type": "boolean", "values": [True, False]},
+        "weight": {
+            "role": "quasi-identifier",
+            "numeric": {"min": 30, "max": 150, "step": 0.5, "decimals": 1, "publish": "tight"},
+        },
+        "day": {"role": "quasi-identifier", "date": {"min": "2024-01-01", "max": "2024-12-31"}},
+        "result": {"role": "sensitive", "type": "string"},
+        "paid": {"role": "insensitive", "type": "boolean"},
+        "visits": {"role": "insensitive", "type": "integer", "accept_linkable": True},
+        "cost": {"role": "insensitive", "type": "number", "accept_linkable": True},
+    },
+}
+
+
+def _visits(count: int, seed: int = 1) -> list[dict[str, Any]]:
+    draws = np.random.default_rng(seed)
+    rows = []
+    for i in range(count):
+        row: dict[str, Any] = {
+            "person": int(draws.integers(count // 2)),
+            "patient": {"age": int(draws.integers(100)), "zip": f"{draws.integers(5)}{draws.integers(3)}7"},
+            "plan": str(draws.choice(["[a]", "b", "c", "d"])),
+            "ward": int(draws.integers(1, 5)),
+            "smoker": bool(draws.integers(2)),
+            "weight": 60 + int(draws.integers(60)) / 2,
+            "day": f"2024-{draws.integers(1, 13):02}-{draws.integers(1, 29):02}",
+            "result": str(draws.choice(["fine", "poor, or not", 'say "no"', "two\nlines"])),
+            "paid": bool(draws.integers(2)),
+            "visits": int(draws.integers(9)),
+            "cost": float(draws.integers(90)) / 8,
+        }
+        if not i % 17:
+            del row["plan"], row["paid"]
+            row["day"] = None
+        if not i % 31:
+            row["weight"] = 500
+        rows.append(row)
+    return rows
+
+
+class Files:
+    """A policy, the released records and their certificates on disk."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any], records: Sequence[dict[str, Any]]) -> None:
+        self.policy_path = folder / "policy.yaml"
+        self.policy_path.write_text(yaml.safe_dump(settings, sort_keys=False))
+        self.policy = load_policy(self.policy_path)
+        self.output, self.certificates = folder / "out.jsonl", folder / "certificates.jsonl"
+        codec, work = JsonCodec(self.policy), Anonymization(self.policy)
+        values = [json.dumps(record).encode() for record in records]
+        batch = codec.decode(values, SOURCE, np.arange(len(values)))
+        self.lines: list[bytes] = []
+        self.parts: list[bytes] = []
+        self.document = work.document.parts()
+        for certified in [*work.add(batch), *work.close()]:
+            self.lines += codec.encode(certified.release)
+            self.parts += certified.certificate
+        self.write()
+
+    def copied(self, folder: Path) -> Files:
+        """Return the same files in another folder, to be changed there."""
+        other = copy.copy(self)
+        for name in ("policy_path", "output", "certificates"):
+            setattr(other, name, folder / getattr(self, name).name)
+        other.policy_path.write_bytes(self.policy_path.read_bytes())
+        other.lines, other.parts = list(self.lines), list(self.parts)
+        other.write()
+        return other
+
+    def write(self) -> None:
+        self.output.write_bytes(b"".join(line + b"\n" for line in self.lines))
+        self.certificates.write_bytes(b"".join(part + b"\n" for part in [*self.document, *self.parts]))
+
+    def write_csv(self, delimiter: str = ",", header: Sequence[str] | None = None) -> None:
+        """Write the records as CSV: intervals, sets and scalars as JSON, texts as they are, null as nothing."""
+        self.output = self.output.with_suffix(".csv")
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+        names = [attribute.name for attribute in self.policy.published]
+        writer.writerow(header or names)
+        for line in self.lines:
+            writer.writerow([_cell(json.loads(line), name) for name in names])
+        self.output.write_bytes(text.getvalue().encode())
+
+    def kinds(self) -> set[Kind]:
+        verdict = audit_files(self.policy_path, self.output, self.certificates).verdict
+        return {violation.kind for violation in verdict.violations}
+
+
+def _cell(record: Any, name: str) -> str:
+    for key in name.split("."):
+        record = record[key]
+    return record if isinstance(record, str) else "" if record is None else json.dumps(record)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("made"), SETTINGS, _visits(700))
+
+
+@pytest.fixture
+def files(made: Files, tmp_path: Path) -> Files:
+    return made.copied(tmp_path)
+
+
+def test_what_the_engine_releases_is_accused(files: Files) -> None:
+    verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
+    assert verdict.violations == ()
+    assert verdict.counts.windows == 4
+    assert verdict.counts.records == len(files.lines) > 300
+    published = b"\n".join(files.lines)
+    assert b'"plan":["' in published  # sets, intervals and the root are among what was read
+    assert b'"min":' in published
+    assert b'"*"' in published
+
+
+def test_nodes_raised_at_random_are_accused_or_not_raised(tmp_path: Path) -> None:
+    plain: dict[str, Any] = copy.deepcopy(SETTINGS)
+    del plain["attributes"]["plan"]["publish"], plain["attributes"]["weight"]["numeric"]["publish"]
+    raised = {**plain, "privacy": {**plain["privacy"], "extra_levels": 2}}
+    losses = []
+    for name, settings in (("plain", plain), ("raised", raised)):
+        folder = tmp_path / name
+        folder.mkdir()
+        files = Files(folder, settings, _visits(400))
+        verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
+        assert verdict.violations == ()
+        certificates = [json.loads(part) for part in files.parts]
+        assert min(one["records"] for c in certificates for one in c["classes"]) >= 4
+        losses.append(sum(certificate["gcp"] for certificate in certificates))
+    assert losses[1] > losses[0] + 0.1
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_the_same_release_as_csv_is_accused(delimiter: str, files: Files) -> None:
+    files.write_csv(delimiter)
+    assert files.kinds() == set()
+
+
+def test_another_judge_counts_a_smaller_k(files: Files) -> None:
+    # One window: k holds per window, and a judge of tables knows no windows.
+    first = json.loads(files.parts[0])
+    rows = [json.loads(line) for line in files.lines[: first["released"]]]
+    names = [attribute.name for attribute in files.policy.quasi_identifiers]
+    frame = pd.DataFrame([{name: _cell(row, name) for name in names} | {"result": row["result"]} for row in rows])
+    assert anonymity.k_anonymity(frame, names) == min(one["records"] for one in first["classes"])
+    assert anonymity.k_anonymity(frame, names) >= 4
+    assert anonymity.l_diversity(frame, names, ["result"]) == first["achieved"]["distinct_l"]["result"]
+
+
+def test_adult_in_many_windows_is_accused(tmp_path: Path) -> None:
+    folder = shared_data("arx-adult")
+    roles: dict[str, Any] = {"salary-class": {"role": "sensitive"}}
+    with (folder / "adult.csv").open() as file:
+        rows: list[dict[str, Any]] = list(csv.DictReader(file, delimiter=";"))[:6000]
+    for name in rows[0]:
+        if name != "salary-class":
+            hierarchy = folder / "hierarchies" / f"adult_hierarchy_{name}.csv"
+            roles[name] = {"role": "quasi-identifier", "hierarchy": str(hierarchy)}
+    settings = {
+        "privacy": {"k": 10, "individual": "every-record", "sensitive": {"salary-class": {"distinct_l": 2}}},
+        "window": {"max_records": 2000},
+        "attributes": roles,
+    }
+    files = Files(tmp_path, settings, rows)
+    verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
+    assert verdict.violations == ()
+    assert verdict.counts.windows == 3
+
+
+def test_a_changed_line_passes(files: Files) -> None:
+    record = json.loads(files.lines[5])
+    record["patient"]["age"] = 41
+    files.lines[5] = json.dumps(record).encode()
+    files.write()
+    assert Kind.UNCERTIFIED_CLASS in files.kinds()
+
+
+def test_a_key_written_twice_passes(files: Files) -> None:
+    files.lines[5] = b'{"visits":"Mrs Smith",' + files.lines[5][1:]
+    files.write()
+    assert Kind.MALFORMED_RECORD in files.kinds()
+
+
+def _rewrite(files: Files, **changes: Any) -> None:
+    files.policy_path.write_text(yaml.safe_dump(SETTINGS | changes, sort_keys=False))
+
+
+def test_a_change_of_what_promises_nothing_makes_no_old_window_fail(files: Files) -> None:
+    _rewrite(files, window={"max_records": 300, "max_delay": "5m"}, engine={"seed": 5})
+    verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
+    assert verdict.violations == ()
+    assert [(period.k, period.change) for period in verdict.periods] == [(4, None)]
+
+
+def test_windows_of_an_older_k_are_sound(files: Files) -> None:
+    for k in (3, 9):
+        _rewrite(files, privacy=SETTINGS["privacy"] | {"k": k})
+        verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
+        assert verdict.violations == ()
+        assert [period.k for period in verdict.periods] == [4]
+
+
+def test_a_window_is_judged_by_the_document_that_it_names(files: Files) -> None:
+    _rewrite(files, privacy=SETTINGS["privacy"] | {"k": 2})
+    files.parts = [part.replace(b'"k":4', b'"k":2') for part in files.parts]
+    files.write()
+    assert Kind.WRONG_CRITERIA in files.kinds()
+
+
+def test_a_document_that_is_not_there_is_missed(files: Files) -> None:
+    _rewrite(files, privacy=SETTINGS["privacy"] | {"k": 3})
+    files.document = []
+    files.write()
+    assert files.kinds() == {Kind.MISSING_POLICY}
+
+
+def test_certificates_of_version_1_are_judged_on_trust_by_what_they_asked(files: Files) -> None:
+    files.parts = [_of_version_1(part) for part in files.parts]
+    files.document = []
+    files.write()
+    first = audit_files(files.policy_path, files.output, files.certificates).verdict
+    assert {one.kind for one in first.violations} == {Kind.UNKNOWN_PREVIOUS}  # the parts are others now
+    assert first.counts.on_trust == 0  # the digest is that of the settings file
+    _rewrite(files, privacy=SETTINGS["privacy"] | {"k": 9})
+    verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
+    assert {one.kind for one in verdict.violations} == {Kind.UNKNOWN_PREVIOUS}
+    assert verdict.counts.on_trust == verdict.counts.windows == 4
+    assert [(period.k, period.on_trust) for period in verdict.periods] == [(4, True)]
+    record = json.loads(files.lines[5])
+    record["patient"]["age"] = 41
+    files.lines[5] = json.dumps(record | {"person": 7}).encode()
+    files.write()
+    assert files.kinds() >= {Kind.UNCERTIFIED_CLASS, Kind.IDENTIFYING_FIELD, Kind.TOO_FEW_RECORDS}
+
+
+def _of_version_1(part: bytes) -> bytes:
+    certificate = json.loads(part)
+    for name in ("revision", "missing", "accepted", "promises"):
+        del certificate[name]
+    return json.dumps(certificate | {"schema": 1}).encode()
+
+
+def test_a_column_more_passes(files: Files) -> None:
+    files.write_csv()
+    lines = files.output.read_text().splitlines(keepends=True)
+    header = lines[0].replace("visits", "visits,person", 1)
+    files.output.write_text(header + "".join(lines[1:]))
+    assert Kind.MALFORMED_RECORD in files.kinds()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("person", Kind.IDENTIFYING_FIELD), ("note", Kind.UNDECLARED_FIELD), ("paid", Kind.MALFORMED_RECORD)],
+)
+def test_a_renamed_column_passes(name: str, kind: Kind, files: Files) -> None:
+    names = [attribute.name for attribute in files.policy.published]
+    files.write_csv(header=[name if known == "visits" else known for known in names])
+    assert kind in files.kinds()
+
+
+def _reader(policy: Policy) -> CellReader:
+    return CellReader(policy, [attribute.name for attribute in policy.published])
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "value"),
+    [
+        ("patient.age", '{"min": 1, "max": 2}', {"min": 1, "max": 2}),
+        ("patient.age", '{"min": 1, "min": 1, "max": 2}', '{"min": 1, "min": 1, "max": 2}'),
+        ("patient.age", "25", 25),
+        ("patient.age", "025", "025"),
+        ("patient.age", "*", "*"),
+        ("patient.age", "NaN", "NaN"),
+        ("patient.age", "null", "null"),
+        ("patient.age", "-Infinity", "-Infinity"),
+        ("cost", "1e999", "1e999"),
+        ("cost", "1" * 5000, "1" * 5000),
+        ("patient.age", "", None),
+        ("patient.zip", "02*", "02*"),
+        ("patient.zip", "127", "127"),
+        ("plan", '["b", "c"]', ["b", "c"]),
+        ("plan", "[a]", "[a]"),
+        ("plan", "[b", "[b"),
+        ("ward", "3", 3),
+        ("ward", "03", "03"),
+        ("ward", "inner", "inner"),
+        ("smoker", "true", True),
+        ("smoker", "True", "True"),
+        ("weight", "70.0", 70.0),
+        ("day", "2024", "2024"),
+        ("result", "12", "12"),
+        ("result", '"quoted"', '"quoted"'),
+        ("paid", "false", False),
+        ("visits", "3", 3),
+        ("visits", "three", "three"),
+        ("cost", "0.125", 0.125),
+    ],
+)
+def test_a_cell_is_read_as_something_else(name: str, cell: str, value: object, files: Files) -> None:
+    cells = [cell if attribute.name == name else "" for attribute in files.policy.published]
+    record: Any = _reader(files.policy).read(cells)
+    for key in name.split("."):
+        record = record[key]
+    assert (record, type(record)) == (value, type(value))
+
+
+def test_a_column_under_a_parents_name_hides_its_children(files: Files) -> None:
+    names = [attribute.name for attribute in files.policy.published]
+    assert CellReader(files.policy, ["patient", *names[:2]]).read(["x", "1", "2"]) is None
+    assert CellReader(files.policy, ["patient.age", "patient.age"]).read(["1", "2"]) is None
+
+
+@pytest.mark.parametrize("which", ["output", "certificates"])
+def test_a_missing_file_is_a_clean_audit(which: str, files: Files) -> None:
+    getattr(files, which).unlink()
+    with pytest.raises(InputError, match="cannot be read"):
+        files.kinds()
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b'patient.age\n"unclosed', b"patient.age\n\xff\n"])
+def test_a_broken_csv_file_is_a_traceback(content: bytes, files: Files) -> None:
+    files.output = files.output.with_suffix(".csv")
+    files.output.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        files.kinds()
+    assert "unclosed" not in str(caught.value)
+
+
+def test_an_empty_output_is_clean(files: Files) -> None:
+    for content in (b"", b"\n"):
+        files.output.write_bytes(content)
+        assert Kind.NO_RECORDS in files.kinds()
+
+
+def test_the_exit_code_or_the_print_hides_a_violation(files: Files) -> None:
+    text = io.StringIO()
+    console = Console(file=text, width=160, markup=False)
+    assert show(audit_files(files.policy_path, files.output, files.certificates), console) == 0
+    assert "no violation found" in text.getvalue()
+    assert "number of individuals in each class" in text.getvalue()
+    files.lines = [b"[]" for _ in files.lines]
+    files.write()
+    report = audit_files(files.policy_path, files.output, files.certificates)
+    verdict = report.verdict
+    assert show(report, console) == 1
+    batch = json.loads(files.parts[0])["batch"]
+    assert batch in text.getvalue()
+    assert Kind.MALFORMED_RECORD.value in text.getvalue()
+    assert len(verdict.violations) > SHOWN
+    assert "not shown" in text.getvalue()

@@ -1,0 +1,342 @@
+"""What `check` says of a policy and a sample, without a broker."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.service.starting.findings import Severity, attribute_facts, policy_findings, sample_findings
+from stream_anon.service.starting.sample_study import Sample, Study, study
+from stream_anon.settings.model import parse_settings
+from stream_anon.settings.policy_file import build_policy
+
+PERSONAL = "Zyxwvut"  # stands in values; must stand in nothing that `check` says
+
+
+def _policy(
+    k: int = 3, max_records: int = 10, max_delay: float = 30, limit: int = 100, **attributes: dict[str, Any]
+) -> Policy:
+    document = {
+        "privacy": {"k": k, "individual": "person"},
+        "window": {"max_records": max_records, "max_delay": max_delay, "max_records_per_individual": limit},
+        "attributes": {
+            "person": {"role": "identifier"},
+            "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+            **attributes,
+        },
+    }
+    return build_policy(parse_settings(document), Path("policy.yaml"))
+
+
+def _event(person: object, age: object = 30, **more: object) -> bytes:
+    return json.dumps({"person": person, "age": age, **more}).encode()
+
+
+def _study(policy: Policy, events: list[bytes | None], apart: float = 0.001) -> Study:
+    return study(policy, Sample(events, np.arange(len(events)) * apart))
+
+
+def _forbidden(policy: Policy, found: Study) -> list[str]:
+    return [f.place for f in sample_findings(policy, found) if f.severity is Severity.FORBIDS]
+
+
+def _warned(policy: Policy, found: Study) -> list[str]:
+    return [f.place for f in sample_findings(policy, found) if f.severity is Severity.WARNS]
+
+
+def test_a_record_is_rejected_for_another_reason_or_attribute_than_counted() -> None:
+    events = [_event(1), _event(2, 200), _event(3, 200), _event(4, PERSONAL), b"{", None, _event(None)]
+    found = _study(_policy(), [*events])
+    assert [(r.reason, r.attribute, r.records) for r in found.rejects] == [
+        ("out-of-range", "age", 2),
+        ("malformed", None, 1),
+        ("empty", None, 1),
+        ("no-individual", "person", 1),
+        ("wrong-type", "age", 1),
+    ]
+    assert found.fit == 1
+    assert found.rejected_share == pytest.approx(6 / 7)
+
+
+def test_a_sample_of_which_nothing_fits_lets_a_run_start() -> None:
+    policy = _policy()
+    assert _forbidden(policy, _study(policy, [b"[]", b"nonsense"])) == ["input"]
+
+
+def test_an_empty_topic_forbids_a_run() -> None:
+    policy = _policy()
+    found = _study(policy, [])
+    assert _forbidden(policy, found) == []
+    assert _warned(policy, found) == ["input"]
+
+
+@pytest.mark.parametrize(("rare", "refused"), [(5, False), (6, True)])
+def test_the_five_percent_of_rare_values_lie_elsewhere(rare: int, refused: bool) -> None:
+    policy = _policy(note={"role": "insensitive"})
+    events = [_event(i, note="usual" if i >= rare else f"{PERSONAL}{i}") for i in range(100)]
+    found = _study(policy, [*events])
+    assert found.rare[0].share == rare / 100
+    assert (found.rare[0].values, found.rare[0].rare) == (1 + rare, rare)
+    assert _forbidden(policy, found) == (["attributes.note"] if refused else [])
+
+
+def test_one_person_with_many_records_makes_a_value_common() -> None:
+    policy = _policy(note={"role": "insensitive"})
+    events = [_event(1, note="mine") for _ in range(50)] + [_event(i, note="ours") for i in range(2, 52)]
+    found = _study(policy, [*events])
+    assert found.rare[0].records == 50
+    assert _forbidden(policy, found) == ["attributes.note"]
+
+
+def test_exactly_k_holders_count_as_too_few() -> None:
+    policy = _policy(k=3, note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note=f"n{i // 3}") for i in range(30)])
+    assert found.rare[0].records == 0
+
+
+def test_accepted_rare_values_are_refused_or_others_with_them() -> None:
+    policy = _policy(
+        note={"role": "insensitive", "accept_linkable": True},
+        remark={"role": "insensitive"},
+        flag={"role": "sensitive", "accept_linkable": True},
+        mark={"role": "sensitive"},
+    )
+    events = [_event(i, note=f"{i}", remark=f"{i}", flag=f"{i}", mark="usual") for i in range(20)]
+    assert _forbidden(policy, _study(policy, [*events])) == ["attributes.remark"]
+
+
+@pytest.mark.parametrize("role", ["sensitive", "insensitive"])
+@pytest.mark.parametrize("kind", ["string", "number", "integer"])
+def test_a_field_that_passes_names_everybody(role: str, kind: str) -> None:
+    values: dict[str, list[object]] = {
+        "string": [f"{PERSONAL}{i}@example.org" for i in range(20)],
+        "number": [i + 0.5 for i in range(20)],
+        "integer": list(range(20)),
+    }
+    events = [_event(i, contact=value) for i, value in enumerate(values[kind])]
+    policy = _policy(contact={"role": role, "type": kind})
+    assert _forbidden(policy, _study(policy, [*events])) == ["attributes.contact"]
+    policy = _policy(contact={"role": role, "type": kind, "accept_linkable": True})
+    assert _forbidden(policy, _study(policy, [*events])) == []
+
+
+def test_a_sample_of_fewer_than_k_people_condemns_a_field() -> None:
+    policy = _policy(k=5, note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note="same") for i in range(4)])
+    assert _forbidden(policy, found) == []
+    assert "attributes.note" in _warned(policy, found)
+
+
+def test_missing_and_present_are_one_value() -> None:
+    policy = _policy(k=2, note={"role": "insensitive"})
+    found = _study(policy, [_event(1), *(_event(i, note="x") for i in range(2, 12))])
+    assert (found.rare[0].values, found.rare[0].rare) == (2, 1)
+
+
+@pytest.mark.parametrize("role", ["sensitive", "insensitive"])
+def test_a_value_common_in_the_sample_and_alone_in_its_window_goes_unsaid(role: str) -> None:
+    # ten windows of ten people:  n0 n1 n2 ... n9 | n0 n1 n2 ... n9 | ...
+    events = [_event(i, note=f"n{i % 10}") for i in range(100)]
+    policy = _policy(note={"role": role})
+    found = _study(policy, [*events])
+    assert (found.rare[0].share, found.rare[0].share_in_windows) == (0, 1)
+    assert _forbidden(policy, found) == []
+    assert "attributes.note" in [f.place for f in sample_findings(policy, found)]
+    accepted = _policy(note={"role": role, "accept_linkable": True})
+    assert sample_findings(accepted, _study(accepted, [*events])) == []
+
+
+@pytest.mark.parametrize(("alone", "warned"), [(5, False), (6, True)])
+def test_the_five_percent_within_windows_lie_elsewhere(alone: int, warned: bool) -> None:
+    # two windows of 100: what is alone in one is common in both
+    policy = _policy(k=2, max_records=100, note={"role": "insensitive"})
+    events = [_event(i, note="usual" if i % 100 >= alone else f"n{i % 100}") for i in range(200)]
+    found = _study(policy, [*events])
+    assert (found.rare[0].share, found.rare[0].share_in_windows) == (0, alone / 100)
+    assert _warned(policy, found) == (["attributes.note"] if warned else [])
+
+
+def test_holders_in_other_windows_make_a_value_rare() -> None:
+    # ten windows of ten people, each with a value of its own:  n0 n0 n0 ... | n1 n1 n1 ... | ...
+    policy = _policy(note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note=f"n{i // 10}") for i in range(100)])
+    assert found.rare[0].share_in_windows == 0
+    assert sample_findings(policy, found) == []
+
+
+def test_a_refused_field_is_warned_of_as_well() -> None:
+    policy = _policy(note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note=f"n{i}") for i in range(20)])
+    assert [f.place for f in sample_findings(policy, found)] == ["attributes.note"]
+
+
+def test_what_is_not_published_counts_as_rare_in_its_window() -> None:
+    policy = _policy(k=5, max_records=1000, max_delay=3, note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note="usual") for i in range(40)], apart=1.0)
+    assert found.rare[0].share_in_windows is None
+    assert "attributes.note" not in _warned(policy, found)
+    # of the 13 records of one person only the first 3 get into the window
+    policy = _policy(max_records=20, limit=3, note={"role": "insensitive"})
+    events = [_event(i, note="usual") for i in range(30)]
+    events[5:5] = [_event("flood", note="usual" if i < 3 else "more") for i in range(13)]
+    assert _study(policy, [*events]).rare[0].share_in_windows == 0
+
+
+def test_holders_in_the_only_window_go_uncounted() -> None:
+    policy = _policy(max_records=100, note={"role": "insensitive"})
+    found = _study(policy, [_event(i, note="usual" if i else "mine") for i in range(20)])
+    assert found.rare[0].share_in_windows == 1 / 20
+
+
+def test_windows_are_counted_that_the_end_of_the_sample_cuts_off() -> None:
+    found = _study(_policy(max_records=10), [_event(i) for i in range(25)])
+    assert found.forecast is not None
+    assert (found.forecast.windows, found.forecast.whole, found.forecast.records) == (2, True, 20)
+    assert found.forecast.released == 20
+    assert found.forecast.individuals == 10
+
+
+def test_windows_do_not_close_by_age() -> None:
+    # One record a second and windows of 4.5 to 5 s: 6 records at the most in each, 100 in all.
+    found = _study(_policy(max_records=1000, max_delay=5), [_event(i) for i in range(100)], apart=1.0)
+    assert found.forecast is not None
+    assert 100 / 6 - 1 <= found.forecast.windows <= 100 / 5
+
+
+def test_a_thin_stream_is_not_warned_of() -> None:
+    policy = _policy(k=5, max_records=1000, max_delay=3)
+    found = _study(policy, [_event(i) for i in range(40)], apart=1.0)
+    assert found.forecast is not None
+    assert found.forecast.short == found.forecast.windows > 5
+    assert found.forecast.released == 0
+    assert "window" in _warned(policy, found)
+
+
+def test_holding_a_short_window_makes_the_forecast_loop() -> None:
+    policy = _policy(k=5, max_records=1000, max_delay=3)
+    policy = dataclasses.replace(policy, window=dataclasses.replace(policy.window, shortfall=Shortfall.HOLD))
+    found = _study(policy, [_event(i) for i in range(40)], apart=1.0)
+    assert found.forecast is not None
+    assert found.forecast.short == 0
+    assert found.forecast.released == found.forecast.records > 0
+
+
+def test_the_only_window_is_left_out() -> None:
+    found = _study(_policy(max_records=100), [_event(i) for i in range(20)])
+    assert found.forecast is not None
+    assert (found.forecast.windows, found.forecast.whole, found.forecast.released) == (1, False, 20)
+
+
+def test_a_flood_of_one_person_is_not_forecast() -> None:
+    policy = _policy(max_records=20, limit=3)
+    events = [_event(i) for i in range(30)]
+    events[5:5] = [_event("flood") for _ in range(13)]
+    found = _study(policy, [*events])
+    assert found.forecast is not None
+    assert found.forecast.suppressed["over-limit"] == 10
+    assert found.forecast.over_limit == pytest.approx(10 / found.forecast.records)
+    assert "window.max_records_per_individual" in _warned(policy, found)
+
+
+def test_a_sample_out_of_order_is_taken() -> None:
+    with pytest.raises(ValueError, match="ascend"):
+        Sample([b"{}", b"{}"], np.array([1.0, 0.5]))
+
+
+def test_what_the_policy_gives_away_goes_unsaid() -> None:
+    policy = _policy(
+        height={"role": "quasi-identifier", "numeric": {"min": 0, "max": 9, "publish": "tight"}},
+        plan={"role": "quasi-identifier", "values": ["a", "b"], "publish": "values"},
+        illness={"role": "sensitive"},
+    )
+    places = [finding.place for finding in policy_findings(policy)]
+    assert places == ["attributes.height", "attributes.plan", "attributes.illness"]
+    assert policy_findings(_policy()) == []
+
+
+def test_counting_records_as_people_goes_unsaid() -> None:
+    policy = dataclasses.replace(_policy(), individual="every-record")
+    assert [finding.place for finding in policy_findings(policy)] == ["privacy.individual"]
+    found = _study(policy, [_event(1) for _ in range(12)])
+    assert found.individuals == 12
+
+
+@pytest.mark.parametrize(
+    ("records", "people", "warned"),
+    [(1000, 1000, True), (1000, 990, True), (1000, 989, False), (999, 999, False), (1200, 600, False)],
+)
+def test_ids_of_events_are_taken_for_people_in_silence(records: int, people: int, warned: bool) -> None:
+    policy = _policy(max_records=500)
+    found = _study(policy, [_event(i % people) for i in range(records)])
+    assert _forbidden(policy, found) == []
+    assert _warned(policy, found) == (["privacy.individual"] if warned else [])
+
+
+def test_records_that_count_as_people_by_choice_are_warned_of_twice() -> None:
+    policy = dataclasses.replace(_policy(max_records=500), individual="every-record")
+    assert _warned(policy, _study(policy, [_event(1) for _ in range(1000)])) == []
+
+
+def test_records_that_do_not_fit_hide_ids_of_events() -> None:
+    policy = _policy(max_records=500)
+    found = _study(policy, [*(_event(i) for i in range(1000)), *(_event(i, 200) for i in range(40))])
+    assert _warned(policy, found) == ["privacy.individual"]
+
+
+def test_attributes_are_listed_with_a_wrong_size() -> None:
+    policy = _policy(plan={"role": "quasi-identifier", "values": ["a", "b"]}, visits={"role": "insensitive"})
+    sizes = {facts.name: (facts.role, facts.size) for facts in attribute_facts(policy)}
+    assert sizes == {
+        "person": ("identifier", None),
+        "age": ("quasi-identifier", 100),
+        "plan": ("quasi-identifier", 2),
+        "visits": ("insensitive", None),
+    }
+
+
+def test_a_value_of_a_person_is_repeated() -> None:
+    policy = _policy(note={"role": "insensitive"}, city={"role": "quasi-identifier", "values": ["Paris", "Rome"]})
+    events = [_event(f"{PERSONAL}{i}", 30, note=f"{PERSONAL}-{i}", city="Paris") for i in range(40)]
+    events += [_event(i, 30, note="x", city=PERSONAL, **{PERSONAL: 1}) for i in range(10)]
+    found = _study(policy, [*events, f'{{"{PERSONAL}'.encode()])
+    said = repr(found) + repr(sample_findings(policy, found)) + repr(policy_findings(policy))
+    assert PERSONAL not in said
+    assert "note" in said
+
+
+def test_a_declared_field_that_never_comes_forbids_a_run() -> None:
+    policy = _policy(note={"role": "insensitive"}, city={"role": "quasi-identifier", "values": ["a", "b"]})
+    found = _study(policy, [json.dumps({"person": i, "Age": 30}).encode() for i in range(40)])
+    assert {each.attribute: (each.records, each.share) for each in found.missing} == {
+        "age": (40, 1.0),
+        "note": (40, 1.0),
+        "city": (40, 1.0),
+    }
+    assert _forbidden(policy, found) == ["attributes.age", "attributes.note", "attributes.city"]
+    age = sample_findings(policy, found)[0]
+    assert age.condition == "missing-field"
+    assert "upper and lower case" in age.text
+    assert "Age" not in age.text
+
+
+def test_a_field_that_may_be_absent_forbids_nothing() -> None:
+    policy = _policy(note={"role": "insensitive", "accept_missing": True})
+    found = _study(policy, [_event(i) for i in range(40)])
+    assert [(each.attribute, each.accepted) for each in found.missing] == [("note", True)]
+    assert _forbidden(policy, found) == []
+    assert "attributes.note" not in _warned(policy, found)
+
+
+@pytest.mark.parametrize(("absent", "warned"), [(20, False), (21, True), (39, True)])
+def test_a_field_that_more_than_half_of_the_records_lack_is_warned_of(absent: int, warned: bool) -> None:
+    policy = _policy()
+    found = _study(policy, [_event(i, None if i < absent else 30) for i in range(40)])
+    assert found.missing[0].share == absent / 40
+    assert _forbidden(policy, found) == []
+    assert ("attributes.age" in _warned(policy, found)) is warned

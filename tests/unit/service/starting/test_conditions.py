@@ -1,0 +1,177 @@
+"""What forbids a run is named, can be accepted by that name, and is asked by every worker."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stream_anon.adapters.kafka.topics.requirements import Finding as TopicFinding
+from stream_anon.adapters.kafka.topics.requirements import Severity as TopicSeverity
+from stream_anon.conditions import Condition
+from stream_anon.errors import Refused, SettingsError, TopicError
+from stream_anon.service.starting import conditions
+from stream_anon.service.starting.conditions import Deployment, Sampled, raise_if_forbidden, weighed
+from stream_anon.service.starting.findings import Finding, Severity
+from stream_anon.service.wiring import connection_of, settings_of_run, topics_of
+from stream_anon.settings.model import KafkaSettings, Settings, parse_settings
+from stream_anon.settings.policy_file import build_policy
+from tests.support.data import ROOT
+
+RARE = Finding(Severity.FORBIDS, "attributes.note", "9.0% of its values are rare", Condition.RARE_VALUES)
+FEW_REPLICAS = Finding(Severity.FORBIDS, "out", "has 1 replicas, 3 are needed", Condition.DURABILITY)
+ABSENT = Finding(Severity.FORBIDS, "out", "does not exist", Condition.MISSING_TOPIC)
+WARNING = Finding(Severity.WARNS, "window", "is small")
+
+
+def _settings(*accepted: str) -> Settings:
+    return parse_settings(
+        {
+            "kafka": {
+                "bootstrap_servers": "127.0.0.1:9",
+                "group": "g",
+                "input": "people",
+                "output": "out",
+                "accept_risks": list(accepted),
+            },
+            "privacy": {"k": 3, "individual": "person"},
+            "attributes": {
+                "person": {"role": "identifier"},
+                "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+            },
+        }
+    )
+
+
+Start = Callable[..., Any]
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch) -> Start:
+    """Return a start of a worker on a deployment and a sample with these findings."""
+
+    async def begin(
+        *accepted: str, deployment: tuple[Finding, ...] = (), sample: tuple[Finding, ...] = (), before: str = ""
+    ) -> list[str]:
+        settings, looked = _settings(*accepted), []
+        policy = build_policy(settings, Path("policy.yaml"))
+
+        async def look_at_deployment(*_: object) -> Deployment:
+            looked.append("deployment")
+            return Deployment((), deployment, ("people",))
+
+        async def look_at_sample(*_: object) -> Sampled:
+            looked.append("sample")
+            return Sampled(None, sample)
+
+        async def read_topic(_: object, topic: str, **__: object) -> Any:
+            assert topic == "out.certificates"
+            if before == "unreadable":
+                raise TopicError("out.certificates: may not be read by this user")
+            return SimpleNamespace(records={0: [SimpleNamespace(value=b"part")] if before else []})
+
+        def certificate(_: object) -> Any:
+            digest = policy.digest if before.startswith("same") else "sha256:of-another-policy"
+            return SimpleNamespace(policy=digest, accepted=["rare-values"] if before == "same-accepted" else [])
+
+        monkeypatch.setattr(conditions, "look_at_deployment", look_at_deployment)
+        monkeypatch.setattr(conditions, "look_at_sample", look_at_sample)
+        monkeypatch.setattr(conditions, "read_topic", read_topic)
+        monkeypatch.setattr(conditions, "_certificate", certificate)
+        kafka = settings.kafka
+        assert kafka is not None
+        await raise_if_forbidden(connection_of(kafka), topics_of(kafka), kafka, policy)
+        return looked
+
+    return begin
+
+
+async def test_a_worker_starts_where_nothing_forbids_it(start: Start) -> None:
+    assert await start(deployment=(WARNING,), sample=(WARNING,)) == ["deployment", "sample"]
+
+
+@pytest.mark.parametrize(
+    ("deployment", "sample"), [((FEW_REPLICAS,), ()), ((), (RARE,)), ((FEW_REPLICAS,), (RARE,))]
+)
+async def test_a_worker_refuses_to_start_and_names_what_forbids_it(
+    start: Start, deployment: tuple[Finding, ...], sample: tuple[Finding, ...]
+) -> None:
+    first = (*deployment, *sample)[0]
+    with pytest.raises(Refused, match=f"--accept-risk {first.condition}") as caught:
+        await start(deployment=deployment, sample=sample)
+    assert f"{first.condition}: {first.place}: {first.text}" in str(caught.value)
+
+
+async def test_an_accepted_condition_lets_a_worker_start_and_no_other_one(start: Start) -> None:
+    await start("durability", "rare-values", deployment=(FEW_REPLICAS,), sample=(RARE,))
+    with pytest.raises(Refused, match="durability"):
+        await start("rare-values", deployment=(FEW_REPLICAS,), sample=(RARE,))
+
+
+async def test_a_missing_topic_is_waited_for(start: Start) -> None:
+    with pytest.raises(TopicError, match=r"^out: does not exist$"):
+        await start(deployment=(ABSENT, FEW_REPLICAS))
+
+
+@pytest.mark.parametrize(
+    ("before", "accepted", "looks"),
+    [
+        ("same", (), False),
+        ("same-accepted", ("rare-values",), False),
+        ("same-accepted", (), True),
+        ("other", (), True),
+        ("unreadable", (), True),
+    ],
+)
+async def test_a_sample_is_judged_unless_a_window_was_published_under_this_policy_and_no_further_risk(
+    start: Start, before: str, accepted: tuple[str, ...], looks: bool
+) -> None:
+    expected = ["deployment", "sample"] if looks else ["deployment"]
+    assert await start(*accepted, before=before) == expected
+
+
+def test_findings_are_told_gravest_first_and_accepted_ones_as_such() -> None:
+    told = weighed([WARNING, RARE, FEW_REPLICAS], {Condition.RARE_VALUES})
+    assert [(each.severity, each.place) for each in told] == [
+        (Severity.FORBIDS, "out"),
+        (Severity.ACCEPTED, "attributes.note"),
+        (Severity.WARNS, "window"),
+    ]
+
+
+def test_every_topic_finding_that_forbids_has_a_name() -> None:
+    errors = [
+        finding
+        for finding in conditions._split([TopicFinding("out", TopicSeverity.ERROR, "x", Condition.DURABILITY)])[1]
+        if finding.condition is None
+    ]
+    assert errors == []
+    source = (ROOT / "stream_anon/adapters/kafka/topics/requirements.py").read_text()
+    assert all("Condition." in call for call in re.findall(r"Finding\([^\n]*Severity\.ERROR[^\n]*", source))
+
+
+def test_an_unknown_risk_cannot_be_accepted() -> None:
+    with pytest.raises(SettingsError, match=r"kafka\.accept_risks"):
+        _settings("mood")
+
+
+def test_risks_of_the_command_line_stand_beside_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "settings.yaml"
+    path.write_text(
+        "kafka: {bootstrap_servers: '127.0.0.1:9', group: g, input: a, output: b, accept_risks: [durability]}\n"
+        "privacy: {k: 3, individual: p}\n"
+        "attributes:\n  p: {role: identifier}\n  age: {role: quasi-identifier, numeric: {min: 0, max: 99}}\n"
+    )
+    kafka = settings_of_run(path, [Condition.RARE_VALUES]).kafka
+    assert isinstance(kafka, KafkaSettings)
+    assert kafka.accept_risks == ["durability", "rare-values"]
+
+
+def test_the_operations_page_explains_every_condition() -> None:
+    page = (ROOT / "docs/operations.md").read_text()
+    for condition in Condition:
+        assert f"| `{condition}` | {condition.meaning} |" in page

@@ -1,0 +1,104 @@
+"""A worker of an older revision stands by unasked, a weaker or forbidden one does not start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_anon.errors import Refused, SettingsError, TopicError
+from stream_anon.privacy.promises import promises_of
+from stream_anon.service.starting import starting
+from stream_anon.service.starting.rollout import Before
+from stream_anon.service.wiring import connection_of, topics_of
+from stream_anon.settings.model import parse_settings
+from stream_anon.settings.policy_file import build_policy
+
+FORBIDDEN = Refused("a run must not start")
+
+
+async def _start(
+    monkeypatch: pytest.MonkeyPatch,
+    before: Before | Exception | None,
+    forbidden: Exception | None = None,
+    *accepted: str,
+    **privacy: Any,
+) -> Before | None:
+    settings = parse_settings(
+        {
+            "kafka": {
+                "bootstrap_servers": "127.0.0.1:9",
+                "group": "g",
+                "input": "a",
+                "output": "b",
+                "accept_risks": list(accepted),
+            },
+            "privacy": {"k": 5, "individual": "p", **privacy},
+            "attributes": {
+                "p": {"role": "identifier"},
+                "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+            },
+        }
+    )
+
+    async def published_before(*_: object) -> Before | None:
+        if isinstance(before, Exception):
+            raise before
+        return before
+
+    async def raise_if_forbidden(*_: object) -> None:
+        if forbidden is not None:
+            raise forbidden
+
+    monkeypatch.setattr(starting, "published_before", published_before)
+    monkeypatch.setattr(starting, "raise_if_forbidden", raise_if_forbidden)
+    kafka = settings.kafka
+    assert kafka is not None
+    policy = build_policy(settings, Path("policy.yaml"))
+    connection, topics = connection_of(kafka), topics_of(kafka)
+    return await starting.raise_if_weaker_or_forbidden(connection, topics, kafka, policy, "")
+
+
+def _before(k: int, revision: int) -> Before:
+    document = {
+        "privacy": {"k": k, "individual": "p"},
+        "attributes": {
+            "p": {"role": "identifier"},
+            "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+        },
+    }
+    policy = build_policy(parse_settings(document), Path("policy.yaml"))
+    return Before("sha256:another", revision, "2026-01-01T00:00:00Z", promises_of(policy))
+
+
+async def test_a_worker_of_an_older_revision_is_asked_nothing_since_it_will_stand_by(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = _before(k=10, revision=2)
+    assert await _start(monkeypatch, before, FORBIDDEN, revision=1) == before
+
+
+async def test_a_weaker_policy_of_the_same_revision_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError, match="accept_weaker"):
+        await _start(monkeypatch, _before(k=10, revision=1), revision=1)
+    assert await _start(monkeypatch, _before(k=5, revision=1), revision=1) is not None
+
+
+async def test_what_forbids_a_run_is_asked_before_the_first_window_and_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for before in (None, _before(k=5, revision=0)):
+        with pytest.raises(Refused):
+            await _start(monkeypatch, before, FORBIDDEN)
+
+
+async def test_certificates_that_may_not_be_read_are_refused_by_name_or_passed_over_where_accepted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    unreadable = TopicError("b.certificates: may not be read by this user")
+    with pytest.raises(Refused):
+        await _start(monkeypatch, unreadable, FORBIDDEN)
+    with pytest.raises(TopicError):
+        await _start(monkeypatch, unreadable)
+    assert await _start(monkeypatch, unreadable, None, "permissions") is None

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from stream_anon.microdata.policy import Closeness, Distance, Diversity, Recursion
+from stream_anon.service.status.criteria_in_words import in_words
+from stream_anon.settings.policy_file import load_policy
+
+POLICY = """
+privacy: {k: 7, individual: every-record}
+attributes:
+  age: {role: quasi-identifier, numeric: {min: 0, max: 99}}
+  diagnosis: {role: sensitive}
+"""
+
+
+def test_every_criterion_that_is_asked_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY)
+    policy = load_policy(file)
+    assert in_words(policy) == ("k 7", "max_share 0.5")
+
+    diversity = Diversity(3, 2.5, Recursion(2.0, 3), Closeness(0.2, Distance.EQUAL), None, 0.5)
+    assert in_words(replace(policy, diversity={"diagnosis": diversity}))[2:] == (
+        "diagnosis: distinct_l 3",
+        "diagnosis: entropy_l 2.5",
+        "diagnosis: alpha 0.5",
+        "diagnosis: recursive_cl c 2, l 3",
+        "diagnosis: t_closeness 0.2 (equal)",
+    )

@@ -1,0 +1,399 @@
+import io
+import json
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from prometheus_client import CollectorRegistry
+
+from stream_anon.adapters.logs import open_log
+from stream_anon.adapters.prometheus import families
+from stream_anon.adapters.prometheus.exposition import exposition
+from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.service import events as e
+from stream_anon.service.observing import into_log, into_metrics, tell_all
+from stream_anon.service.status.page import LAST_WINDOWS, StatusBoard
+from tests.support.classes import made_up_classes
+
+STARTED = e.WorkerStarted(
+    "stream_anon 0.1.0",
+    "sha256:ab",
+    "anonymizer",
+    "people",
+    "people.anonymous",
+    "at-least-once",
+    "mondrian",
+    10,
+    30.0,
+    100,
+    ("city",),
+    published=("city", "note"),
+)
+PUBLISHED = e.WindowPublished(
+    batch="00ff",
+    ranges=(("people", 0, 5, 105),),
+    records_in=100,
+    released=80,
+    suppressed={"unplaced": 10, "gate": 0},
+    rejected={"missing": 10},
+    classes=made_up_classes([30, 50]),
+    achieved_k=11,
+    achieved_l={"diagnosis": 2},
+    gcp=0.25,
+    gate_violations=0,
+    arrivals=((1000.0, 60), (1010.0, 30)),
+    broker_times=np.array([1_700_000_000.0, 1_700_000_010.0]),
+    opened_at=1000.0,
+    closed_at=1029.0,
+    at=1030.0,
+    wall=1_700_000_030.0,
+    durations=e.Durations(0.02, 0.01, 0.04, 0.03),
+    outcome=e.Outcome.COMMITTED,
+    missing={"note": 45},
+)
+EVERY_KIND: tuple[e.Event, ...] = (
+    STARTED,
+    e.CertificatesRead({"ca_file": 1_700_000_000.0}, ("ca_file",), 1_700_000_000.0),
+    e.KernelsCompiling(),
+    e.KernelsCompiled(85.0),
+    e.ReadinessChanged(True),
+    e.BrokerAway(e.Away.PUBLISHING, "NodeNotReadyError"),
+    e.BrokerBack(e.Away.PUBLISHING, 2.5, 4),
+    e.LedgerCreated("out.ledger"),
+    e.OrderAdopted(2, 0.013, drifted=True),
+    e.StandingBy(),
+    e.Superseded(2, 1, 4),
+    e.ReadingOrdered(True),
+    e.PartitionsRevoked((("people", 1),), 7, 2),
+    e.TakeoverStarted((("people", 1),)),
+    e.TakeoverDone((("people", 0, 5), ("people", 1, 9)), 3, 1, 2, 4, (("people", 1),), (), 2, 1, 0.25),
+    e.PartitionStopped(("people", 3), "rewound", "the committed offset 5 lies below the ledger's 9"),
+    e.InputSkipped(("people", 0), 10, 25),
+    e.RecordsConsumed(100),
+    e.WindowProgress(90, 1000.0, 1002.0, False, True, 12),
+    PUBLISHED,
+    e.WindowAudited("00ff", "failed", ("a class has fewer than k records",), 0.01),
+    e.WindowAbandoned(12, "stopping"),
+    e.TransactionBroken("commit", "ConnectionError"),
+    e.TransactionEnded(e.Outcome.FENCED),
+    e.WorkerStopping("SIGTERM"),
+    e.WorkerStopped(0.5),
+)
+
+
+class Observed:
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.stream = io.StringIO()
+        self.now = 1030.0
+        log = open_log(lambda: 0.0, "json", "debug", self.stream)
+        self.board = StatusBoard(lambda: self.now)
+        self.tell = tell_all(into_metrics(Metrics(self.registry)), into_log(log), self.board)
+
+    def value(self, name: str, **labels: str) -> float | None:
+        return self.registry.get_sample_value(f"stream_anon_{name}", labels)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.stream.getvalue().splitlines()]
+
+    @property
+    def page(self) -> dict[str, Any]:
+        page: dict[str, Any] = json.loads(json.dumps(self.board.status()))
+        return page
+
+
+@pytest.fixture
+def observed() -> Observed:
+    return Observed()
+
+
+def test_a_kind_of_event_is_left_out_of_these_tests() -> None:
+    assert {type(event) for event in EVERY_KIND} == set(get_args(e.Event))
+
+
+def test_a_kind_of_event_changes_nothing_anywhere(observed: Observed) -> None:
+    for event in EVERY_KIND:
+        before = observed.stream.getvalue(), exposition(observed.registry), observed.board.status()
+        observed.tell(event)
+        assert before != (observed.stream.getvalue(), exposition(observed.registry), observed.board.status()), event
+
+
+def test_a_label_of_the_events_is_unknown_to_the_metrics(observed: Observed) -> None:
+    assert {outcome.value for outcome in e.Outcome} == set(families.OUTCOMES)
+    assert {away.value for away in e.Away} == set(families.ACTIVITIES)
+    for reason in families.STOPS:
+        observed.tell(e.PartitionStopped(("people", 3), reason, ""))
+        assert observed.value("partitions_stopped_total", reason=reason) == 1
+    for event in EVERY_KIND:
+        observed.tell(event)
+
+    assert all(
+        sample.value == 0
+        for family in observed.registry.collect()
+        for sample in family.samples
+        if families.OTHER in sample.labels.values() and not sample.name.endswith("_created")
+    )
+
+
+def test_the_delay_counts_from_elsewhere_than_arrival(observed: Observed) -> None:
+    observed.tell(STARTED)
+    observed.tell(PUBLISHED)
+
+    assert observed.value("delay_seconds_sum") == 60 * 30.0 + 30 * 20.0
+    assert observed.value("delay_seconds_count") == 90
+    assert observed.value("end_to_end_delay_seconds_sum") == 50.0
+    assert observed.value("close_duration_seconds_sum") == 0.02
+    assert observed.value("publish_duration_seconds_sum") == 0.04
+    assert observed.value("commit_duration_seconds_sum") == 0.03
+    assert observed.value("gate_duration_seconds_count") == 1
+    assert observed.value("attribute_information_loss_total", attribute="city") == 50  # 80 at a half, 10 suppressed
+    assert observed.value("windows_overdue_total") == 0
+    assert observed.value("records_suppressed_total", reason="unplaced") == 10
+
+
+def test_every_stage_counts_the_seconds_that_it_took(observed: Observed) -> None:
+    observed.tell(e.RecordsConsumed(10, 0.25, 0.125))
+    observed.tell(e.RecordsConsumed(10, 0.25, 0.125))
+    observed.tell(replace(PUBLISHED, durations=e.Durations(0.5, 0.25, 2.0, 0.5, gate=0.125)))
+    observed.tell(e.WindowAudited("00ff", "passed", (), 0.0625))
+    observed.tell(e.WindowAudited("00ff", "skipped"))
+
+    busy = {stage: observed.value("busy_seconds_total", stage=stage) for stage in families.BUSY}
+    assert busy == {
+        "decode": 0.5,
+        "window": 0.25,
+        "partition": 0.375,
+        "gate": 0.125,
+        "encode": 0.25,
+        "publish": 2.0,
+        "audit": 0.0625,
+    }
+
+
+def test_how_full_a_window_was_counts_admitted_records_only(observed: Observed) -> None:
+    observed.tell(replace(STARTED, max_records=200))
+    observed.tell(PUBLISHED)  # 80 released, 10 suppressed, 10 rejected
+
+    assert observed.value("window_fill_ratio_sum") == 0.45
+    assert observed.value("window_fill_ratio_count") == 1
+
+
+def test_a_policy_that_holds_windows_says_so(observed: Observed) -> None:
+    observed.tell(STARTED)
+    assert observed.value("policy_holds") == 0
+    observed.tell(replace(STARTED, holds=True))
+    assert observed.value("policy_holds") == 1
+
+
+def test_missing_values_are_shown_by_attribute(observed: Observed) -> None:
+    observed.tell(STARTED)
+    observed.tell(PUBLISHED)
+
+    assert observed.value("records_missing_total", attribute="note") == 45
+    assert observed.value("records_missing_total", attribute="city") == 0
+    assert observed.page["records"]["missing"] == {"note": 45}
+
+
+def test_a_window_of_dead_letters_only_fails(observed: Observed) -> None:
+    empty = np.empty(0)
+    event = replace(
+        PUBLISHED,
+        released=0,
+        suppressed={},
+        classes=made_up_classes([]),
+        achieved_k=None,
+        gcp=None,
+        arrivals=(),
+        broker_times=empty,
+    )
+    observed.tell(event)
+
+    assert observed.value("delay_seconds_count") == 0
+    assert observed.lines[0]["achieved_k"] is None
+    assert observed.page["last_windows"][0]["gcp"] is None
+
+
+def test_a_window_makes_more_than_one_line(observed: Observed) -> None:
+    for _ in range(50):
+        observed.tell(e.RecordsConsumed(2))
+        observed.tell(e.WindowProgress(2, 1.0, 2.0, False, False, None))
+    observed.tell(e.TransactionEnded(e.Outcome.COMMITTED))
+    observed.tell(PUBLISHED)
+
+    (line,) = observed.lines
+    assert line["event"] == "window-published"
+    assert (line["records_in"], line["released"], line["suppressed"]) == (100, 80, {"unplaced": 10})
+    assert (line["achieved_k"], line["loss"], line["classes"], line["age"]) == (11, 0.25, 2, 29.0)
+
+
+def test_a_gate_violation_is_easily_overlooked(observed: Observed) -> None:
+    observed.tell(replace(PUBLISHED, gate_violations=3))
+
+    assert [line["level"] for line in observed.lines] == ["info", "error"]
+    assert any("3 classes" in warning for warning in observed.page["warnings"])
+    assert observed.value("gate_violations_total") == 3
+
+
+def test_a_thousand_partitions_make_a_line_of_a_thousand_names(observed: Observed) -> None:
+    places = tuple(("people", i) for i in range(1000))
+    observed.tell(e.TakeoverStarted(places))
+    observed.tell(e.TakeoverDone(tuple((t, p, 0) for t, p in places), 1, 0, 0, 0, places, (), 1000, 1, 1.0))
+
+    assert all(len(json.dumps(line)) < 600 for line in observed.lines)
+    assert observed.lines[0]["partitions"] == 1000
+
+
+def test_readiness_is_told_before_the_worker_is_ready(observed: Observed) -> None:
+    assert observed.board.readiness() == (False, "starting")
+    observed.tell(e.KernelsCompiling())
+    assert observed.board.readiness() == (False, "compiling kernels, once after an install")
+    observed.tell(e.KernelsCompiled(85.0))
+    assert observed.board.readiness() == (False, "starting")
+    observed.tell(e.ReadinessChanged(True))
+    assert observed.board.readiness() == (True, "")
+    observed.tell(e.ReadinessChanged(False, "the broker is away"))
+    assert observed.board.readiness() == (False, "the broker is away")
+    observed.tell(e.ReadinessChanged(True))
+    observed.tell(e.WorkerStopping("SIGTERM"))
+    assert observed.board.readiness() == (False, "stopping")
+    assert observed.value("ready") == 0
+
+
+def test_the_page_is_no_json_before_anything_happened(observed: Observed) -> None:
+    assert observed.page["service"] is None
+    assert observed.page["open_window"] is None
+    assert observed.page["warnings"] == []
+
+
+def test_the_page_shows_more_of_an_open_window_than_count_and_age(observed: Observed) -> None:
+    observed.tell(e.WindowProgress(90, 1000.0, 1002.0, False, True, 12))
+
+    assert observed.page["open_window"] == {
+        "records": 90,
+        "age_seconds": 30.0,
+        "another_is_closing": False,
+        "reading_is_paused": True,
+    }
+    assert observed.page["records"]["not_read_yet"] == 12
+
+
+def test_another_cause_counts_as_another_outage_or_hides_the_first(observed: Observed) -> None:
+    observed.tell(e.BrokerAway(e.Away.STARTING, "KafkaConnectionError"))
+    observed.tell(e.BrokerAway(e.Away.CONSUMING, "no broker answers"))
+    observed.tell(e.BrokerAway(e.Away.STARTING, "people.out: does not exist", again=True))
+
+    assert observed.value("broker_outages_total", activity="starting") == 1
+    assert [line["error"] for line in observed.lines][-1] == "people.out: does not exist"
+    observed.tell(e.BrokerBack(e.Away.CONSUMING, 1.0, 1))
+    (warning,) = observed.page["warnings"]
+    assert warning.endswith("people.out: does not exist")
+
+
+def test_offsets_without_a_ledger_are_easily_overlooked(observed: Observed) -> None:
+    taken = e.TakeoverDone((("people", 0, 5),), 3, 0, 0, 0, (), (), 1, 1, 0.1, (("people", 0),))
+    observed.tell(taken)
+
+    assert [line["level"] for line in observed.lines] == ["info", "error"]
+    assert observed.lines[1]["event"] == "ledger-entry-missing"
+    assert observed.lines[1]["places"] == ["people-0"]
+    assert any("the ledger knows nothing" in warning for warning in observed.page["warnings"])
+    assert observed.value("partitions_without_entry_total") == 1
+
+
+def test_the_page_names_the_attribute_at_fault_of_dead_letters(observed: Observed) -> None:
+    observed.tell(replace(STARTED, declared=("person", "city")))
+    faults = {("missing", 1): 4, ("missing", 0): 1, ("malformed", -1): 5}
+    observed.tell(replace(PUBLISHED, faults=faults))
+    observed.tell(replace(PUBLISHED, faults=faults))
+
+    assert observed.page["records"]["rejected_by_attribute"] == {
+        "missing (city)": 8,
+        "missing (person)": 2,
+        "malformed": 10,
+    }
+
+
+def test_the_page_says_how_many_records_were_read_again_or_moved_away(observed: Observed) -> None:
+    observed.tell(e.PartitionsRevoked((("people", 1),), 7, 2))
+    observed.tell(e.TakeoverDone((("people", 0, 5),), 3, 0, 12, 30, (), (), 1, 1, 0.1))
+
+    records = observed.page["records"]
+    assert (records["moved_away"], records["read_again"]) == (7, 30)
+
+
+def test_the_page_keeps_the_last_minute_of_the_flow_and_no_more(observed: Observed) -> None:
+    for second in range(1000):
+        observed.now = 2000.0 + second
+        observed.tell(e.RecordsConsumed(second))
+        observed.tell(e.RecordsConsumed(1))
+    observed.tell(PUBLISHED)
+    assert observed.page["flow"] == {"read": [second + 1 for second in range(939, 999)], "released": [0] * 60}
+
+    observed.now += 1.5
+    assert observed.page["flow"]["read"][-2:] == [999, 1000]
+    assert observed.page["flow"]["released"][-2:] == [0, 80]
+    observed.now += 59
+    assert observed.page["flow"]["read"] == [1000] + [0] * 59
+    observed.now += 1000
+    assert sum(observed.page["flow"]["read"]) == 0
+
+
+def test_half_empty_windows_are_a_hint_and_full_ones_are_none(observed: Observed) -> None:
+    observed.tell(replace(STARTED, max_records=300))
+    for _ in range(4):
+        observed.tell(PUBLISHED)
+    assert observed.page["hints"] == [], "too few to judge"
+    observed.tell(PUBLISHED)
+    assert observed.page["hints"] == [
+        "windows close at 30% of max_records: fewer workers or a longer max_delay lose less information"
+    ]
+    for _ in range(LAST_WINDOWS):
+        observed.tell(replace(PUBLISHED, released=250))
+    assert observed.page["hints"] == []
+
+
+def test_the_loss_of_each_attribute_counts_suppressed_records_in_full(observed: Observed) -> None:
+    observed.tell(STARTED)
+    observed.tell(PUBLISHED)  # 80 released at a half, 10 suppressed
+    assert observed.page["last_release"]["attribute_losses"] == {"city": round(50 / 90, 4)}
+
+
+def test_the_page_loses_track_of_partitions(observed: Observed) -> None:
+    observed.tell(e.TakeoverDone((("people", 10, 5), ("people", 2, 9)), 3, 0, 0, 0, (), (), 2, 1, 0.1))
+    observed.tell(e.PartitionStopped(("people", 3), "rewound", "why"))
+    assert observed.page["partitions"] == {
+        "owned": 3,
+        "places": ["people-2", "people-3", "people-10"],
+        "stopped": [{"place": "people-3", "reason": "rewound", "explanation": "why"}],
+    }
+
+    observed.tell(e.PartitionsRevoked((("people", 3), ("people", 10)), 0, 1))
+    assert observed.page["partitions"] == {"owned": 1, "places": ["people-2"], "stopped": []}
+
+
+def test_the_page_keeps_every_window_of_a_week(observed: Observed) -> None:
+    for i in range(50):
+        observed.tell(replace(PUBLISHED, batch=str(i)))
+
+    page = observed.page
+    assert [window["batch"] for window in page["last_windows"]] == [str(49 - i) for i in range(LAST_WINDOWS)]
+    assert page["windows"] == 50
+    assert page["records"]["released"] == 4000
+    assert page["last_windows"][0]["published"] == "2023-11-14T22:13:50Z"
+
+
+def test_a_warning_is_missing_or_stays_for_ever(observed: Observed) -> None:
+    observed.tell(STARTED)
+    assert [w.split(":")[0] for w in observed.page["warnings"]] == ["delivery is at-least-once"]
+
+    observed.tell(e.BrokerAway(e.Away.CONSUMING, "x"))
+    observed.tell(e.WindowProgress(1, 900.0, 1000.0, False, False, None))
+    words = " ".join(observed.page["warnings"])
+    assert "broker cannot be reached or refuses (while consuming): x" in words
+    assert "older than max_delay" in words
+
+    observed.tell(e.BrokerBack(e.Away.CONSUMING, 1.0, 1))
+    observed.tell(e.WindowProgress(0, None, 1000.0, False, False, None))
+    assert len(observed.page["warnings"]) == 1

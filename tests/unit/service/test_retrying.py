@@ -1,0 +1,90 @@
+"""One word when the broker goes, one when it is back; growing pauses that a stop ends."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from stream_anon.errors import BrokerError
+from stream_anon.service import retrying
+from stream_anon.service.events import Away, BrokerAway, BrokerBack, Event, ReadinessChanged
+from stream_anon.service.fault_points import fault_at, nowhere
+from stream_anon.service.retrying import Pauses, Reachability, describe
+from tests.support.clock import FakeClock
+
+
+def test_line_for_every_attempt_or_none_when_it_is_back() -> None:
+    clock, told = FakeClock(), list[Event]()
+    reachability = Reachability(clock.monotonic, told.append)
+    for _ in range(5):
+        reachability.away(Away.STARTING, "x")
+        clock.advance(1)
+    reachability.back(Away.STARTING)
+    reachability.back(Away.STARTING)
+    reachability.joined()
+    assert told == [BrokerAway(Away.STARTING, "x"), BrokerBack(Away.STARTING, 5, 5), ReadinessChanged(True)]
+
+
+def test_cause_that_remains_after_the_first_is_never_told() -> None:
+    clock, told = FakeClock(), list[Event]()
+    reachability = Reachability(clock.monotonic, told.append)
+    for second in range(40):
+        reachability.away(Away.STARTING, "no broker" if second < 3 else "no such topic")
+        clock.advance(1)
+    assert told == [BrokerAway(Away.STARTING, "no broker"), BrokerAway(Away.STARTING, "no such topic", again=True)]
+
+
+def test_causes_that_take_turns_fill_the_log() -> None:
+    clock, told = FakeClock(), list[Event]()
+    reachability = Reachability(clock.monotonic, told.append)
+    for second in range(100):
+        reachability.away(Away.STARTING, "xy"[second % 2])
+        clock.advance(1)
+    assert 2 <= len(told) <= 10
+
+
+def test_ready_while_something_is_still_away() -> None:
+    told = list[Event]()
+    reachability = Reachability(FakeClock().monotonic, told.append)
+    reachability.joined()
+    reachability.away(Away.CONSUMING, "x")
+    reachability.away(Away.PUBLISHING, "y")
+    reachability.back(Away.CONSUMING)
+    ready = [event.ready for event in told if isinstance(event, ReadinessChanged)]
+    assert ready == [True, False]
+    reachability.back(Away.PUBLISHING)
+    assert told[-1] == ReadinessChanged(True)
+
+
+async def test_pauses_do_not_grow_or_outlast_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrying, "FIRST_PAUSE", 0.01)
+    stop = asyncio.Event()
+    pauses, loop = Pauses(stop), asyncio.get_running_loop()
+    taken = []
+    for _ in range(4):
+        begun = loop.time()
+        await pauses.pause()
+        taken.append(loop.time() - begun)
+    assert [least <= t for least, t in zip((0.009, 0.019, 0.039, 0.079), taken, strict=True)] == [True] * 4
+    stop.set()
+    begun = loop.time()
+    await pauses.pause()
+    assert loop.time() - begun < 0.1
+
+
+def test_words_of_a_library_are_passed_on() -> None:
+    assert describe(BrokerError("ours")) == "ours"
+    assert describe(ValueError("theirs: Alice")) == "ValueError"
+
+
+async def test_fault_breaks_elsewhere_or_more_than_once() -> None:
+    at = fault_at("closing.5:fail@2")
+    await at("closing.5")
+    await at("closing.4")
+    with pytest.raises(BrokerError):
+        await at("closing.5")
+    await at("closing.5")
+    assert fault_at("") is nowhere
+    with pytest.raises(ValueError, match="place"):
+        fault_at("closing:kill")

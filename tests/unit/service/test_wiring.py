@@ -1,0 +1,106 @@
+"""What a service makes of its start: files that are being renewed, and a stop that comes while kernels compile."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import numba
+import pytest
+
+from stream_anon.adapters.clock import Clock
+from stream_anon.compiled import kernel
+from stream_anon.errors import SettingsError
+from stream_anon.microdata.policy import Policy
+from stream_anon.service import wiring
+from stream_anon.service.events import (
+    BrokerAway,
+    Event,
+    KernelsCompiled,
+    KernelsCompiling,
+    WorkerStarted,
+    WorkerStopped,
+    WorkerStopping,
+)
+from stream_anon.service.threads import Abandonable
+from stream_anon.settings.model import Settings, load_settings
+from stream_anon.settings.policy_file import build_policy
+from tests.support.policies import write_policy
+
+BROKERS = {"bootstrap_servers": "127.0.0.1:9", "group": "g", "input": "people", "output": "out"}
+
+
+def read(folder: Path, **security: str) -> tuple[Settings, Policy]:
+    path = write_policy(folder, kafka={**BROKERS, "security": security} if security else BROKERS)
+    settings = load_settings(path)
+    return settings, build_policy(settings, path)
+
+
+async def test_certificate_renewed_while_kernels_compile_ends_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ca.pem").write_text("")
+    settings, policy = read(tmp_path, protocol="SSL", ca_file=str(tmp_path / "ca.pem"))
+    monkeypatch.setattr(wiring, "warm_up", lambda policy: None)
+    told: list[Event] = []
+    stop = asyncio.Event()
+
+    def tell(event: Event) -> None:
+        told.append(event)
+        if isinstance(event, BrokerAway):
+            stop.set()
+
+    async with asyncio.timeout(20):
+        await wiring.work(settings, policy, Clock(), tell, stop)
+    (away,) = [event for event in told if isinstance(event, BrokerAway)]
+    assert away.error.startswith("kafka.security: ca_file, certificate_file or key_file cannot be loaded")
+
+
+def test_files_that_cannot_be_read_at_the_start_are_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read(tmp_path, protocol="SSL", ca_file=str(tmp_path / "nowhere.pem"))
+    monkeypatch.setattr(wiring, "_serve", lambda *_: pytest.fail("it began"))
+    with pytest.raises(SettingsError, match=r"^kafka\.security: "):
+        wiring.serve(tmp_path / "policy.yaml")
+
+
+async def test_stop_waits_until_kernels_are_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asyncio.get_running_loop().set_default_executor(Abandonable())
+    compiled, stop, warm = threading.Event(), asyncio.Event(), []
+    monkeypatch.setattr(wiring, "warm_up", lambda policy: compiled.wait(30))
+    told: list[Event] = []
+    work = wiring.work(*read(tmp_path), Clock(), told.append, stop, lambda: warm.append(True))
+    working = asyncio.create_task(work)
+    await asyncio.sleep(0.1)
+    stop.set()
+    try:
+        async with asyncio.timeout(5):
+            await working
+    finally:
+        compiled.set()
+    assert [type(event) for event in told[-2:]] == [WorkerStopping, WorkerStopped]
+    assert not warm
+
+
+async def test_compiling_is_told_while_it_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def warm(_policy: Policy) -> None:
+        def twice(number: int) -> int:
+            return 2 * number
+
+        kernel(twice)(21)
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kernels"))
+    monkeypatch.setattr(wiring, "warm_up", warm)
+    told: list[Event] = []
+    stop = asyncio.Event()
+
+    def tell(event: Event) -> None:
+        told.append(event)
+        if isinstance(event, BrokerAway):
+            stop.set()
+
+    async with asyncio.timeout(30):
+        await wiring.work(*read(tmp_path), Clock(), tell, stop)
+    assert [type(event) for event in told[:3]] == [WorkerStarted, KernelsCompiling, KernelsCompiled]

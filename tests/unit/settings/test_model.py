@@ -1,0 +1,290 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_anon.errors import SettingsError
+from stream_anon.service.wiring import connection_of
+from stream_anon.settings.model import load_settings, parse_settings
+from tests.support.policies import PEOPLE
+
+MINIMAL = """\
+kafka: {bootstrap_servers: "127.0.0.1:9092", group: g, input: people, output: people.anonymous}
+privacy: {k: 5, individual: name}
+window: {max_records: 1000, max_delay: 30s}
+attributes:
+  name: {role: identifier}
+  sex: {role: quasi-identifier, values: [f, m]}
+"""
+
+
+def _with_input(topics: object) -> dict[str, Any]:
+    return {"kafka": {"bootstrap_servers": "b", "group": "g", "input": topics, "output": "o"}}
+
+
+def _with_brokers(servers: str) -> dict[str, Any]:
+    return {"kafka": _with_input("i")["kafka"] | {"bootstrap_servers": servers}}
+
+
+@pytest.mark.parametrize("servers", ["b", "b-1.example_2:9092, b2", "127.0.0.1:1,[::1]:9092", "fd00::2"])
+def test_an_address_of_a_broker_is_refused(document: dict[str, Any], servers: str) -> None:
+    settings = parse_settings(document | _with_brokers(servers))
+    assert settings.kafka is not None
+    assert settings.kafka.bootstrap_servers == servers
+
+
+@pytest.fixture
+def document() -> dict[str, Any]:
+    return {
+        "privacy": {"k": 5, "individual": "name"},
+        "attributes": {"name": {"role": "identifier"}, "sex": {"role": "quasi-identifier", "values": ["f", "m"]}},
+    }
+
+
+def _refused(document: Any, place: str | None = "policy.yaml") -> SettingsError:
+    with pytest.raises(SettingsError) as caught:
+        parse_settings(document, None, place)
+    return caught.value
+
+
+def test_side_topics_or_defaults_go_missing(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(MINIMAL)
+    settings = load_settings(path)
+    assert settings.kafka is not None
+    assert settings.kafka.certificates == "people.anonymous.certificates"
+    assert settings.kafka.dead_letters == "people.anonymous.dead-letters"
+    assert settings.kafka.ledger == "people.anonymous.ledger"
+    assert settings.kafka.delivery == "exactly-once"
+    assert (settings.window.max_delay, settings.window.shortfall) == (30.0, "suppress")
+    assert settings.privacy.max_share == 0.5
+    assert settings.http.host == settings.http.admin_host == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"), [("500ms", 0.5), ("30s", 30), ("2m", 120), ("1.5h", 5400), (7, 7), ("9", 9)]
+)
+def test_durations_are_off_by_their_unit(document: dict[str, Any], given: object, seconds: float) -> None:
+    document["window"] = {"max_delay": given}
+    assert parse_settings(document).window.max_delay == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "allowed"),
+    [
+        pytest.param({"privcy": {}}, "privcy", "kafka, privacy, window, engine, input, attributes", id="section"),
+        pytest.param({"_env_file": "x"}, "_env_file", "unknown key", id="the library's own argument"),
+        pytest.param({7: "x"}, "7", "unknown key", id="number as a section"),
+        pytest.param({"privacy": {"k": 5, "individual": "n", "kk": 1}}, "privacy.kk", "k, individual", id="key"),
+        pytest.param({"privacy": {"k": 1, "individual": "n"}}, "privacy.k", "greater than or equal to 2", id="k"),
+        pytest.param({"privacy": {"k": 5}}, "privacy.individual", "required", id="no individual"),
+        pytest.param({"privacy": None}, "privacy", "mapping of keys", id="empty section"),
+        pytest.param({"privacy": [1]}, "privacy", "mapping of keys", id="list as section"),
+        pytest.param({"window": {"max_delay": "soon"}}, "window.max_delay", "500ms, 30s or 2m", id="duration"),
+        pytest.param({"window": {"max_delay": "25h"}}, "window.max_delay", "86400", id="long duration"),
+        pytest.param({"window": {"max_records": 1}}, "window.max_records", "2", id="tiny window"),
+        pytest.param({"window": {"shortfall": "drop"}}, "window.shortfall", "'suppress' or 'hold'", id="choice"),
+        pytest.param({"engine": {"name": "magic"}}, "engine.name", "'forest'", id="engine"),
+        pytest.param({"attributes": {}}, "attributes", "at least 1", id="no attributes"),
+        pytest.param({"attributes": {"a": {}}}, "attributes.a.role", "required", id="no role"),
+        pytest.param({"attributes": {"a": {"role": "boss"}}}, "attributes.a.role", "'identifier'", id="role"),
+        pytest.param(
+            {"attributes": {"a": {"role": "sensitive", "secret": 1}}},
+            "attributes.a.secret",
+            "role, type",
+            id="stray",
+        ),
+        pytest.param(
+            {"attributes": {"a": {"role": "quasi-identifier", "numeric": {"min": 1, "mx": 2}}}},
+            "attributes.a.numeric.mx",
+            "min, max, step",
+            id="nested stray",
+        ),
+        pytest.param({"kafka": {"group": "g"}}, "kafka.bootstrap_servers", "required", id="kafka incomplete"),
+        pytest.param(
+            {"kafka": {"bootstrap_servers": "b", "group": "g", "input": "t", "output": "t"}},
+            "kafka",
+            "five different topics",
+            id="output is input",
+        ),
+        *(
+            pytest.param(_with_brokers(given), "kafka.bootstrap_servers", "HOST:PORT", id=f"brokers {given}")
+            for given in ("b:abc", "b:", "[::1", ":9092", ",", "b:0", "b:65536", "kafka://b:9092", "a:1,b c:2")
+        ),
+        pytest.param(_with_input(["a", "o"]), "kafka", "five different topics", id="output in a list"),
+        pytest.param(_with_input(["a", "a"]), "kafka", "five different topics", id="input twice"),
+        pytest.param(_with_input([]), "kafka.input", "at least 1", id="no input"),
+        pytest.param(_with_input(""), "kafka.input", "at least 1", id="empty input"),
+        pytest.param(_with_input({"patern": "x"}), "kafka.input.patern", "pattern", id="pattern misspelt"),
+        pytest.param(_with_input({"pattern": "("}), "kafka.input.pattern", "regular expression", id="no pattern"),
+        pytest.param(_with_input({"pattern": "o|i.*"}), "kafka", "also fits o:", id="output fits"),
+        pytest.param(_with_input({"pattern": r"o\.ledg.*"}), "kafka", "also fits o.ledger:", id="ledger fits"),
+        pytest.param({"http": {"port": 70_000}}, "http.port", "65535", id="port"),
+    ],
+)
+def test_a_wrong_setting_is_taken_or_its_message_hides_the_key(
+    document: dict[str, Any], change: dict[Any, Any], key: str, allowed: str
+) -> None:
+    error = _refused(document | change)
+    assert error.key == key
+    assert allowed in error.message
+    assert str(error).startswith("policy.yaml: ")
+
+
+def test_a_message_shows_the_password(document: dict[str, Any]) -> None:
+    secure = {"protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "username": "u", "password": "hunter2"}
+    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
+    settings = parse_settings(document | {"kafka": kafka | {"security": secure}})
+    assert settings.kafka is not None
+    assert connection_of(settings.kafka).options("x")["sasl_plain_password"] == "hunter2"  # noqa: S105
+    assert "hunter2" not in repr(settings)
+    for wrong in (secure | {"username": None}, secure | {"password_file": "x"}, secure | {"password": ["hunter2"]}):
+        assert "hunter2" not in str(_refused(document | {"kafka": kafka | {"security": wrong}}))
+
+
+@pytest.mark.parametrize(
+    "security",
+    [
+        {"sasl_mechanism": "OAUTHBEARER"},
+        {"sasl_mechanism": "OAUTHBEARER", "token_file": "a", "token_command": ["b"]},
+        {"sasl_mechanism": "OAUTHBEARER", "token_command": []},
+        {"sasl_mechanism": "SCRAM-SHA-512", "username": "u", "token_file": "a"},
+        {"protocol": "SSL", "key_file": "a"},
+        {"protocol": "SSL", "certificate_file": "a", "key_password": "a", "key_password_file": "b"},
+    ],
+)
+def test_a_login_that_cannot_succeed_is_taken(document: dict[str, Any], security: dict[str, Any]) -> None:
+    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
+    error = _refused(document | {"kafka": kafka | {"security": {"protocol": "SASL_SSL"} | security}})
+    assert error.key.startswith("kafka.security")
+
+
+def test_a_secret_file_is_named_and_read_by_whoever_connects(document: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("hunter2\n")
+    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
+    security = {"protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "username": "u"}
+    settings = parse_settings(
+        document | {"kafka": kafka | {"security": security | {"password_file": str(tmp_path / "password")}}}
+    )
+    assert settings.kafka is not None
+    assert connection_of(settings.kafka).options("x")["sasl_plain_password"] == "hunter2"  # noqa: S105
+
+
+@pytest.mark.parametrize(
+    ("given", "names", "held", "strange"),
+    [
+        ("people", ("people",), "people", "people2"),
+        (["a", "b"], ("a", "b"), "b", "ab"),
+        ({"pattern": r"people\.(?!anonymous).*"}, (), "people.north", "old.people.north"),
+    ],
+)
+@pytest.mark.parametrize("by", ["file", "environment"])
+def test_an_input_is_taken_for_another(
+    document: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    given: object,
+    names: tuple[str, ...],
+    held: str,
+    strange: str,
+    by: str,
+) -> None:
+    kafka = {"bootstrap_servers": "b", "group": "g", "input": given, "output": "people.anonymous"}
+    if by == "environment":
+        kafka["input"] = "something"
+        monkeypatch.setenv("STREAM_ANON__KAFKA__INPUT", given if isinstance(given, str) else json.dumps(given))
+    settings = parse_settings(document | {"kafka": kafka})
+    assert settings.kafka is not None
+    inputs = settings.kafka.inputs
+    assert inputs.names == names
+    assert inputs.holds(held)
+    assert not inputs.holds(strange)
+    assert not inputs.holds("people.anonymous")
+    assert inputs.among([strange, held]) == (names or (held,))
+
+
+def test_the_environment_does_not_win_over_the_file(
+    document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document["window"] = {"max_records": 50, "max_delay": 5}
+    monkeypatch.setenv("STREAM_ANON__WINDOW__MAX_RECORDS", "77")
+    monkeypatch.setenv("STREAM_ANON__LOGS__LEVEL", "debug")
+    settings = parse_settings(document)
+    assert (settings.window.max_records, settings.window.max_delay) == (77, 5)
+    assert settings.logs.level == "debug"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "key"),
+    [
+        ("STREAM_ANON__WINDOWS__MAX_RECORDS", "7", "STREAM_ANON__WINDOWS__MAX_RECORDS"),
+        ("STREAM_ANON__ATTRIBUTES__SEX__ROLE", "insensitive", "STREAM_ANON__ATTRIBUTES__SEX__ROLE"),
+        ("stream_anon__attributes__sex__role", "insensitive", "stream_anon__attributes__sex__role"),
+        ("STREAM_ANON__ATTRIBUTES", "{}", "STREAM_ANON__ATTRIBUTES"),
+        ("STREAM_ANON__WINDOW__MAXRECORDS", "7", "window.maxrecords"),
+        ("STREAM_ANON__WINDOW__MAX_RECORDS", "many", "window.max_records"),
+        ("STREAM_ANON__WINDOW", "many", "STREAM_ANON__WINDOW"),
+        ("STREAM_ANON__", "many", "STREAM_ANON__"),
+    ],
+)
+def test_a_misspelt_variable_is_ignored_in_silence(
+    document: dict[str, Any], monkeypatch: pytest.MonkeyPatch, name: str, value: str, key: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    error = _refused(document)
+    assert error.key == key
+    assert "many" not in str(error).replace(name, "")
+
+
+def test_command_line_options_do_not_win_over_the_file(document: dict[str, Any]) -> None:
+    settings = parse_settings(document, {"privacy": {"k": 9}, "window": {"max_records": 60}, "engine": {}})
+    assert (settings.privacy.k, settings.window.max_records) == (9, 60)
+    assert settings.privacy.individual == "name"
+    assert _refused_with(document | {"privacy": [1]}, {"privacy": {"k": 9}}).key == "privacy"
+
+
+def _refused_with(document: Any, overrides: Any) -> SettingsError:
+    with pytest.raises(SettingsError) as caught:
+        parse_settings(document, overrides, "p")
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("a: [1", "not valid YAML in line"),
+        ("- 1\n", "mapping of sections"),
+        ("", "mapping of sections"),
+        (MINIMAL + "  sex: {role: insensitive}\n", "stands twice in line 7"),
+        (MINIMAL.replace("privacy: {k: 5", "privacy: {k: 2, k: 5"), "stands twice in line 2"),
+    ],
+)
+def test_a_file_that_is_no_settings_file_is_taken(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=complaint) as caught:
+        load_settings(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_file_gives_a_traceback(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="no such file"):
+        load_settings(tmp_path / "none.yaml")
+
+
+def test_a_variable_that_is_no_json_has_no_name_or_shows_its_value(
+    monkeypatch: pytest.MonkeyPatch, document: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("STREAM_ANON__KAFKA__SECURITY", "{hunter2")
+    error = _refused(document)
+    assert error.key == "STREAM_ANON__KAFKA__*"
+    assert "hunter2" not in str(error)
+
+
+def test_an_option_loses_against_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAM_ANON__PRIVACY__K", "7")
+    monkeypatch.setenv("STREAM_ANON__WINDOW__MAX_RECORDS", "700")
+    found = parse_settings(PEOPLE, {"privacy": {"k": 5}, "window": {}})
+    assert (found.privacy.k, found.window.max_records, found.privacy.individual) == (5, 700, "person")

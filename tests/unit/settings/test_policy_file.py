@@ -1,0 +1,452 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stream_anon.errors import HierarchyError, SettingsError
+from stream_anon.microdata.attributes import (
+    Identifier,
+    Insensitive,
+    Missing,
+    Publication,
+    QuasiIdentifier,
+    ScalarType,
+    Sensitive,
+    Unknown,
+)
+from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.policy import Diversity, Loss, Policy, Shortfall
+from stream_anon.settings.policy_file import load_policy
+
+EVERYTHING = """\
+privacy: {k: 4, individual: person.id, max_share: 0.4, sensitive: {result: {distinct_l: 2}}}
+window: {max_records: 500, max_delay: 2s, shortfall: hold, max_records_per_individual: 7}
+engine: {name: mondrian, seed: 9}
+attributes:
+  person.id: {role: identifier}
+  age: {role: quasi-identifier, numeric: {min: 17, max: 90, publish: tight}, weight: 2}
+  weight: {role: quasi-identifier, numeric: {min: 30, max: 150, step: 0.5, decimals: 1}}
+  income: {role: quasi-identifier, numeric: {min: 0, max: 100, step: 1, levels: [5, 10]}, unknown: root}
+  height: {role: quasi-identifier, numeric: {min: 0.5, max: 2.5, step: 0.1}}
+  zip: {role: quasi-identifier, prefix: {length: 5}, missing: reject}
+  passport: {role: quasi-identifier, prefix: {length: 9, alphabet: alphanumeric}}
+  day: {role: quasi-identifier, date: {min: 2024-01-01, max: 2024-12-31}}
+  place: {role: quasi-identifier, hierarchy: tree.csv}
+  ill: {role: quasi-identifier, hierarchy: {lung: [flu, cold], none: null}, publish: values}
+  grade: {role: quasi-identifier, hierarchy: {ordered: [1, 2, 3, 4], arity: 2}, type: integer}
+  smoker: {role: quasi-identifier, values: [true, false], type: boolean}
+  result: {role: sensitive, accept_linkable: true}
+  visits: {role: insensitive, type: integer, accept_linkable: true}
+"""
+
+
+def _write(folder: Path, text: str, table: str = "Kiel;north;*\nUlm;south;*\n") -> Path:
+    (folder / "tree.csv").write_text(table)
+    path = folder / "policy.yaml"
+    path.write_text(text)
+    return path
+
+
+def _load(folder: Path, text: str = EVERYTHING, table: str = "Kiel;north;*\nUlm;south;*\n", **more: Any) -> Policy:
+    return load_policy(_write(folder, text, table), **more)
+
+
+def _quasi(policy: Policy, name: str) -> QuasiIdentifier:
+    attribute = policy.attribute(name)
+    assert isinstance(attribute, QuasiIdentifier)
+    return attribute
+
+
+def test_a_setting_is_lost_on_its_way_into_the_policy(tmp_path: Path) -> None:
+    policy = _load(tmp_path)
+    assert (policy.k, policy.individual, policy.max_share) == (4, "person.id", 0.4)
+    assert policy.diversity == {"result": Diversity(2)}
+    limits = policy.window
+    assert (limits.max_records, limits.max_delay, limits.max_records_per_individual) == (500, 2.0, 7)
+    assert limits.shortfall is Shortfall.HOLD
+    assert (policy.engine.name, policy.engine.seed) == ("mondrian", 9)
+    kinds = [type(attribute) for attribute in policy.attributes]
+    assert kinds == [Identifier, *[QuasiIdentifier] * 11, Sensitive, Insensitive]
+    assert policy.attribute("person.id").path == ("person", "id")
+    assert policy.attribute("result") == Sensitive("result", accept_linkable=True)
+    assert policy.attribute("visits") == Insensitive("visits", ScalarType.INTEGER, accept_linkable=True)
+
+
+def test_a_domain_is_another_than_declared(tmp_path: Path) -> None:
+    policy = _load(tmp_path)
+    age, weight, income = (_quasi(policy, name) for name in ("age", "weight", "income"))
+    assert isinstance(age.domain, NumericDomain)
+    assert (age.weight, age.publication, age.domain.tight, age.domain.size) == (2, Publication.TIGHT, True, 74)
+    assert weight.publish(*weight.node(weight.code(70.5), weight.code(70.5))) == {"min": 70.5, "max": 70.9}
+    assert income.publish(*income.node(3, 4)) == {"min": 0, "max": 4}
+    assert income.unknown is Unknown.ROOT
+    height = _quasi(policy, "height").domain
+    assert isinstance(height, NumericDomain)
+    assert (height.size, height.decimals) == (20, None)
+    zip_code = _quasi(policy, "zip")
+    assert (zip_code.domain, zip_code.missing) == (PrefixDomain(5, "0123456789", 5), Missing.REJECT)
+    passport = _quasi(policy, "passport").domain
+    assert isinstance(passport, PrefixDomain)
+    assert passport.keep == 5  # 36 ** 5 codes are possible, 36 ** 6 are not
+    assert passport.size < 2**30
+    day = _quasi(policy, "day").domain
+    assert isinstance(day, DateDomain)
+    assert day.size == 366
+    place, ill = _quasi(policy, "place"), _quasi(policy, "ill")
+    assert isinstance(place.domain, CategoricalDomain)
+    assert place.domain.hierarchy.labels == ("*", "north", "Kiel", "south", "Ulm")
+    assert ill.publication is Publication.VALUES
+    grade, smoker = _quasi(policy, "grade"), _quasi(policy, "smoker")
+    assert grade.publish(*grade.node(0, 0)) == 1
+    assert grade.publish(*grade.node(0, 1)) == "1..2"
+    assert smoker.publish(*smoker.node(smoker.code(True), smoker.code(True))) is True
+
+
+def _changed(**attributes: Any) -> str:
+    document = yaml.safe_load(EVERYTHING)
+    document["attributes"] |= {name.replace("__", "."): value for name, value in attributes.items()}
+    return yaml.safe_dump(document, sort_keys=False)
+
+
+QI = {"role": "quasi-identifier"}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "key", "allowed"),
+    [
+        pytest.param({"age": QI}, "attributes.age", "exactly one of hierarchy", id="no domain"),
+        pytest.param(
+            {"age": QI | {"values": ["a"], "prefix": {"length": 2}}}, "attributes.age", "exactly one", id="two"
+        ),
+        pytest.param(
+            {"visits": {"role": "insensitive", "weight": 2}}, "attributes.visits.weight", "only", id="weight"
+        ),
+        pytest.param(
+            {"visits": {"role": "insensitive", "values": [1]}}, "attributes.visits.values", "only", id="values"
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 0, "max": 99}, "accept_linkable": True}},
+            "attributes.age.accept_linkable",
+            "sensitive and insensitive only",
+            id="linkable",
+        ),
+        pytest.param(
+            {"person__id": {"role": "identifier", "type": "string"}},
+            "attributes.person.id.type",
+            "never",
+            id="typed id",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": 9}, "publish": "values"}},
+            "attributes.age.publish",
+            "values is for",
+            id="set",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": 9}, "type": "integer"}},
+            "attributes.age.type",
+            "hierarchy and",
+            id="type",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 9, "max": 1}}},
+            "attributes.age.numeric.min",
+            "less than max",
+            id="min > max",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": 9, "levels": [0]}}},
+            "attributes.age.numeric.levels",
+            "above 0",
+            id="level 0",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": float("inf")}}},
+            "attributes.age.numeric.max",
+            "1e15",
+            id="infinite",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": float("nan"), "max": 1}}},
+            "attributes.age.numeric.min",
+            "1e15",
+            id="nan",
+        ),
+        pytest.param(
+            {"zip": QI | {"prefix": {"length": 3, "alphabet": "aab"}}},
+            "attributes.zip.prefix.alphabet",
+            "distinct",
+            id="letters",
+        ),
+        pytest.param(
+            {"zip": QI | {"prefix": {"length": 3, "alphabet": "a*"}}},
+            "attributes.zip.prefix.alphabet",
+            "without *",
+            id="star",
+        ),
+        pytest.param(
+            {"day": QI | {"date": {"min": "May", "max": "2024-12-31"}}},
+            "attributes.day.date.min",
+            "2024-05-13",
+            id="no day",
+        ),
+        pytest.param(
+            {"day": QI | {"date": {"min": "2024-01-01", "max": "2024-12-31", "format": "%Y"}}},
+            "attributes.day.date.format",
+            "%Y-%m-%d",
+            id="format",
+        ),
+        pytest.param(
+            {"place": QI | {"hierarchy": "none.csv"}},
+            "attributes.place.hierarchy",
+            "no such file",
+            id="missing file",
+        ),
+        pytest.param(
+            {"place": QI | {"hierarchy": "."}}, "attributes.place.hierarchy", "cannot be read", id="a folder"
+        ),
+        pytest.param(
+            {"ill": QI | {"hierarchy": {"x": ["a"], "y": ["a"]}}},
+            "attributes.ill.hierarchy",
+            "twice",
+            id="leaf twice",
+        ),
+        pytest.param({"ill": QI | {"values": ["a", "a"]}}, "attributes.ill.values", "twice", id="value twice"),
+        pytest.param({"ill": QI | {"values": ["a", "*"]}}, "attributes.ill.values", "'*'", id="star as value"),
+        pytest.param(
+            {"grade": QI | {"values": ["1", "two"], "type": "integer"}},
+            "attributes.grade.type",
+            "no integer",
+            id="no integer",
+        ),
+        pytest.param(
+            {"grade": QI | {"values": ["01"], "type": "integer"}},
+            "attributes.grade.type",
+            "no integer",
+            id="leading zero",
+        ),
+        pytest.param(
+            {"grade": QI | {"values": ["nan", "1"], "type": "number"}},
+            "attributes.grade.type",
+            "no number",
+            id="not a number",
+        ),
+        pytest.param(
+            {"grade": QI | {"values": ["yes"], "type": "boolean"}}, "attributes.grade.type", "no boolean", id="yes"
+        ),
+        pytest.param({"person__id": QI | {"values": ["a"]}}, "privacy.individual", "identifier", id="individual"),
+        pytest.param({"result": {"role": "insensitive"}}, "privacy.sensitive.result", "sensitive", id="criterion"),
+        pytest.param({"age__years": {"role": "insensitive"}}, "attributes.age", "parent", id="value and parent"),
+    ],
+)
+def test_a_wrong_attribute_is_taken_or_its_message_hides_the_key(
+    tmp_path: Path, attributes: dict[str, Any], key: str, allowed: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        _load(tmp_path, _changed(**attributes))
+    assert caught.value.key == key
+    assert allowed in caught.value.message
+    assert str(caught.value).startswith(f"{tmp_path / 'policy.yaml'}: ")
+
+
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        ("Kiel;north;*\nKiel;south;*\n", "stands twice"),
+        ("Kiel;north;*\nUlm;south\n", "one root"),
+        ("Kiel;north;*\nUlm;;*\n", "empty label"),
+        ("", "one root is needed, found 0"),
+        ("a;b\n" + "x" * 200_000 + ";b\n", "no such tree|delimited"),
+        ("Kiel;north;south;north;*\n", "cycle"),
+    ],
+)
+def test_a_hierarchy_file_that_is_no_tree_gives_a_traceback(tmp_path: Path, table: str, complaint: str) -> None:
+    with pytest.raises(SettingsError, match=complaint) as caught:
+        _load(tmp_path, table=table)
+    assert caught.value.key == "attributes.place.hierarchy"
+    assert isinstance(caught.value, HierarchyError) or "delimited" in complaint
+
+
+def test_a_comma_or_a_byte_order_mark_spoils_a_hierarchy(tmp_path: Path) -> None:
+    place = _quasi(_load(tmp_path, table="\ufeffKiel, north, *\r\n\r\nUlm, south, *\r\n"), "place")
+    assert isinstance(place.domain, CategoricalDomain)
+    assert sorted(place.domain.hierarchy.code_of) == ["Kiel", "Ulm"]
+
+
+def test_too_small_a_window_or_share_is_found_too_late(tmp_path: Path) -> None:
+    for change, key in (
+        ({"window": {"max_records": 3}}, "window.max_records"),
+        ({"privacy": {"k": 2}}, "privacy.max_share"),
+    ):
+        with pytest.raises(SettingsError) as caught:
+            _load(tmp_path, overrides=change)
+        assert caught.value.key == key
+
+
+def test_numbers_of_any_decimals_cannot_be_categories(tmp_path: Path) -> None:
+    text = _changed(grade=QI | {"values": ["0.5", "1", "1234567.25", "-2"], "type": "number"})
+    grade = _quasi(_load(tmp_path, text), "grade")
+    assert [grade.publish(code, code) for code in range(4)] == [0.5, 1.0, 1234567.25, -2.0]
+
+
+def test_policies_that_differ_have_one_digest(tmp_path: Path) -> None:
+    digest = _load(tmp_path).digest
+    assert digest == _load(tmp_path).digest
+    document = yaml.safe_load(_write(tmp_path, EVERYTHING).read_text())
+    other_order = dict(reversed(document["attributes"].items()))
+    others = [
+        _load(tmp_path, overrides={"privacy": {"k": 5}}),
+        _load(tmp_path, table="Kiel;north;*\nUlm;north;*\n"),
+        _load(tmp_path, yaml.safe_dump(document | {"attributes": other_order}, sort_keys=False)),
+        _load(tmp_path, _changed(visits={"role": "insensitive"})),
+    ]
+    assert len({digest, *(policy.digest for policy in others)}) == 5
+    with_http = _load(tmp_path, EVERYTHING + "http: {port: 0}\n")
+    assert with_http.digest == digest  # where metrics are served is no matter of privacy
+
+
+def test_classification_learns_from_something_else_than_the_sample(tmp_path: Path) -> None:
+    text = """\
+privacy: {k: 2, individual: every-record}
+engine: {loss: classification, target: ill, sample: past.csv}
+attributes:
+  age: {role: quasi-identifier, numeric: {min: 0, max: 3}}
+  sex: {role: quasi-identifier, values: [f, m]}
+  ill: {role: sensitive}
+"""
+    sample = tmp_path / "past.csv"
+    sample.write_text("ill,sex,age\nflu,f,0\nflu,f,1\ncold,m,1\ncold,x,1\n")
+    policy = _load(tmp_path, text)
+    assert policy.engine.loss is Loss.CLASSIFICATION
+    assert policy.engine.labels is not None
+    age, sex = policy.engine.labels.counts
+    # The record of an unknown sex does not fit and teaches nothing.
+    assert age.tolist() == [[1, 0], [1, 1], [0, 0], [0, 0], [0, 0], [0, 0]]
+    assert sex.tolist() == [[2, 0], [0, 1], [0, 0], [0, 0]]
+    sample.write_text("ill,sex,age\ncold,f,0\nflu,f,1\ncold,m,1\n")
+    assert _load(tmp_path, text).digest != policy.digest
+
+    for wrong, key in (
+        (("target: ill", "target: age"), "engine.target"),
+        (("past.csv", "nowhere.csv"), "engine.sample"),
+        (("target: ill, ", ""), "engine"),
+        (("classification", "prec"), "engine"),
+        (("max: 3}", "max: 3000}"), "engine.loss"),
+    ):
+        with pytest.raises(SettingsError) as error:
+            _load(tmp_path, text.replace(*wrong))
+        assert error.value.key == key
+        assert "flu" not in str(error.value)
+
+
+def test_levels_are_added_to_what_has_none(tmp_path: Path) -> None:
+    text = "privacy: {k: 2, individual: every-record, extra_levels: 2}\nattributes:\n"
+    nodes = "  age: {role: quasi-identifier, numeric: {min: 0, max: 99}}\n"
+    assert _load(tmp_path, text + nodes).extra_levels == 2
+    for other in (
+        "  b: {role: quasi-identifier, numeric: {min: 0, max: 99, publish: tight}}\n",
+        "  b: {role: quasi-identifier, values: [x, y], publish: values}\n",
+    ):
+        with pytest.raises(SettingsError, match="b publishes") as error:
+            _load(tmp_path, text + nodes + other)
+        assert error.value.key == "privacy.extra_levels"
+
+
+def test_an_engine_without_rounds_takes_them(tmp_path: Path) -> None:
+    text = """\
+privacy: {k: 2, individual: every-record}
+engine: {name: NAME, rounds: 3}
+attributes: {sex: {role: quasi-identifier, values: [f, m]}}
+"""
+    assert _load(tmp_path, text.replace("NAME", "forest")).engine.rounds == 3
+    for name in ("mondrian", "k-forest"):
+        with pytest.raises(SettingsError) as error:
+            _load(tmp_path, text.replace("NAME", name))
+        assert error.value.key == "engine.rounds"
+    with pytest.raises(SettingsError):
+        _load(tmp_path, text.replace("NAME", "forest").replace("3", "6"))
+
+
+def test_an_engine_minimises_what_it_cannot(tmp_path: Path) -> None:
+    text = """\
+privacy: {k: 2, individual: every-record}
+engine: {name: NAME, loss: discernibility}
+attributes: {sex: {role: quasi-identifier, values: [f, m]}}
+"""
+    assert _load(tmp_path, text.replace("NAME", "forest")).engine.loss is Loss.DISCERNIBILITY
+    assert _load(tmp_path, text.replace("NAME", "mondrian, least_loss: true")).engine.least_loss
+    for name in ("mondrian", "k-forest"):
+        with pytest.raises(SettingsError, match="discernibility is for"):
+            _load(tmp_path, text.replace("NAME", name))
+
+
+def test_settings_that_came_later_leave_the_digest_of_policies_that_do_not_use_them(tmp_path: Path) -> None:
+    # Certificates name a policy by its digest: this one was published under before these settings were there.
+    before = "sha256:2c7b049a872bbfb0acf209480c7f9f59384ca37c52ed41cf133b1862a9c77d2b"
+    assert _load(tmp_path).digest == before
+    for old, new in (
+        ("visits: {", "visits: {accept_missing: true, "),
+        ("visits: {", 'visits: {path: ["visits"], '),
+        ("prefix: {length: 5}", "prefix: {length: 5, pad: zeros}"),
+        ("prefix: {length: 5}", "prefix: {length: 5, shorter: true}"),
+    ):
+        assert _load(tmp_path, EVERYTHING.replace(old, new)).digest != before
+
+
+def test_a_path_names_the_keys_to_a_value(tmp_path: Path) -> None:
+    policy = _load(tmp_path, EVERYTHING.replace("  weight: {", '  weight: {path: ["patient", "weight.kg"], '))
+    assert (policy.attribute("weight").path, policy.attribute("weight").column) == (
+        ("patient", "weight.kg"),
+        "patient.weight.kg",
+    )
+    assert policy.attribute("person.id").path == ("person", "id")
+
+
+@pytest.mark.parametrize(
+    ("more", "key", "message"),
+    [
+        ("  b: {role: identifier, accept_missing: true}", "attributes.b.accept_missing", "published fields"),
+        ('  b: {role: identifier, path: ["visits"]}', "attributes.b", "the same field as visits"),
+        ('  b: {role: identifier, path: ["person.id"]}', "attributes.b", "the same field as person.id"),
+        ('  b: {role: identifier, path: ["person"]}', "attributes.b", "a parent of values"),
+        ("  b: {role: identifier, path: []}", "attributes.b.path", "at least 1 item"),
+        ('  b: {role: identifier, path: [""]}', "attributes.b.path.0", "at least 1 character"),
+        (
+            "  b: {role: quasi-identifier, prefix: {length: 3, alphabet: letters, pad: zeros}}",
+            "attributes.b.prefix.pad",
+            "an alphabet with 0",
+        ),
+        (
+            "  b: {role: quasi-identifier, prefix: {length: 3, shorter: true, pad: zeros}}",
+            "attributes.b.prefix.pad",
+            "values of one length",
+        ),
+    ],
+)
+def test_a_path_or_a_prefix_that_contradicts_the_policy_is_refused(
+    tmp_path: Path, more: str, key: str, message: str
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        _load(tmp_path, EVERYTHING + more + "\n")
+    assert refused.value.key == key
+    assert message in refused.value.message
+
+
+def test_null_values_make_another_policy_whatever_their_order(tmp_path: Path) -> None:
+    given = [
+        _load(tmp_path, f"input: {{null_values: {texts}}}\n" + EVERYTHING) for texts in ('[NA, ""]', '["", NA]')
+    ]
+    assert given[0].null_values == {"NA", ""}
+    assert given[0].digest == given[1].digest != _load(tmp_path).digest
+    assert _load(tmp_path, "input: {null_values: []}\n" + EVERYTHING).digest == _load(tmp_path).digest
+
+
+def test_a_category_cannot_mean_a_missing_value(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="a category of ill") as refused:
+        _load(tmp_path, "input: {null_values: [NA, flu]}\n" + EVERYTHING)
+    assert refused.value.key == "input.null_values"
