@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.adapters.codecs import codec_of
 from stream_anon.files.anonymizing import SOURCE, Anonymization, CertifiedRelease
 from stream_anon.microdata import policy as _policy
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
@@ -94,7 +94,7 @@ class Anonymizer:
     def __init__(self, policy: _policy.Policy) -> None:
         self._policy = policy
         self._coder = RecordCoder(policy)
-        self._codec = JsonCodec(policy)
+        self._codec = codec_of(policy)
         self._anonymization = Anonymization(policy)
         self._count = 0
         self._every_record = policy.individual == _policy.EVERY_RECORD

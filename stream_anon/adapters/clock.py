@@ -1,11 +1,11 @@
-"""The clock: the only room that reads time."""
+"""The machine's clocks: the only module that reads time."""
 
 from __future__ import annotations
 
 import time
 
 
-class Clock:
+class SystemClock:
     """Read the machine's clocks; neither reading ever falls below an earlier one.
 
     A wall clock that is set back stands still until it has caught up, so that no window closes before it

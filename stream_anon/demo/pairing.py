@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.adapters.codecs import codec_of
 from stream_anon.microdata.attributes import pass_value
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import find
@@ -55,7 +55,7 @@ def pairs(policy: Policy, events: Sequence[bytes], released: Sequence[bytes]) ->
     released
         All records that were published of it.
     """
-    batch = JsonCodec(policy).decode(events, 0, np.arange(len(events), dtype=np.int64))
+    batch = codec_of(policy).decode(events, 0, np.arange(len(events), dtype=np.int64))
     records = [msgspec.json.decode(record) for record in released]
     members: dict[bytes, list[dict[str, object]]] = {}
     for record in records:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from aiokafka import ConsumerRecord
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading, read_topic
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.audit.verdict import Verdict
@@ -21,8 +21,10 @@ from stream_anon.demo.tally import Tally
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.auditing import audit_committed
-from stream_anon.service.warming import warm_up
-from stream_anon.service.wiring import build_worker, connection_of
+from stream_anon.ports import Clock
+from stream_anon.service.wiring.building import build_worker
+from stream_anon.service.wiring.warming import warm_up
+from stream_anon.settings.kafka_section import connection_of
 from stream_anon.settings.model import KafkaSettings, Settings
 
 MOST_DELAY = 3.0  # seconds; a policy's own limit may be shorter, but nobody waits for a longer one here
@@ -123,7 +125,7 @@ async def run_session(
     BrokerError
         If the broker fails, or not every event is accounted for in time.
     """
-    clock = Clock()
+    clock = SystemClock()
     unread = open_log(clock.wall, stream=io.StringIO())  # what clients say of a broker that goes is no news
     with quiet_libraries(unread, clock.monotonic):
         return await _Session(settings, policy, events, tell, clock).run()

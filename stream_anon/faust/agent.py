@@ -11,7 +11,7 @@ import faust
 from faust.types import AgentT
 from prometheus_client import CollectorRegistry
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import Event as Line
 from stream_anon.adapters.logs import describe, open_log
 from stream_anon.adapters.prometheus.metrics import Metrics
@@ -20,8 +20,9 @@ from stream_anon.faust.group import FaustGroup
 from stream_anon.faust.source import FaustSource
 from stream_anon.microdata.policy import Policy
 from stream_anon.service.events import Listener
-from stream_anon.service.observing import into_log, into_metrics, tell_all
-from stream_anon.service.wiring import connection_of, kafka_of, work
+from stream_anon.service.wiring.observing import into_log, into_metrics, tell_all
+from stream_anon.service.wiring.serving import work
+from stream_anon.settings.kafka_section import connection_of, kafka_of
 from stream_anon.settings.model import Settings, load_settings
 from stream_anon.settings.policy_file import build_policy
 
@@ -91,7 +92,7 @@ class AnonymizingService:
         self._app = app
         self._settings = settings
         self._policy = policy
-        self._clock = Clock()
+        self._clock = SystemClock()
         self.source = FaustSource(FaustGroup(app), kafka_of(settings).inputs.names, self._clock)
         self._log = open_log(self._clock.wall, settings.logs.format, settings.logs.level)
         self._tell = self._listener(registry)

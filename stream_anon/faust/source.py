@@ -7,11 +7,10 @@ import contextlib
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.reading.assignment import Marks
 from stream_anon.errors import BrokerError
 from stream_anon.faust.lane import Lane
-from stream_anon.ports import DeadClient, Held, Lost, Membership, Place, Polled
+from stream_anon.ports import Clock, DeadClient, Held, Lost, Membership, Place, Polled
 
 MOST_WAITING = 20_000  # records taken from the stream and not yet polled
 LINGER = 0.1  # seconds: a stream brings one record at a time, and a turn of the worker costs as much as many

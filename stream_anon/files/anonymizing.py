@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.warming import warm_up
@@ -17,6 +17,7 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
+from stream_anon.ports import Clock
 from stream_anon.privacy.certificate import CertificateFrame, certificate_digest, certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.version import SOFTWARE
@@ -69,7 +70,7 @@ class Anonymization:
         warm_up(policy)
         self._policy = policy
         self.document = PolicyDocument.of(policy)
-        self._clock = clock or Clock()
+        self._clock = clock or SystemClock()
         self._engine = Engine(policy, draws=np.random.default_rng(secrets.randbits(128)))
         self._engine.open(SOURCE, 0)
         self._closer = Closer(policy)

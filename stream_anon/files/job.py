@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.tables.format_names import STANDARD, Format, format_of
 from stream_anon.adapters.tables.formats import RecordReader, open_reader, open_writer
 from stream_anon.adapters.tables.new_files import NewFile
@@ -164,7 +164,7 @@ class FileJob:
     def _run(self, progress: Progress) -> Report:
         names = tuple(attribute.name for attribute in self.policy.attributes)
         report = Report(self.policy.engine.name, names)
-        codec = JsonCodec(self.policy)
+        codec = codec_of(self.policy)
         form = format_of(self.target, self.standard)
         with ExitStack() as files:
             reader = files.enter_context(

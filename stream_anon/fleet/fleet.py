@@ -15,7 +15,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import Event as Line
 from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
@@ -26,10 +26,12 @@ from stream_anon.errors import Refused, SettingsError
 from stream_anon.fleet.board import FleetBoard
 from stream_anon.fleet.member import REFUSED, WRONG_SETTINGS
 from stream_anon.fleet.reports import reports
-from stream_anon.service.leaving import stop_at_signals
+from stream_anon.ports import Clock
 from stream_anon.service.orders import Orders
-from stream_anon.service.wiring import connection_of, kafka_of, listening, settings_of_run
+from stream_anon.service.wiring.leaving import stop_at_signals
+from stream_anon.service.wiring.serving import listening
 from stream_anon.service.worker import DRAIN_WITHIN
+from stream_anon.settings.kafka_section import connection_of, kafka_of, settings_of_run
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 
@@ -57,7 +59,7 @@ def serve_fleet(config: Path, workers: int, accepted: Sequence[Condition] = ()) 
 
 
 async def _serve(settings: Settings, config: Path, workers: int, accepted: Sequence[Condition]) -> None:
-    clock = Clock()
+    clock = SystemClock()
     log = open_log(clock.wall, settings.logs.format, settings.logs.level)
     registry = CollectorRegistry()
     watch_process(registry)

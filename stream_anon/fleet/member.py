@@ -14,7 +14,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import Event as Line
 from stream_anon.adapters.logs import open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import watch_process
@@ -24,11 +24,12 @@ from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError, StreamAnonError
 from stream_anon.fleet.reports import EVERY, Report, framed
 from stream_anon.microdata.policy import Policy
-from stream_anon.service.leaving import stop_at_signals
-from stream_anon.service.observing import into_log, into_metrics, tell_all
 from stream_anon.service.orders import Orders
 from stream_anon.service.status.page import StatusBoard
-from stream_anon.service.wiring import settings_of_run, work
+from stream_anon.service.wiring.leaving import stop_at_signals
+from stream_anon.service.wiring.observing import into_log, into_metrics, tell_all
+from stream_anon.service.wiring.serving import work
+from stream_anon.settings.kafka_section import settings_of_run
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 
@@ -60,7 +61,7 @@ class _Reporter:
 
 
 async def _work(settings: Settings, policy: Policy, number: int, descriptor: int) -> None:
-    clock = Clock()
+    clock = SystemClock()
     log = open_log(clock.wall, settings.logs.format, settings.logs.level).bind(worker=number)
     registry = CollectorRegistry()
     watch_process(registry)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.domains.domain import Published
+from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.payload import Payload
+from stream_anon.microdata.policy import Policy
 
 SUPPRESSED = -1
 
@@ -150,3 +152,24 @@ class Release:
     def records_in(self) -> int:
         """Return the number of records that the window took in, rejected ones included."""
         return self.released + sum(self.suppressed.values()) + len(self.rejects)
+
+
+def made_up_release(policy: Policy, payload: Payload) -> Release:
+    """Return a release of two records in one class at the top, to be written and thrown away."""
+    count, width = 2, len(policy.quasi_identifiers)
+    bounds, size = np.zeros((width, 1), np.int32), np.array([count], np.int64)
+    return Release(
+        classes=Classes(bounds, bounds, [[ROOT_LABEL]] * width, size, size, np.ones((width, 1))),
+        class_of_row=np.zeros(count, np.int32),
+        order=np.arange(count, dtype=np.int64),
+        payload=payload,
+        suppressed={},
+        rejects=Rejects.of([]),
+        ranges=(),
+        arrivals=(),
+        opened_at=0.0,
+        closed_at=0.0,
+        achieved_k=count,
+        achieved_l={},
+        gcp=1.0,
+    )

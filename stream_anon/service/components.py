@@ -1,32 +1,18 @@
-"""What a worker is made of; `service/wiring.py` puts it together."""
+"""What a worker is made of; `service/wiring/serving.py` puts it together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from stream_anon.adapters.clock import Clock
 from stream_anon.engine.engine import Engine
-from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
-from stream_anon.ports import Ledger, Sink, Source
+from stream_anon.ports import Clock, Codec, ReleaseLedger, Sink, Source
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import Checkpoint
 from stream_anon.service.events import Listener
 from stream_anon.service.fault_points import At
 from stream_anon.service.retrying import Reachability
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
-
-
-class Codec(Protocol):
-    """Decodes records into coded batches; see `adapters.json.codec.JsonCodec`."""
-
-    def decode(self, values: Any, source: int, offsets: NDArray[np.int64]) -> CodedBatch:
-        """Return the columns of a stretch of one partition."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +51,7 @@ class Parts:
     choices: Choices
     source: Source
     sink: Sink
-    ledger: Ledger
+    ledger: ReleaseLedger
     codec: Codec
     engine: Engine
     checkpoint: Checkpoint

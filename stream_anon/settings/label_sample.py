@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.tables.formats import open_reader
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import PassThrough
@@ -37,7 +37,7 @@ def sample_labels(policy: Policy, target: str, path: Path) -> LabelCounts:
     labels: list[int] = []
     codes = []
     try:
-        with closing(open_reader(str(path), policy, JsonCodec(policy).decode)) as reader:
+        with closing(open_reader(str(path), policy, codec_of(policy).decode)) as reader:
             for batch in reader:
                 codes.append(batch.codes)
                 values = (passed[column] for passed in cast("list[Passed]", batch.payload))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.tables.format_names import Format
 from stream_anon.adapters.tables.formats import open_reader
 from stream_anon.clustering.forest.ordering.order_file import learned_from
@@ -43,7 +43,7 @@ def learn_from_file(policy: Policy, sample: str, standard: Format = Format.JSONL
     """
     most = min(policy.window.max_records, MOST_RECORDS)
     parts, count = [], 0
-    with closing(open_reader(sample, policy, JsonCodec(policy).decode, standard)) as reader:
+    with closing(open_reader(sample, policy, codec_of(policy).decode, standard)) as reader:
         for batch in reader:
             parts.append(batch.codes)
             count += len(batch)

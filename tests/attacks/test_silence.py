@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 import yaml
 
-from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.audit.audit import Audit
 from stream_anon.cli.main import main
@@ -27,10 +26,10 @@ from stream_anon.cli.run.run import run
 from stream_anon.engine.closing import Closer
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
-from stream_anon.ports import Parcel
-from stream_anon.service import wiring
+from stream_anon.ports import Clock, Parcel
 from stream_anon.service.events import Event, Listener, WindowAudited
 from stream_anon.service.fault_points import nowhere
+from stream_anon.service.wiring import serving
 from stream_anon.service.worker import Worker
 from stream_anon.settings.model import Settings
 from tests.attacks.outside import Watcher
@@ -193,7 +192,7 @@ class Service:
     def build(
         self, settings: Settings, policy: Policy, clock: Clock, tell: Listener, stop: asyncio.Event, _source: object
     ) -> Worker:
-        """Do what `wiring.build_worker` does; the worker stops when its first window is out and audited."""
+        """Do what `serving.build_worker` does; the worker stops when its first window is out and audited."""
         self._break_something()  # now that all kernels are warm
 
         def tell_and_stop(event: Event) -> None:
@@ -204,7 +203,7 @@ class Service:
         async def prepare() -> str | None:
             return "out.ledger"
 
-        return wiring.assemble(
+        return serving.assemble(
             settings,
             policy,
             source=MemorySource(self.broker, "one"),
@@ -263,7 +262,7 @@ def test_a_log_line_or_an_error_tells_what_a_record_holds(
             monkeypatch.setattr(*place, _break)
 
     service = Service(tmp_path, log_format, break_something)
-    monkeypatch.setattr(wiring, "build_worker", service.build)
+    monkeypatch.setattr(serving, "build_worker", service.build)
     code = service.run()
     out, log = capfd.readouterr()
     assert not out

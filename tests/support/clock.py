@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 
 
-class FakeClock(Clock):
+class FakeClock(SystemClock):
     """Time as a test says; `monotonic` and `wall` move together."""
 
     def __init__(self, start: float = 1000.0, wall: float = 1_700_000_000.25) -> None:

@@ -12,7 +12,6 @@ import yaml
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
-from stream_anon.adapters.json.dead_letters import encode_dead_letters
 from stream_anon.cli.main import app
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier
@@ -23,6 +22,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.microdata.schema import MOST_LABELS, released_schema
 from stream_anon.privacy.certificate import Certificate, certificate_parts
+from stream_anon.service.closing.dead_letters import encode_dead_letters
 from stream_anon.settings.json_schema import as_text, settings_schema
 from stream_anon.settings.model import parse_settings
 from tests.support.data import ROOT

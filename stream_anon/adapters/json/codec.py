@@ -19,10 +19,9 @@ from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.coding import BatchBuilder, Passed
 from stream_anon.microdata.payload import joined, taken
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.microdata.release import Classes, Release
+from stream_anon.microdata.release import Classes, Release, made_up_release
 from stream_anon.microdata.texts import Texts
 
-MOST_RECORD_BYTES = 1_048_576
 _MOST_GROWTH = {ScalarType.INTEGER: 310, ScalarType.NUMBER: 24}  # 1e308 is written with all its digits
 
 
@@ -37,7 +36,7 @@ class JsonCodec:
         Larger records are rejected unread.
     """
 
-    def __init__(self, policy: Policy, *, max_record_bytes: int = MOST_RECORD_BYTES) -> None:
+    def __init__(self, policy: Policy, *, max_record_bytes: int = 1_048_576) -> None:
         self._policy = policy
         tables = scan_tables(policy)
         self._scanner = None if tables is None else Scanner(policy, tables, max_record_bytes)
@@ -81,6 +80,9 @@ class JsonCodec:
         """Compile every kernel that records of the policy will call."""
         if self._scanner is not None:
             self._scanner.scan(Texts.of([b"{}"]), 0, np.zeros(1, np.int64))
+        # Texts of more than one word are of another type to the compiler than those of an empty window: without
+        # this the first window that is published would wait for it.
+        self._encoder.encode(made_up_release(self._policy, self._texts([(None,) * len(self._policy.passed)] * 2)))
         self._encoder.encode_rows(
             Classes.none(len(self._policy.quasi_identifiers)), np.empty(0, np.int64), np.empty(0, np.int32), []
         )

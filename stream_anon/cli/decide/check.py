@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
@@ -48,7 +48,7 @@ def check(config: Path, accepted: tuple[Condition, ...] = (), *, as_json: bool =
     BrokerError
         If no broker answers (exit code 3).
     """
-    clock = Clock()
+    clock = SystemClock()
     with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic), saying_when_compiling():
         report = asyncio.run(examine_deployment(config, accepted))
     if as_json:

@@ -13,13 +13,14 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.prometheus.audit_file import write_audit_file
 from stream_anon.audit.stretch import Stretch
 from stream_anon.audit.verdict import Change, Verdict, Violation
 from stream_anon.operations.audit import auditing
 from stream_anon.operations.audit.auditing import Report, Wanted
 from stream_anon.operations.audit.report import as_json, figures_of, iso
+from stream_anon.ports import Clock
 
 SHOWN = 50  # violations printed one by one
 
@@ -46,7 +47,7 @@ def audit_topic(config: Path, options: Options) -> int:
 
 
 def _told(options: Options, audit: Callable[[Wanted, Clock], Report]) -> int:
-    clock = Clock()
+    clock = SystemClock()
     since = -inf if options.since is None else auditing.since_of(options.since, clock.wall())
     wanted = Wanted(Stretch(since, options.batch), frozenset(options.former))
     bar = Progress(

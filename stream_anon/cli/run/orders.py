@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.http.ordering import give, has_ended
 from stream_anon.settings.model import load_settings
 
@@ -30,7 +30,7 @@ def order(config: Path, name: str) -> int:
 
 def drain(config: Path, within: float, sleep: Callable[[float], None] = time.sleep) -> int:
     """Order a drain and wait for the service's end; return 1 if it still runs after so many seconds."""
-    http, clock = load_settings(config).http, Clock()
+    http, clock = load_settings(config).http, SystemClock()
     order(config, "drain")
     end = clock.monotonic() + within
     while not has_ended(http.admin_host, http.admin_port):

@@ -9,7 +9,7 @@ from stream_anon.conditions import Condition
 from stream_anon.errors import SettingsError, StreamAnonError
 from stream_anon.fleet.fleet import serve_fleet
 from stream_anon.service.shadow import Shadow
-from stream_anon.service.wiring import serve
+from stream_anon.service.wiring.serving import serve
 
 
 def run(config: Path, workers: int = 1, accepted: Sequence[Condition] = (), shadow: Shadow | None = None) -> int:

@@ -14,7 +14,7 @@ from math import inf, isinf
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.reading.committed_reader import CommittedRecord, committed_records
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.audit.audit import Audit, TopicTest, audit_in_order
@@ -24,8 +24,9 @@ from stream_anon.audit.stretch import SLACK, Horizon, Stretch
 from stream_anon.audit.verdict import Verdict
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import Policy
+from stream_anon.ports import Clock
 from stream_anon.privacy.policy_document import PolicyDocument
-from stream_anon.service.wiring import connection_of, kafka_of
+from stream_anon.settings.kafka_section import connection_of, kafka_of
 from stream_anon.settings.model import KafkaSettings, load_settings
 from stream_anon.settings.policy_file import build_policy
 
@@ -128,7 +129,7 @@ def audit_files(
     InputError
         If a file cannot be read, or holds no certificate of the batch that is wanted.
     """
-    wanted, clock = wanted or Wanted(), clock or Clock()
+    wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
     settings = load_settings(policy_path)
     policy = build_policy(settings, policy_path)
@@ -155,7 +156,7 @@ def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None 
     InputError
         If there is no certificate of the batch that is wanted.
     """
-    wanted, clock = wanted or Wanted(), clock or Clock()
+    wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
     settings = load_settings(config)
     kafka, policy = kafka_of(settings), build_policy(settings, config)

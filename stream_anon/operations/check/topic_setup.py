@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.topics import requirements as kafka_topics
 from stream_anon.adapters.kafka.topics.plans import REPLICAS, TopicPlan, plans
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.service.wiring import connection_of, kafka_of, topics_of
+from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
 from stream_anon.settings.model import load_settings
 
 _T = TypeVar("_T")
@@ -90,6 +90,6 @@ def create(config: Path, wanted: Sequence[TopicPlan]) -> None:
 
 
 def _run(work: Coroutine[Any, Any, _T]) -> _T:
-    clock = Clock()
+    clock = SystemClock()
     with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
         return asyncio.run(work)

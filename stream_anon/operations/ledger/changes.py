@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Collection, Coroutine, Mapping
 from typing import Any, Protocol, TypeVar
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.errors import BrokerError, Refused
-from stream_anon.ports import Ledger, LedgerEntry, Membership, Parcel, Place, Sink
+from stream_anon.ports import LedgerEntry, Membership, Parcel, Place, ReleaseLedger, Sink
 from stream_anon.settings.model import Settings
 
 _T = TypeVar("_T")
@@ -46,7 +46,7 @@ async def change_entries(
     places: Collection[Place],
     done: str,
     sink: Sink,
-    ledger: Ledger,
+    ledger: ReleaseLedger,
 ) -> None:
     """Change the ledger's entries of some partitions, and the group's offsets where there are new ones, at once.
 
@@ -94,6 +94,6 @@ async def change_entries(
 
 def run_quietly(settings: Settings, work: Coroutine[Any, Any, _T]) -> _T:
     """Return what a command does on the brokers, with a log of errors only."""
-    clock = Clock()
+    clock = SystemClock()
     with quiet_libraries(open_log(clock.wall, settings.logs.format, "error"), clock.monotonic):
         return asyncio.run(work)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
@@ -20,8 +20,8 @@ from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalS
 from stream_anon.errors import Refused, SettingsError, TopicError
 from stream_anon.operations.ledger.changes import change_entries, refuse_members, run_quietly
 from stream_anon.operations.ledger.offsets import Account, Question, Standing, Survey, parse_places
-from stream_anon.ports import Ledger, LedgerEntry, Parcel, Place, Sink, TopicIds
-from stream_anon.service.wiring import connection_of, kafka_of
+from stream_anon.ports import LedgerEntry, Parcel, Place, ReleaseLedger, Sink, TopicIds
+from stream_anon.settings.kafka_section import connection_of, kafka_of
 from stream_anon.settings.model import Settings, load_settings
 
 
@@ -49,7 +49,7 @@ class Cluster(Protocol):
         ...
 
 
-class ForgetfulLedger(Ledger, Protocol):
+class ForgetfulLedger(ReleaseLedger, Protocol):
     """A ledger whose entries can be changed; see `ledger.KafkaLedger`."""
 
     def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
@@ -61,7 +61,7 @@ class ForgetfulLedger(Ledger, Protocol):
         ...
 
 
-async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: Ledger) -> Survey:
+async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: ReleaseLedger) -> Survey:
     """Return how partitions stand, without changing anything.
 
     Raises
@@ -151,7 +151,7 @@ async def forget(
     await change_entries(parcel, begun, places, "forgotten", sink, ledger)
 
 
-async def _begun(chosen: Collection[Account], ledger: Ledger) -> dict[Place, LedgerEntry]:
+async def _begun(chosen: Collection[Account], ledger: ReleaseLedger) -> dict[Place, LedgerEntry]:
     """Return the entries with which partitions of a re-created topic begin: at its first record."""
     held = await ledger.caught_up()
     return {
@@ -204,7 +204,7 @@ def forget_shown(config: Path, partitions: Iterable[str], shown: Survey) -> None
 
     async def do() -> None:
         sink, ledger = TransactionalSink(connection), KafkaLedger(connection, question.ledger)
-        time = int(Clock().wall()) * 1000
+        time = int(SystemClock().wall()) * 1000
         try:
             await forget(question, shown, ClusterView(connection), sink, ledger, time)
         finally:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
@@ -25,8 +25,8 @@ from stream_anon.operations.ledger.changes import change_entries, refuse_members
 from stream_anon.operations.ledger.forgetting import Cluster, ForgetfulLedger, input_partitions
 from stream_anon.operations.ledger.mirror_reading import Options, Told, read_mirror
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, aligned
-from stream_anon.ports import Ledger, LedgerEntry, Place, Sink
-from stream_anon.service.wiring import connection_of, kafka_of, topics_of
+from stream_anon.ports import LedgerEntry, Place, ReleaseLedger, Sink
+from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
 from stream_anon.settings.model import load_settings
 
 
@@ -90,7 +90,7 @@ class Service:
     options: Options
 
 
-async def plan(service: Service, told: Told, cluster: Cluster, sink: Sink, ledger: Ledger) -> Plan:
+async def plan(service: Service, told: Told, cluster: Cluster, sink: Sink, ledger: ReleaseLedger) -> Plan:
     """Return where partitions will go on, without changing anything.
 
     Raises
@@ -208,7 +208,7 @@ def _on_brokers(config: Path, options: Options, shown: Plan | None) -> Plan:
             if shown is None:
                 return await plan(service, told, view, sink, ledger)
             await create_ledger(connection, topics_of(kafka))
-            await realign(service, shown, told, view, sink, ledger, int(Clock().wall()) * 1000)
+            await realign(service, shown, told, view, sink, ledger, int(SystemClock().wall()) * 1000)
             return shown
         finally:
             await asyncio.gather(sink.discard(), ledger.discard())

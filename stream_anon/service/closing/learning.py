@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.ports import Clock
 from stream_anon.service.threads import Abandonable
 
 SHARE = 0.1  # of the time, at most, that may be spent on studies

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from stream_anon.adapters.clock import Clock
 from stream_anon.engine.engine import Engine
+from stream_anon.ports import Clock
 
 
 class Ahead:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.json.dead_letters import encode_dead_letters
-from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes, most_bytes_of_value
 from stream_anon.conditions import Condition
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
-from stream_anon.ports import Ledger, Parcel, Place
+from stream_anon.ports import Codec, Parcel, Place, ReleaseLedger
 from stream_anon.privacy.certificate import (
     PART_BYTES,
     CertificateFrame,
@@ -25,6 +22,7 @@ from stream_anon.privacy.certificate import (
     certificate_parts,
 )
 from stream_anon.privacy.policy_document import PolicyDocument
+from stream_anon.service.closing.dead_letters import encode_dead_letters
 from stream_anon.version import SOFTWARE
 
 CHUNK = 500
@@ -34,7 +32,11 @@ HOUR = 3600
 MOST_AROUND = 256
 """Bytes of a batch beside the one part of a certificate that it holds, at the most."""
 _BATCH_BYTES = 16
-_ANY_BATCH = "0" * (2 * _BATCH_BYTES)
+ANY_BATCH = "0" * (2 * _BATCH_BYTES)
+"""Stands for a batch id where only its length matters."""
+
+
+Room = Callable[[int, "tuple[tuple[str, bytes], ...]"], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class Writer:
     ----------
     delivery, accepted
         As certificates name them: how windows are published, and which conditions somebody has accepted.
+    room
+        Says how many bytes a record's value may have in a batch of so many bytes with such headers.
 
     Notes
     -----
@@ -92,12 +96,15 @@ class Writer:
     def __init__(
         self,
         policy: Policy,
-        codec: JsonCodec,
-        ledger: Ledger,
+        codec: Codec,
+        ledger: ReleaseLedger,
         delivery: Delivery,
         accepted: Collection[Condition] = (),
+        *,
+        room: Room,
     ) -> None:
         self._policy = policy
+        self._room = room
         self._document = PolicyDocument.of(policy)
         self._told: int | None = None  # the hour with whose first window the document last went out
         self._codec = codec
@@ -110,7 +117,7 @@ class Writer:
         most = targets.largest.get(targets.output)
         if most is None:
             return np.empty(0, np.int64)
-        return self._codec.larger_than(release, most_bytes_of_value(most, _header(_ANY_BATCH)))
+        return self._codec.larger_than(release, self._room(most, header_of(ANY_BATCH)))
 
     def write(
         self,
@@ -167,7 +174,7 @@ class Writer:
 
     def _records(self, release: Release, targets: Targets, batch: str, time: int) -> list[Parcel]:
         values = self._codec.encode_in_bulk(release)
-        header = _header(batch)
+        header = header_of(batch)
         draws = np.random.default_rng(secrets.randbits(256))
         chosen = draws.integers(0, targets.partitions[targets.output], len(values) // CHUNK + 1).tolist()
         return [
@@ -200,7 +207,7 @@ class Writer:
                 partition,
                 [part],
                 time,
-                (*_header(batch), ("part", str(number).encode())),
+                (*header_of(batch), ("part", str(number).encode())),
             )
             for number, part in enumerate(parts, 1)
         ]
@@ -213,13 +220,8 @@ class Writer:
         return [Parcel(targets.dead_letters, partition, values, time)]
 
 
-def largest_release(policy: Policy, max_record_bytes: int) -> int:
-    """Return the most bytes of a batch that holds one released record alone."""
-    value = JsonCodec(policy).most_released(max_record_bytes)
-    return least_batch_bytes(value, _header(_ANY_BATCH))
-
-
-def _header(batch: str) -> tuple[tuple[str, bytes], ...]:
+def header_of(batch: str) -> tuple[tuple[str, bytes], ...]:
+    """Return the headers of the records of a window."""
     return (("batch", batch.encode()),)
 
 

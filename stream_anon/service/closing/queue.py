@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.clock import Clock
 from stream_anon.microdata.batch import Reason, Rejects
-from stream_anon.ports import Membership
+from stream_anon.ports import Clock, Membership
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import Checkpoint, Closed, Closing, Prepared
 from stream_anon.service.events import Listener, Outcome, WindowAbandoned, WindowPublished

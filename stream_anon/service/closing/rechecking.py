@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import asyncio
 
-from stream_anon.adapters.clock import Clock
 from stream_anon.audit.audit import Audit
 from stream_anon.audit.records import decode_record
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.policy import Policy
-from stream_anon.ports import Parcel
+from stream_anon.ports import Clock, Parcel
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.service.closing.publication import Publication
 from stream_anon.service.events import Listener, WindowAudited

@@ -23,12 +23,11 @@ from typing import Protocol
 
 import numpy as np
 
-from stream_anon.adapters.clock import Clock
 from stream_anon.engine.closing import TooLarge
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BatchRefused, BrokerError, Overtaken, OwnershipLost, Recreated, TopicError
 from stream_anon.microdata.release import Release
-from stream_anon.ports import Ledger, Membership, Place, Sink
+from stream_anon.ports import Clock, Membership, Place, ReleaseLedger, Sink
 from stream_anon.service.closing.publication import Publication, Targets, Writer
 from stream_anon.service.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.service.fault_points import At
@@ -121,7 +120,7 @@ class Checkpoint:
     closer: Closer
     writer: Writer
     sink: Sink
-    ledger: Ledger
+    ledger: ReleaseLedger
     clock: Clock
     tell: Listener
     at: At

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from aiokafka import ConsumerRecord
 
+from stream_anon.adapters.codecs import codec_of
+from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading, read_topic
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
@@ -23,7 +25,7 @@ from stream_anon.conditions import Condition
 from stream_anon.errors import CertificateError, Refused, TopicError
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Certificate, read_part
-from stream_anon.service.closing.publication import largest_release
+from stream_anon.service.closing.publication import ANY_BATCH, header_of
 from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
 from stream_anon.service.starting.sample_study import Sample, Study, study
 from stream_anon.settings.model import KafkaSettings
@@ -79,7 +81,9 @@ async def look_at_deployment(
         topics,
         transactions=exactly_once,
         development=kafka.development,
-        largest_release=largest_release(policy, kafka.max_record_bytes),
+        largest_release=least_batch_bytes(
+            codec_of(policy).most_released(kafka.max_record_bytes), header_of(ANY_BATCH)
+        ),
     )
     seen, findings = _split(looked_at)
     # Asking for records of a topic that is not there could create it.

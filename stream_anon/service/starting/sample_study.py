@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.json.codec import MOST_RECORD_BYTES, JsonCodec
+from stream_anon.adapters.codecs import MOST_RECORD_BYTES, codec_of
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
@@ -176,7 +176,7 @@ class Study:
 
 def study(policy: Policy, sample: Sample, *, max_record_bytes: int = MOST_RECORD_BYTES) -> Study:
     """Return what `sample` tells of a run under `policy`; O(n log n) and a few microseconds a record."""
-    codec = JsonCodec(policy, max_record_bytes=max_record_bytes)
+    codec = codec_of(policy, max_record_bytes)
     batch = codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
     windows, whole = _released(policy, batch, sample.times) if len(batch) else ([], False)
     return Study(

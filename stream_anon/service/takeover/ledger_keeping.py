@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from stream_anon.errors import LedgerMissing
-from stream_anon.ports import Ledger
+from stream_anon.ports import ReleaseLedger
 from stream_anon.service.events import Away, LedgerCreated, Listener
 from stream_anon.service.retrying import Reachability, describe
 
@@ -23,7 +23,7 @@ class LedgerKeeper:
         Whether this worker made the ledger and has not taken over since.
     """
 
-    ledger: Ledger
+    ledger: ReleaseLedger
     prepare: Callable[[], Awaitable[str | None]]
     tell: Listener
     reachability: Reachability

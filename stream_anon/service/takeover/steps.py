@@ -15,10 +15,10 @@ from typing import Protocol, TypeVar
 
 from stream_anon.errors import BrokerError, OwnershipLost, TopicError
 from stream_anon.ports import (
-    Ledger,
     LedgerEntry,
     Membership,
     Place,
+    ReleaseLedger,
     Sink,
     Source,
     TopicIds,
@@ -186,7 +186,7 @@ class TakenOver:
 
 
 async def take_over(  # noqa: PLR0915 - the steps stand in one function
-    source: Source, sink: Sink, ledger: Ledger, rows: Rows, beginnings: Beginnings, at: At, revision: int = 0
+    source: Source, sink: Sink, ledger: ReleaseLedger, rows: Rows, beginnings: Beginnings, at: At, revision: int = 0
 ) -> TakenOver:
     """Open the partitions that the group gave, each from the one offset that loses and repeats nothing.
 
@@ -379,7 +379,7 @@ def _starts(
     return starts, stopped
 
 
-async def _entries(ledger: Ledger) -> Mapping[Place, LedgerEntry]:
+async def _entries(ledger: ReleaseLedger) -> Mapping[Place, LedgerEntry]:
     await ledger.open()
     return await ledger.caught_up()
 

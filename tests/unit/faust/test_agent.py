@@ -61,7 +61,7 @@ def service(app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Anonym
 
 
 def test_importing_the_library_needs_faust() -> None:
-    code = "import sys; sys.modules['faust'] = None; import stream_anon, stream_anon.service.wiring"
+    code = "import sys; sys.modules['faust'] = None; import stream_anon, stream_anon.service.wiring.serving"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 

@@ -16,8 +16,8 @@ from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.fleet.board import SILENT, FleetBoard
 from stream_anon.fleet.reports import Report, framed, reports
 from stream_anon.service import events as e
-from stream_anon.service.observing import into_metrics, tell_all
 from stream_anon.service.status.page import REMARKS, StatusBoard
+from stream_anon.service.wiring.observing import into_metrics, tell_all
 from tests.unit.service.test_observing import PUBLISHED, STARTED
 
 

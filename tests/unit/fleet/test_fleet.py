@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import open_log
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
 from stream_anon.errors import SettingsError
@@ -36,7 +36,7 @@ class Bench:
         self.registry = CollectorRegistry()
         self.stream = io.StringIO()
         self.stop = asyncio.Event()
-        clock = Clock()
+        clock = SystemClock()
         log = open_log(clock.wall, "json", "debug", self.stream)
         self.board = FleetBoard(workers, clock.monotonic, self.registry)
         metrics = FleetMetrics(self.registry, workers)

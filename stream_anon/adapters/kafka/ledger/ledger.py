@@ -42,7 +42,7 @@ _UNCONTESTED = 0.10  # of a transaction's timeout
 
 
 class KafkaLedger:
-    """A follower of the ledger's topic; see `seam.Ledger`.
+    """A follower of the ledger's topic; see `ports.ReleaseLedger`.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class KafkaLedger:
         self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
 
     async def open(self) -> None:
-        """See `seam.Ledger`. Does nothing while it follows; where it no longer does, all begins anew.
+        """See `ports.ReleaseLedger`. Does nothing while it follows; where it no longer does, all begins anew.
 
         Either follower may have ended by itself: after one answer that refuses, or with a task of its client.
         """
@@ -137,7 +137,7 @@ class KafkaLedger:
 
     @property
     def is_gone(self) -> bool:
-        """See `seam.Ledger`."""
+        """See `ports.ReleaseLedger`."""
         ended = self._follower
         if ended is None or not ended.done() or ended.cancelled():
             return False
@@ -145,7 +145,7 @@ class KafkaLedger:
 
     @property
     def is_incomplete(self) -> bool:
-        """See `seam.Ledger`."""
+        """See `ports.ReleaseLedger`."""
         return self._is_incomplete
 
     async def _lacks_entries(self, consumer: AIOKafkaConsumer, tail: Tail) -> bool:
@@ -172,7 +172,7 @@ class KafkaLedger:
         return self._topic, _PARTITION
 
     def remembered(self) -> Mapping[Place, LedgerEntry]:
-        """See `seam.Ledger`."""
+        """See `ports.ReleaseLedger`."""
         return {place: entry for place, entry in self._remembered.items() if place not in self._entries}
 
     async def _places(self, consumer: AIOKafkaConsumer) -> list[TopicPartition]:
@@ -213,7 +213,7 @@ class KafkaLedger:
                 self._strange[record.key] = f"{record.topic}-{record.partition}, offset {record.offset}"
 
     async def caught_up(self) -> Mapping[Place, LedgerEntry]:
-        """See `seam.Ledger`. Waits for the end of transactions that are open on the ledger now.
+        """See `ports.ReleaseLedger`. Waits for the end of transactions that are open on the ledger now.
 
         The entries of a transaction may become readable after its offsets: without waiting, a partition whose
         offsets are missing could be released twice.
@@ -254,7 +254,7 @@ class KafkaLedger:
         raise_if_ended(follower, _FOLLOWING)  # it may have ended before it took what it had fetched
 
     async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
-        """See `seam.Ledger`.
+        """See `ports.ReleaseLedger`.
 
         Of two windows over the same records the entries of one come first. Whoever comes second sees the other's
         here, before its own commit, and waits for how that one ends; so at most one of them is committed.
@@ -302,13 +302,13 @@ class KafkaLedger:
         )
 
     def holds(self, batch: str) -> bool:
-        """See `seam.Ledger`."""
+        """See `ports.ReleaseLedger`."""
         return any(entry.batch == batch for entry in (*self._entries.values(), *self.remembered().values()))
 
     def entries(
         self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
     ) -> Parcel | None:
-        """See `seam.Ledger`."""
+        """See `ports.ReleaseLedger`."""
         revision = self._revision
         return self.written(
             {p: LedgerEntry(offset, batch, topic_ids.get(p[0]), revision) for p, offset in offsets.items()}, time
@@ -326,7 +326,7 @@ class KafkaLedger:
         return Parcel(self._topic, _PARTITION, [None] * len(keys), time, keys=keys)
 
     async def discard(self) -> None:
-        """See `seam.Ledger`. Cancelled, it goes on in the background; whoever comes next waits for it too."""
+        """See `ports.ReleaseLedger`. Goes on in the background if it is cancelled; the next caller waits for it."""
         follower, self._follower = self._follower, None
         consumer, tail = self._consumer, self._tail
         self._consumer = self._tail = None

@@ -7,7 +7,7 @@ import contextlib
 
 
 class Marks:
-    """The part of `seam.Source` that a worker asks before each turn; the source calls `_mark`."""
+    """The part of `ports.Source` that a worker asks before each turn; the source calls `_mark`."""
 
     def __init__(self) -> None:
         self._assigned: frozenset[int] = frozenset()
@@ -17,21 +17,21 @@ class Marks:
 
     @property
     def marks(self) -> int:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         return self._marks
 
     @property
     def assigned(self) -> frozenset[int]:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         return self._assigned
 
     @property
     def settled(self) -> bool:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         return self._settled
 
     async def moved(self, marks: int, within: float) -> None:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 while self._marks == marks:

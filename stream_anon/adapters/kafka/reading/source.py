@@ -35,7 +35,7 @@ _LOOK_EVERY = 10.0  # seconds until a topic that is new, or a partition that was
 
 
 class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka ships no types
-    """A member of a consumer group; see `seam.Source`.
+    """A member of a consumer group; see `ports.Source`.
 
     The group's callbacks only pause what was assigned and count; they never wait for the broker, since heartbeats
     start after they return.
@@ -66,7 +66,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
 
     def place(self, source: int) -> Place:
-        """See `seam.Source`. Numbers are given in the order in which partitions were first assigned."""
+        """See `ports.Source`. Numbers are given in the order in which partitions were first assigned."""
         place = self._places[source]
         return place.topic, place.partition
 
@@ -77,11 +77,11 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         return number
 
     def membership(self) -> Membership | None:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         return membership_of(self._consumer) if self._consumer is not None else None
 
     async def start(self) -> None:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         session = int(self._connection.session_timeout * 1000)
         options = self._connection.options("source")
         # The answer to a join waits for the slowest member; giving up before it would begin another rebalance.
@@ -146,7 +146,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
                     consumer.subscribe(list(topics), listener=self)
 
     async def moved(self, marks: int, within: float) -> None:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         if self._consumer is not None:
             _raise_if_dead(self._consumer)
             try:
@@ -186,7 +186,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         super()._mark(assigned, settled=settled)
 
     async def poll(self, wait: float, most: int) -> Polled:
-        """See `seam.Source`. May be cancelled: what was not returned stays with the client."""
+        """See `ports.Source`. May be cancelled: what was not returned stays with the client."""
         consumer = self._running()
         _raise_if_dead(consumer)
         self._budget.begin_poll()
@@ -245,7 +245,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         return [Lost(self._number(place), position) for place, position in positions.items()]
 
     def seek(self, source: int, offset: int) -> None:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         try:
             self._running().seek(self._places[source], offset)
         except IllegalStateError:
@@ -253,19 +253,19 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._next[source] = offset
 
     def pause(self, sources: Collection[int]) -> None:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         if self._consumer is not None:  # else nothing is fetched
             self._consumer.pause(*self._given(sources))
 
     def resume(self, sources: Collection[int]) -> None:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         self._running().resume(*self._given(sources))
 
     def _given(self, sources: Collection[int]) -> list[TopicPartition]:
         return [self._places[source] for source in sources if source in self._assigned]
 
     async def bounds(self, sources: Collection[int], start: str) -> Mapping[int, int]:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         consumer = self._running()
         places = [self._places[source] for source in sources]
         ask = consumer.beginning_offsets if start == "earliest" else consumer.end_offsets
@@ -278,7 +278,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         return {self._numbers[place]: offset for place, offset in answer.items()}
 
     def lag(self, sources: Collection[int]) -> int | None:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         if self._consumer is None:
             return None
         total = 0
@@ -292,7 +292,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         return total
 
     def held(self, sources: Collection[int]) -> Held:
-        """See `seam.Source`. As the last answers to fetches told."""
+        """See `ports.Source`. As the last answers to fetches told."""
         if self._consumer is None:
             return Held()
         now, records, since = asyncio.get_running_loop().time(), 0, {}
@@ -306,7 +306,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         return Held(records, max((now - begun for begun in since.values()), default=0.0))
 
     async def reachable(self) -> bool:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         if self._consumer is None:
             return False
         consumer = self._consumer
@@ -339,7 +339,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
                 raise TopicError(f"{topic}: does not exist; create it, the worker goes on by itself then")
 
     async def stop(self, within: float) -> None:
-        """See `seam.Source`."""
+        """See `ports.Source`."""
         consumer, self._consumer = self._consumer, None
         self._mark(frozenset(), settled=False)
         if self._looking is not None:

@@ -17,7 +17,7 @@ _WHOLE = 1.0  # of the transaction's timeout: no transaction runs out meanwhile
 
 
 class AtLeastOnceSink(ProducingSink):
-    """A plain producer and the group's ordinary offsets; see `seam.Sink`."""
+    """A plain producer and the group's ordinary offsets; see `ports.Sink`."""
 
     delivery = "at-least-once"
 
@@ -25,7 +25,7 @@ class AtLeastOnceSink(ProducingSink):
         super().__init__(connection, _WHOLE, _WHOLE)
 
     async def partitions(self, topic: str) -> int:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         producer, _, _ = self._ready()
         return await self._within(_WHOLE, "looking up partitions", partitions_of(producer, topic))
 
@@ -34,12 +34,12 @@ class AtLeastOnceSink(ProducingSink):
         return TopicIds()
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         _, requests, _ = self._ready()
         return await self._within(_WHOLE, "reading committed offsets", requests.stable_offsets(places))
 
     async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         await self.commit_offsets(offsets, membership)
 
     async def begin(self) -> None:
@@ -50,7 +50,7 @@ class AtLeastOnceSink(ProducingSink):
         """Do nothing: offsets are committed by themselves."""
 
     async def commit_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """See `seam.Sink`. The group's generation fences here too."""
+        """See `ports.Sink`. The group's generation fences here too."""
         _, requests, _ = self._ready()
         await self._within(_WHOLE, "commit offsets", requests.commit(offsets, membership))
 

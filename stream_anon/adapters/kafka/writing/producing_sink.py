@@ -55,7 +55,7 @@ class ProducingSink:
         self._refused: dict[str, int] = {}  # bytes of the smallest batch of one record that a topic did not take
 
     async def open(self) -> None:
-        """See `seam.Sink`. Does nothing while a producer is at hand."""
+        """See `ports.Sink`. Does nothing while a producer is at hand."""
         if self._producer is not None:
             return
         producer = AIOKafkaProducer(**producer_options(self._connection, self._batch_bytes), **self._options)
@@ -75,7 +75,7 @@ class ProducingSink:
         self._shipment = Shipment(producer)
 
     async def send(self, parcels: Sequence[Parcel]) -> None:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         producer, _, shipment = self._ready()
         topics = {parcel.topic for parcel in parcels} - self._topics
         if topics:
@@ -83,7 +83,7 @@ class ProducingSink:
         shipment.send(parcels)
 
     async def settle(self) -> dict[Place, int]:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         producer, _, shipment = self._ready()
         try:
             return await self._within(self._settle_within, "settle", shipment.settle())
@@ -100,7 +100,7 @@ class ProducingSink:
             raise
 
     async def largest_batches(self, topics: Collection[str]) -> dict[str, int]:
-        """See `seam.Sink`. A topic whose settings explain what it refused takes as much as they say.
+        """See `ports.Sink`. A topic whose settings explain what it refused takes as much as they say.
 
         A limit below what a sound topic takes is left out: records must not become dead letters for it.
         """
@@ -114,7 +114,7 @@ class ProducingSink:
         return {topic: most for topic, most in told.items() if most >= LEAST_LIMIT}
 
     async def discard(self) -> None:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         producer, shipment = self._producer, self._shipment
         self._producer = self._requests = self._shipment = None
         if shipment is not None:

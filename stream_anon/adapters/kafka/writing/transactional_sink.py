@@ -25,7 +25,7 @@ _BEGIN, _SEND, _SETTLE, _ADD, _FENCE, _COMMIT = 0.05, 0.05, 0.34, 0.10, 0.15, 0.
 
 
 class TransactionalSink(ProducingSink):
-    """One transactional producer and the group's requests over its client; see `seam.Sink`.
+    """One transactional producer and the group's requests over its client; see `ports.Sink`.
 
     After an error a producer is never used again: aiokafka's abort sends nothing after some errors, and the next
     commit would publish both attempts. A new one with the same transactional id settles what was open.
@@ -44,43 +44,43 @@ class TransactionalSink(ProducingSink):
         )
 
     async def partitions(self, topic: str) -> int:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         producer, _, _ = self._ready()
         return await self._read("looking up partitions", partitions_of(producer, topic))
 
     async def topic_ids(self, topics: Collection[str]) -> TopicIds:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         producer, _, _ = self._ready()
         return await self._read("looking up the ids of topics", topic_ids(producer.client, topics))
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         _, requests, _ = self._ready()
         return await self._read("reading committed offsets", requests.stable_offsets(places), _STABLE_WITHIN)
 
     async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         _, requests, _ = self._ready()
         await self._read("committing offsets", requests.commit(offsets, membership))
 
     async def begin(self) -> None:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         producer, _, _ = self._ready()
         await self._within(_BEGIN, "begin", producer.begin_transaction())
 
     async def add_offsets(self) -> None:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         producer, requests, _ = self._ready()
         await self._within(_ADD, "add offsets", requests.add_offsets(producer))
 
     async def commit_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         producer, requests, _ = self._ready()
         fence = requests.commit_in_transaction(producer, offsets, membership)
         await self._within(_FENCE, "commit offsets", fence)
 
     async def commit(self) -> None:
-        """See `seam.Sink`."""
+        """See `ports.Sink`."""
         producer, _, _ = self._ready()
         await self._within(_COMMIT, "commit", producer.commit_transaction())
 

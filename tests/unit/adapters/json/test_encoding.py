@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.json.dead_letters import encode_dead_letters
 from stream_anon.adapters.json.encoding import longest_form
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import (
@@ -31,6 +30,7 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release
+from stream_anon.service.closing.dead_letters import encode_dead_letters
 from tests.support.hostile import broad_policy
 
 AGES = NumericDomain(Decimal(0), Decimal(120), Decimal(1), 0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 import time
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.service.closing.learning import SHARE, Studies
 
 
 def test_studies_take_all_of_the_time() -> None:
-    studies, begun, ended = Studies(Clock()), [], threading.Event()
+    studies, begun, ended = Studies(SystemClock()), [], threading.Event()
 
     def study() -> None:
         begun.append(time.monotonic())
@@ -27,7 +27,7 @@ def test_studies_take_all_of_the_time() -> None:
 
 
 def test_a_study_that_fails_is_the_last_one() -> None:
-    studies, done = Studies(Clock()), threading.Event()
+    studies, done = Studies(SystemClock()), threading.Event()
 
     def failing() -> None:
         raise ValueError("a bug")

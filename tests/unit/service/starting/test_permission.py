@@ -9,9 +9,9 @@ import pytest
 
 from stream_anon.errors import Refused, SettingsError, TopicError
 from stream_anon.privacy.promises import promises_of
-from stream_anon.service.starting import starting
+from stream_anon.service.starting import permission
 from stream_anon.service.starting.rollout import Before
-from stream_anon.service.wiring import connection_of, topics_of
+from stream_anon.settings.kafka_section import connection_of, topics_of
 from stream_anon.settings.model import parse_settings
 from stream_anon.settings.policy_file import build_policy
 
@@ -51,13 +51,13 @@ async def _start(
         if forbidden is not None:
             raise forbidden
 
-    monkeypatch.setattr(starting, "published_before", published_before)
-    monkeypatch.setattr(starting, "raise_if_forbidden", raise_if_forbidden)
+    monkeypatch.setattr(permission, "published_before", published_before)
+    monkeypatch.setattr(permission, "raise_if_forbidden", raise_if_forbidden)
     kafka = settings.kafka
     assert kafka is not None
     policy = build_policy(settings, Path("policy.yaml"))
     connection, topics = connection_of(kafka), topics_of(kafka)
-    return await starting.raise_if_weaker_or_forbidden(connection, topics, kafka, policy, "")
+    return await permission.raise_if_weaker_or_forbidden(connection, topics, kafka, policy, "")
 
 
 def _before(k: int, revision: int) -> Before:

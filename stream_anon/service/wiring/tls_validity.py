@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from stream_anon.adapters.clock import Clock
 from stream_anon.adapters.kafka.client.certificate_validity import ends_of_certificates
 from stream_anon.adapters.kafka.client.connection import Security
+from stream_anon.ports import Clock
 from stream_anon.service.events import CertificatesRead, Listener
 
 SOON = 14 * 86_400.0  # seconds before a certificate's end from which on it is warned of

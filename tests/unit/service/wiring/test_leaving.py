@@ -11,7 +11,7 @@ from io import StringIO
 import pytest
 
 from stream_anon.adapters.logs import open_log
-from stream_anon.service import leaving
+from stream_anon.service.wiring import leaving
 
 
 async def test_a_process_that_hangs_after_sigterm_is_ended_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

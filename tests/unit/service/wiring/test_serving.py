@@ -9,11 +9,10 @@ from pathlib import Path
 import numba
 import pytest
 
-from stream_anon.adapters.clock import Clock
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.compiled import kernel
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
-from stream_anon.service import wiring
 from stream_anon.service.events import (
     BrokerAway,
     Event,
@@ -24,6 +23,7 @@ from stream_anon.service.events import (
     WorkerStopping,
 )
 from stream_anon.service.threads import Abandonable
+from stream_anon.service.wiring import serving
 from stream_anon.settings.model import Settings, load_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.policies import write_policy
@@ -42,7 +42,7 @@ async def test_certificate_renewed_while_kernels_compile_ends_the_service(
 ) -> None:
     (tmp_path / "ca.pem").write_text("")
     settings, policy = read(tmp_path, protocol="SSL", ca_file=str(tmp_path / "ca.pem"))
-    monkeypatch.setattr(wiring, "warm_up", lambda policy: None)
+    monkeypatch.setattr(serving, "warm_up", lambda policy: None)
     told: list[Event] = []
     stop = asyncio.Event()
 
@@ -52,7 +52,7 @@ async def test_certificate_renewed_while_kernels_compile_ends_the_service(
             stop.set()
 
     async with asyncio.timeout(20):
-        await wiring.work(settings, policy, Clock(), tell, stop)
+        await serving.work(settings, policy, SystemClock(), tell, stop)
     (away,) = [event for event in told if isinstance(event, BrokerAway)]
     assert away.error.startswith("kafka.security: ca_file, certificate_file or key_file cannot be loaded")
 
@@ -61,17 +61,17 @@ def test_files_that_cannot_be_read_at_the_start_are_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read(tmp_path, protocol="SSL", ca_file=str(tmp_path / "nowhere.pem"))
-    monkeypatch.setattr(wiring, "_serve", lambda *_: pytest.fail("it began"))
+    monkeypatch.setattr(serving, "_serve", lambda *_: pytest.fail("it began"))
     with pytest.raises(SettingsError, match=r"^kafka\.security: "):
-        wiring.serve(tmp_path / "policy.yaml")
+        serving.serve(tmp_path / "policy.yaml")
 
 
 async def test_stop_waits_until_kernels_are_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.get_running_loop().set_default_executor(Abandonable())
     compiled, stop, warm = threading.Event(), asyncio.Event(), []
-    monkeypatch.setattr(wiring, "warm_up", lambda policy: compiled.wait(30))
+    monkeypatch.setattr(serving, "warm_up", lambda policy: compiled.wait(30))
     told: list[Event] = []
-    work = wiring.work(*read(tmp_path), Clock(), told.append, stop, lambda: warm.append(True))
+    work = serving.work(*read(tmp_path), SystemClock(), told.append, stop, lambda: warm.append(True))
     working = asyncio.create_task(work)
     await asyncio.sleep(0.1)
     stop.set()
@@ -92,7 +92,7 @@ async def test_compiling_is_told_while_it_lasts(tmp_path: Path, monkeypatch: pyt
         kernel(twice)(21)
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kernels"))
-    monkeypatch.setattr(wiring, "warm_up", warm)
+    monkeypatch.setattr(serving, "warm_up", warm)
     told: list[Event] = []
     stop = asyncio.Event()
 
@@ -102,5 +102,5 @@ async def test_compiling_is_told_while_it_lasts(tmp_path: Path, monkeypatch: pyt
             stop.set()
 
     async with asyncio.timeout(30):
-        await wiring.work(*read(tmp_path), Clock(), tell, stop)
+        await serving.work(*read(tmp_path), SystemClock(), tell, stop)
     assert [type(event) for event in told[:3]] == [WorkerStarted, KernelsCompiling, KernelsCompiled]

@@ -8,8 +8,8 @@ import pytest
 
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.json.writing import write_records
-from stream_anon.service import warming
-from stream_anon.service.warming import made_up_release, warm_up
+from stream_anon.service.wiring import warming
+from stream_anon.service.wiring.warming import made_up_release, warm_up
 from stream_anon.settings.policy_file import load_policy
 
 POLICY = """

@@ -1,0 +1,32 @@
+"""The ports: protocols between the service and its adapters, and the values that pass between them.
+
+A client library with transactions and group fencing of its own fits behind the same protocols.
+"""
+
+from stream_anon.ports.clock import Clock
+from stream_anon.ports.codec import Codec
+from stream_anon.ports.place import Place
+from stream_anon.ports.records import Chunk, Held, Lost, Parcel, Polled
+from stream_anon.ports.release_ledger import LedgerEntry, ReleaseLedger, newest_revision
+from stream_anon.ports.sink import Sink
+from stream_anon.ports.source import DeadClient, Membership, Source
+from stream_anon.ports.topic_ids import TopicIds
+
+__all__ = [
+    "Chunk",
+    "Clock",
+    "Codec",
+    "DeadClient",
+    "Held",
+    "LedgerEntry",
+    "Lost",
+    "Membership",
+    "Parcel",
+    "Place",
+    "Polled",
+    "ReleaseLedger",
+    "Sink",
+    "Source",
+    "TopicIds",
+    "newest_revision",
+]

@@ -1,0 +1,191 @@
+"""Put a worker together from its parts."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import numpy as np
+
+from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.adapters.kafka.bulk.packed_batch import most_bytes_of_value
+from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
+from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
+from stream_anon.adapters.kafka.reading.source import KafkaSource
+from stream_anon.adapters.kafka.topics.requirements import create_ledger
+from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSink
+from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
+from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.clustering.forest.ordering.current_order import Adoption
+from stream_anon.engine.closing import Closer
+from stream_anon.engine.engine import Engine
+from stream_anon.engine.partitioners import partitioners
+from stream_anon.microdata.policy import Policy
+from stream_anon.ports import Clock, ReleaseLedger, Sink, Source
+from stream_anon.privacy.certificate import Delivery
+from stream_anon.service.closing.learning import Studies
+from stream_anon.service.closing.publication import Writer
+from stream_anon.service.closing.rechecking import Rechecks
+from stream_anon.service.closing.steps import Checkpoint
+from stream_anon.service.components import Choices, Parts
+from stream_anon.service.events import Listener, OrderAdopted
+from stream_anon.service.fault_points import At, fault_at
+from stream_anon.service.retrying import Reachability
+from stream_anon.service.shadow import Beside
+from stream_anon.service.starting.permission import raise_if_weaker_or_forbidden
+from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
+from stream_anon.service.worker import Worker
+from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
+from stream_anon.settings.model import Settings
+
+
+def build_worker(
+    settings: Settings,
+    policy: Policy,
+    clock: Clock,
+    tell: Listener,
+    stop: asyncio.Event,
+    source: Source | None = None,
+) -> Worker:
+    """Return a worker between two topics of a real broker; by default it is a member of the group by itself.
+
+    Certificates have been checked before the service began: from here on, one that cannot be loaded is waited for.
+    """
+    kafka = kafka_of(settings)
+    connection = replace(connection_of(kafka), checked=True)
+    exactly_once = kafka.delivery == "exactly-once"
+    sink: Sink = TransactionalSink(connection) if exactly_once else AtLeastOnceSink(connection)
+    ledger: ReleaseLedger = (
+        KafkaLedger(connection, kafka.ledger, policy.revision, kafka.output) if exactly_once else NoLedger()
+    )
+
+    permitted = False
+
+    async def prepare() -> str | None:
+        nonlocal permitted
+        topics = topics_of(kafka)
+        if not permitted:  # a ledger that was deleted while the worker ran is made anew in the same way
+            before = await raise_if_weaker_or_forbidden(
+                connection, topics, kafka, policy, settings.privacy.accept_weaker
+            )
+            worker.published_under(before.revision if before else 0)
+            permitted = True
+        made = exactly_once and await create_ledger(connection, topics)
+        return kafka.ledger if made else None
+
+    worker = assemble(
+        settings,
+        policy,
+        source=source or KafkaSource(connection, kafka.inputs, kafka.max_record_bytes),
+        sink=sink,
+        ledger=ledger,
+        clock=clock,
+        tell=tell,
+        stop=stop,
+        at=fault_at(kafka.fault),
+        prepare=prepare,
+    )
+    return worker
+
+
+def build_shadow(
+    settings: Settings,
+    policy: Policy,
+    clock: Clock,
+    tell: Listener,
+    stop: asyncio.Event,
+    beside: Beside,
+) -> Worker:
+    """Return a worker that publishes nothing: no transaction, no ledger, the offsets of a group of its own."""
+    kafka = kafka_of(settings)
+    connection = replace(connection_of(kafka), checked=True, group=beside.group)
+
+    async def prepare() -> None:
+        """Make nothing, and compare with no policy before: nothing is promised."""
+
+    return assemble(
+        settings,
+        policy,
+        source=KafkaSource(connection, kafka.inputs, kafka.max_record_bytes),
+        sink=ShadowSink(
+            connection, kafka.certificates, (kafka.output, kafka.certificates, kafka.dead_letters), beside.keep
+        ),
+        ledger=NoLedger(),
+        clock=clock,
+        tell=tell,
+        stop=stop,
+        at=fault_at(kafka.fault),
+        prepare=prepare,
+        delivery="file",
+    )
+
+
+def assemble(  # noqa: PLR0913 - a part an argument
+    settings: Settings,
+    policy: Policy,
+    *,
+    source: Source,
+    sink: Sink,
+    ledger: ReleaseLedger,
+    clock: Clock,
+    tell: Listener,
+    stop: asyncio.Event,
+    at: At,
+    prepare: Callable[[], Awaitable[str | None]],
+    delivery: Delivery | None = None,
+) -> Worker:
+    """Return a worker between a source and a sink of any kind; `delivery` is what certificates name instead.
+
+    Age limits, shuffles, batch ids and output partitions draw from the operating system's entropy.
+    """
+    kafka = kafka_of(settings)
+    codec = JsonCodec(policy, max_record_bytes=kafka.max_record_bytes)
+    reachability = Reachability(clock.monotonic, tell)
+
+    keeper = LedgerKeeper(ledger=ledger, prepare=prepare, tell=tell, reachability=reachability)
+
+    def adopted(adoption: Adoption) -> None:
+        tell(OrderAdopted(adoption.version, adoption.gain, adoption.drifted))
+
+    checkpoint = Checkpoint(
+        closer=Closer(policy, clock.monotonic),
+        writer=Writer(
+            policy, codec, ledger, delivery or kafka.delivery, kafka.accept_risks, room=most_bytes_of_value
+        ),
+        sink=sink,
+        ledger=ledger,
+        clock=clock,
+        tell=tell,
+        at=at,
+        reachability=reachability,
+        current=source.membership,
+        keeper=keeper,
+    )
+    parts = Parts(
+        policy=policy,
+        choices=Choices(
+            kafka.start,
+            kafka.lost_input,
+            kafka.inputs.names,
+            (kafka.output, kafka.certificates, kafka.dead_letters),
+        ),
+        source=source,
+        sink=sink,
+        ledger=ledger,
+        codec=codec,
+        engine=Engine(
+            policy,
+            draws=np.random.default_rng(secrets.randbits(256)),
+            partitioner=partitioners(policy, background=Studies(clock), adopted=adopted),
+        ),
+        checkpoint=checkpoint,
+        reachability=reachability,
+        clock=clock,
+        tell=tell,
+        at=at,
+        keeper=keeper,
+        rechecks=Rechecks(policy, kafka.output, kafka.certificates, clock, tell),
+    )
+    return Worker(parts, stop)

@@ -1,0 +1,166 @@
+"""The composition root: settings in, a running service out. Nothing else knows which parts there are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+
+from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.http.answers import Service
+from stream_anon.adapters.http.server import HttpServers
+from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
+from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
+from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
+from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.conditions import Condition
+from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.ports import Clock, Source
+from stream_anon.service.events import Listener, WorkerStarted, WorkerStopped, WorkerStopping
+from stream_anon.service.orders import Orders
+from stream_anon.service.retrying import unless_stopped
+from stream_anon.service.shadow import Beside, Shadow
+from stream_anon.service.status.criteria_in_words import in_words
+from stream_anon.service.status.page import StatusBoard
+from stream_anon.service.wiring.building import build_shadow, build_worker
+from stream_anon.service.wiring.leaving import stop_at_signals
+from stream_anon.service.wiring.observing import into_log, into_metrics, tell_all
+from stream_anon.service.wiring.tls_validity import watch_certificates
+from stream_anon.service.wiring.warming import warm_up, warm_up_aside
+from stream_anon.settings.kafka_section import connection_of, kafka_of, settings_of_run
+from stream_anon.settings.model import HttpSettings, Settings
+from stream_anon.settings.policy_file import build_policy
+from stream_anon.version import SOFTWARE
+
+
+def serve(config: Path, accepted: Sequence[Condition] = (), shadow: Shadow | None = None) -> None:
+    """Run a worker with the settings of a file until SIGTERM or SIGINT.
+
+    Parameters
+    ----------
+    accepted
+        Conditions that are accepted beside those of the settings.
+    shadow
+        Publish nothing, and work beside the service.
+
+    Raises
+    ------
+    SettingsError
+        If the settings are wrong.
+    Refused
+        If a condition forbids a run that nobody has accepted.
+    """
+    settings = settings_of_run(config, accepted)
+    connection_of(kafka_of(settings)).options("start")  # files that cannot be read end it before it begins
+    policy = build_policy(settings, config)
+    silence_the_end()
+    with nullcontext() if shadow is None else shadow.beside(kafka_of(settings)) as beside:
+        asyncio.run(_serve(settings, policy, beside))
+
+
+async def _serve(settings: Settings, policy: Policy, beside: Beside | None) -> None:
+    clock = SystemClock()
+    log = open_log(clock.wall, settings.logs.format, settings.logs.level)
+    registry = CollectorRegistry()
+    watch_process(registry)
+    board = StatusBoard(clock.monotonic)
+    tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
+    stop = stop_at_signals(log)
+    orders = Orders(stop)
+    with quiet_libraries(log, clock.monotonic):
+        async with listening(settings.http, board, lambda: exposition(registry), log, orders.by_name):
+            await work(settings, policy, clock, tell, stop, beside=beside, orders=orders)
+
+
+@asynccontextmanager
+async def listening(
+    http: HttpSettings,
+    service: Service,
+    metrics: Callable[[], bytes],
+    log: Log,
+    orders: Mapping[str, Callable[[], str]],
+) -> AsyncIterator[None]:
+    """Serve health, metrics and status as long as the context lasts, and log what ends it.
+
+    Raises
+    ------
+    SettingsError
+        If an address cannot be used.
+    """
+    public, admin = (http.host, http.port), (http.admin_host, http.admin_port)
+    servers = HttpServers(service, metrics, CONTENT_TYPE, public, admin, orders)
+    public, admin = await servers.start()
+    log.info(Line.SERVING, public="{}:{}".format(*public), admin="{}:{}".format(*admin))
+    try:
+        yield
+    except Exception:
+        log.exception(Line.FAILED)
+        raise
+    finally:
+        await servers.stop()
+
+
+async def work(  # noqa: PLR0913, PLR0917 - a part an argument
+    settings: Settings,
+    policy: Policy,
+    clock: Clock,
+    tell: Listener,
+    stop: asyncio.Event,
+    warm: Callable[[], None] = lambda: None,
+    source: Source | None = None,
+    beside: Beside | None = None,
+    orders: Orders | None = None,
+) -> None:
+    """Be a worker until `stop` is set; `warm` is called once all kernels are compiled.
+
+    The caller has checked that the options of a connection can be built.
+    """
+    tell(started(settings, policy, beside))
+    # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later. A stop does not wait
+    # for it either, and to build a worker would compile too.
+    warmed_up, _ = await unless_stopped(stop, warm_up_aside(lambda: warm_up(policy), clock, tell))
+    if not warmed_up:
+        tell(WorkerStopping("asked to"))
+        tell(WorkerStopped(0.0))
+        return
+    warm()
+    if beside is None:
+        worker = build_worker(settings, policy, clock, tell, stop, source)
+    else:
+        worker = build_shadow(settings, policy, clock, tell, stop, beside)
+    if orders is not None:
+        worker.obey(orders)
+    watching = asyncio.create_task(watch_certificates(connection_of(kafka_of(settings)).security, clock, tell))
+    try:
+        await worker.run()
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+def started(settings: Settings, policy: Policy, beside: Beside | None = None) -> WorkerStarted:
+    """Return the event that says what runs."""
+    kafka = kafka_of(settings)
+    return WorkerStarted(
+        software=SOFTWARE,
+        policy=policy.digest,
+        group=beside.group if beside else kafka.group,
+        topic=str(kafka.inputs),
+        output=kafka.output,
+        delivery=ShadowSink.delivery if beside else kafka.delivery,
+        engine=policy.engine.name,
+        k=policy.k,
+        max_delay=policy.window.max_delay,
+        max_records=policy.window.max_records,
+        attributes=tuple(attribute.name for attribute in policy.quasi_identifiers),
+        holds=policy.window.shortfall is Shortfall.HOLD,
+        declared=tuple(attribute.name for attribute in policy.attributes),
+        asked=in_words(policy),
+        published=tuple(attribute.name for attribute in policy.published),
+        accept_missing=tuple(attribute.name for attribute in policy.published if attribute.accept_missing),
+        revision=policy.revision,
+    )

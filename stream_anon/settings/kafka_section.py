@@ -1,0 +1,61 @@
+"""What the section on Kafka means to clients: the connection, the topics, and which risks are accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from stream_anon.adapters.kafka.client.connection import Connection, Security
+from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.conditions import Condition
+from stream_anon.errors import SettingsError
+from stream_anon.settings.model import KafkaSettings, Settings, load_settings
+
+
+def settings_of_run(config: Path, accepted: Sequence[Condition]) -> Settings:
+    """Return the settings of a file, with conditions that were accepted on the command line beside its own."""
+    settings = load_settings(config)
+    if not accepted:
+        return settings
+    both = sorted({*kafka_of(settings).accept_risks, *accepted})
+    return load_settings(config, {"kafka": {"accept_risks": both}})
+
+
+def kafka_of(settings: Settings) -> KafkaSettings:
+    """Return the section on Kafka.
+
+    Raises
+    ------
+    SettingsError
+        If there is none.
+    """
+    if settings.kafka is None:
+        raise SettingsError("kafka", "is required for a service; files need no such section")
+    return settings.kafka
+
+
+def connection_of(kafka: KafkaSettings) -> Connection:
+    """Return where the brokers are and how to reach them."""
+    given = kafka.security
+    security = Security(
+        protocol=given.protocol,
+        mechanism=given.sasl_mechanism,
+        username=given.username,
+        password=given.password.get_secret_value() if given.password else None,
+        password_file=given.password_file,
+        token_file=given.token_file,
+        token_command=tuple(given.token_command or ()),
+        ca_file=given.ca_file,
+        certificate_file=given.certificate_file,
+        key_file=given.key_file,
+        key_password=given.key_password.get_secret_value() if given.key_password else None,
+        key_password_file=given.key_password_file,
+    )
+    return Connection(
+        kafka.bootstrap_servers, kafka.group, security, kafka.session_timeout, kafka.transaction_timeout
+    )
+
+
+def topics_of(kafka: KafkaSettings) -> Topics:
+    """Return the topics of a service."""
+    return Topics(kafka.inputs, kafka.output, kafka.certificates, kafka.dead_letters, kafka.ledger)
