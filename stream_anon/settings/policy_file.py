@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from stream_anon.adapters.tables.small_texts import read_table
-from stream_anon.clustering.forest.ordering.order_file import order_of
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import (
     Attribute,
@@ -123,6 +122,9 @@ def build_policy(settings: Settings, place: Path) -> Policy:
                 digest.update(counts.tobytes())
             policy = replace(policy, engine=replace(policy.engine, labels=labels))
         if chosen.order is not None:  # refused now, not when the first window opens
+            # An audit reads policies too, and loads nothing of the engines unless the policy names an order.
+            from stream_anon.clustering.forest.ordering.order_file import order_of
+
             order = read_order(place.parent / chosen.order)
             order_of(order, policy.quasi_identifiers)
             policy = replace(policy, engine=replace(policy.engine, order=order))
