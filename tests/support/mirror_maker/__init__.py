@@ -1,4 +1,4 @@
-"""A real MirrorMaker 2 in dedicated mode, from its Maven jars: it copies topics from cluster A to cluster B."""
+"""A real MirrorMaker 2 in dedicated mode, from its Maven jars: it copies topics from one cluster to another."""
 
 from __future__ import annotations
 
@@ -14,22 +14,17 @@ from tests.support.apache_kafka.launcher import fetch_jars
 from tests.support.ports import free_port
 
 HERE = Path(__file__).parent
-OFFSET_SYNCS = "mm2-offset-syncs.A.internal"
 IDENTITY = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
 EXACTLY_ONCE = {"B.exactly.once.source.support": "enabled", "dedicated.mode.enable.internal.rest": "true"}
 _DOWN_WITHIN = 30.0
 _COMMON = {
     "clusters": "A, B",
-    "A->B.enabled": "true",
-    "B->A.enabled": "false",
-    "A->B.groups": "",
     "emit.checkpoints.enabled": "false",
     "emit.heartbeats.enabled": "false",
     "sync.group.offsets.enabled": "false",
     "sync.topic.acls.enabled": "false",
     "refresh.topics.interval.seconds": "2",
     "offset-syncs.topic.location": "target",
-    "A.consumer.isolation.level": "read_committed",
     "tasks.max": "1",
     **{
         f"{name}.replication.factor": "1"
@@ -41,8 +36,13 @@ _COMMON = {
 }
 
 
+def offset_syncs(source: str) -> str:
+    """Return the topic, in the target, of the offset syncs of a cluster that is copied."""
+    return f"mm2-offset-syncs.{source}.internal"
+
+
 class MirrorMaker:
-    """One process, stopped by its own process id.
+    """One process, stopped by its own process id. Entered again, it goes on where it had stored its offsets.
 
     Parameters
     ----------
@@ -52,6 +52,8 @@ class MirrorMaker:
         What it copies.
     properties
         Further lines of its configuration; they win.
+    flow
+        The aliases of the source and the target.
     """
 
     def __init__(
@@ -61,12 +63,18 @@ class MirrorMaker:
         target: ApacheKafka,
         topics: Collection[str],
         properties: Mapping[str, str] | None = None,
+        flow: tuple[str, str] = ("A", "B"),
     ) -> None:
         self._folder = folder
+        there, here = flow
         self._lines = {
-            "A.bootstrap.servers": source.address,
-            "B.bootstrap.servers": target.address,
-            "A->B.topics": ", ".join(topics),
+            f"{there}.bootstrap.servers": source.address,
+            f"{here}.bootstrap.servers": target.address,
+            f"{there}.consumer.isolation.level": "read_committed",
+            f"{there}->{here}.enabled": "true",
+            f"{here}->{there}.enabled": "false",
+            f"{there}->{here}.topics": ", ".join(topics),
+            f"{there}->{here}.groups": "",
             "listeners": f"http://127.0.0.1:{free_port()}",
             **_COMMON,
             **(properties or {}),
@@ -78,7 +86,7 @@ class MirrorMaker:
         self._folder.mkdir(parents=True, exist_ok=True)
         settings = self._folder / "mm2.properties"
         settings.write_text("".join(f"{key}={value}\n" for key, value in self._lines.items()))
-        with (self._folder / "mm2.log").open("wb") as log:
+        with (self._folder / "mm2.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
                     *("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
@@ -107,3 +115,10 @@ class MirrorMaker:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+    def kill(self) -> None:
+        """End it as a crash does: what it has copied since it last stored its offsets will be copied again."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None

@@ -1,0 +1,87 @@
+"""What a test of a move to another cluster does: write, wait for the copy, run commands, see what will be read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.errors import KafkaError
+
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.service import PARTITIONS, Stage
+
+_COPIED_WITHIN = 90.0
+
+
+async def produce_in_transactions(stage: Stage, values: list[bytes], size: int = 60) -> None:
+    """Send records in transactions, every second one of which is aborted first: offsets of the copy are others."""
+    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address, transactional_id=f"{stage.name}.input")
+    await producer.start()
+    try:
+        for begin in range(0, len(values), size):
+            for abort in (True, False) if begin % (2 * size) else (False,):
+                await producer.begin_transaction()
+                for n, value in enumerate(values[begin : begin + size]):
+                    await producer.send(stage.name, value, partition=n % PARTITIONS)
+                await (producer.abort_transaction() if abort else producer.commit_transaction())
+    finally:
+        await producer.stop()
+
+
+async def until_copied(source: ApacheKafka, topic: str, target: ApacheKafka, copy: str) -> None:
+    """Wait until a topic is copied, each record once."""
+    count = len(await source.read_to_end(topic))
+    deadline = time.monotonic() + _COPIED_WITHIN
+    copied = 0
+    while time.monotonic() < deadline:
+        try:
+            copied = len(await target.read_to_end(copy))
+        except (KafkaError, ValueError):  # not created yet
+            copied = 0
+        if copied >= count:
+            assert copied == count, f"{topic}: {copied} of {count} records were copied"
+            return
+        await asyncio.sleep(0.5)
+    raise AssertionError(f"{topic}: {copied} of {count} records were copied in {_COPIED_WITHIN:g} s")
+
+
+async def has_gaps(kafka: ApacheKafka, topic: str) -> bool:
+    """Return whether there are offsets without a record."""
+    offsets = [(record.partition, record.offset) for record in await kafka.read_to_end(topic)]
+    return any((partition, offset - 1) not in offsets for partition, offset in offsets if offset)
+
+
+async def behind(stage: Stage, topic: str) -> list[int]:
+    """Return the serial numbers of the records that the service will read, from its group's offsets on."""
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=stage.kafka.address, group_id=stage.name, enable_auto_commit=False
+    )
+    await consumer.start()
+    try:
+        starts = {n: await consumer.committed(TopicPartition(topic, n)) for n in range(PARTITIONS)}
+    finally:
+        await consumer.stop()
+    records = await stage.kafka.read_to_end(topic)
+    return [json.loads(each.value)["serial"] for each in records if each.offset >= starts[each.partition]]
+
+
+async def realign(config: Path, *arguments: str) -> tuple[int | None, str]:
+    """Run `stream-anon realign`; return its exit code and what it printed."""
+    return await command("realign", config, *arguments)
+
+
+async def command(name: str, config: Path, *arguments: str) -> tuple[int | None, str]:
+    """Run a command of `stream-anon` on a settings file; return its exit code and what it printed."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "stream_anon.cli.main", name, "--config", str(config), *arguments),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={"COLUMNS": "200", "PYTHONPATH": ":".join(sys.path)},
+    )
+    text, _ = await asyncio.wait_for(process.communicate(), 60)
+    return process.returncode, text.decode()
