@@ -18,6 +18,7 @@ class Condition(StrEnum):
     OUTPUT_CLEANUP = "output-cleanup"
     LEDGER_CLEANUP = "ledger-cleanup"
     LEDGER_INCOMPLETE = "ledger-incomplete"
+    MIRRORED_INPUT_UNALIGNED = "mirrored-input-unaligned"
     PERMISSIONS = "permissions"
     INPUT_UNREADABLE = "input-unreadable"
     NO_RECORD_FITS = "no-record-fits"
@@ -40,11 +41,13 @@ _MEANINGS = {
     Condition.LEDGER_CLEANUP: "Entries of the ledger can expire, because its `cleanup.policy` is not `compact`.",
     Condition.LEDGER_INCOMPLETE: "The group has offsets of which the ledger knows nothing, so nobody can tell if "
     "they were set back. Only `check` asks this: a run goes on from them, and logs `ledger-entry-missing`.",
+    Condition.MIRRORED_INPUT_UNALIGNED: "The input was copied from another cluster, where records of it were "
+    "released, and the ledger of this one does not say up to where. `stream-anon realign` writes that.",
     Condition.PERMISSIONS: "The user lacks a permission that a run needs.",
     Condition.INPUT_UNREADABLE: "The user may not read the input.",
     Condition.NO_RECORD_FITS: "None of the sampled records of the input fits the policy.",
     Condition.MISSING_FIELD: "No sampled record has a value of a declared field. `accept_missing: true` accepts "
-    "it for one attribute.",
+    "it for one attribute. Where the input is empty at the start, a run asks it of its first window.",
     Condition.RARE_VALUES: "More than 5 % of a field's values, which pass as they are, are held by fewer than k "
     "individuals. `accept_linkable: true` accepts it for one attribute.",
 }

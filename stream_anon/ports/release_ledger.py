@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from stream_anon.ports.place import Place
@@ -30,12 +30,16 @@ class LedgerEntry:
         has another one. None in entries of version 1, and where the broker did not tell.
     revision
         `privacy.revision` of the policy under which the window was released; 0 in entries of version 1.
+    cluster
+        Kafka's id of the cluster that the entry was written to: elsewhere it is a copy. None where it is not known.
+        Entries are equal whatever it is.
     """
 
     next: int
     batch: str | None = None
     topic_id: str | None = None
     revision: int = 0
+    cluster: str | None = field(default=None, compare=False)
 
 
 class ReleaseLedger(Protocol):

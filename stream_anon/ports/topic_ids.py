@@ -17,10 +17,13 @@ class TopicIds:
         are left out where the brokers did not tell.
     missing
         Topics that do not exist.
+    cluster
+        Kafka's id of the cluster, where the brokers told; answers are equal whatever it is.
     """
 
     ids: Mapping[str, str] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
+    cluster: str | None = field(default=None, compare=False)
 
     def differ_from(self, known: Mapping[str, str]) -> frozenset[str]:
         """Return the topics of `known` that have another id now; what is not told differs from nothing."""

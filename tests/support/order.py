@@ -30,6 +30,7 @@ _FIRST = (
     "tests/integration/kafka/test_inputs.py",
     "tests/integration/kafka/test_recreated.py",
     "tests/integration/kafka/test_mirror.py",
+    "tests/integration/kafka/test_mirror_back.py",
     "tests/integration/test_demo.py",
     "tests/deploy/test_chart.py",
     # Without.
@@ -69,6 +70,7 @@ _DEALT_OUT = {
     "tests/integration/kafka/test_inputs.py",
     "tests/integration/kafka/test_recreated.py",
     "tests/integration/kafka/test_mirror.py",
+    "tests/integration/kafka/test_mirror_back.py",
 }
 
 

@@ -27,6 +27,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.service.closing.publication import ANY_BATCH, header_of
 from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
+from stream_anon.service.starting.mirror_findings import mirror_findings
 from stream_anon.service.starting.sample_study import Sample, Study, study
 from stream_anon.settings.model import KafkaSettings
 
@@ -91,7 +92,9 @@ async def look_at_deployment(
         each.topic for each in looked_at if each.severity is TopicSeverity.OK and topics.input.holds(each.topic)
     ]
     allowed, refused = await _permissions(connection, topics, inputs or topics.input.names, exactly_once)
-    return Deployment((*seen, *allowed), (*findings, *_settings_findings(kafka), *refused), tuple(inputs))
+    mirrored = await mirror_findings(connection, topics, inputs) if exactly_once else []
+    found = (*findings, *_settings_findings(kafka), *refused, *mirrored)
+    return Deployment((*seen, *allowed), found, tuple(inputs))
 
 
 async def look_at_sample(
@@ -121,8 +124,10 @@ def weighed(findings: Iterable[Finding], accepted: Collection[Condition]) -> tup
     return tuple(sorted(marked, key=lambda each: list(Severity).index(each.severity)))
 
 
-async def raise_if_forbidden(connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy) -> None:
-    """Return if a worker may start.
+async def raise_if_forbidden(
+    connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy
+) -> Sampled | None:
+    """Return what a sample of the input is like, if a worker may start; None where it was judged before.
 
     Raises
     ------
@@ -136,9 +141,11 @@ async def raise_if_forbidden(connection: Connection, topics: Topics, kafka: Kafk
     deployment = await look_at_deployment(connection, topics, kafka, policy)
     findings = [*deployment.findings, *policy_findings(policy)]
     _raise_for(findings, kafka.accept_risks)
-    if not await _judged_before(connection, topics.certificates, policy, kafka):
-        sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
-        _raise_for([*findings, *sampled.findings], kafka.accept_risks)
+    if await _judged_before(connection, topics.certificates, policy, kafka):
+        return None
+    sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
+    _raise_for([*findings, *sampled.findings], kafka.accept_risks)
+    return sampled
 
 
 def _raise_for(findings: Iterable[Finding], accepted: Collection[Condition]) -> None:
@@ -147,13 +154,18 @@ def _raise_for(findings: Iterable[Finding], accepted: Collection[Condition]) -> 
     if absent:
         raise TopicError("; ".join(f"{each.place}: {each.text}" for each in absent))
     if forbidding:
-        told = "".join(f"\n  {each.condition}: {each.place}: {each.text}" for each in forbidding)
-        names = sorted({str(each.condition) for each in forbidding})
-        accept = " ".join(f"--accept-risk {name}" for name in names)
-        raise Refused(
-            f"a run must not start:{told}\n`stream-anon check` shows all that was found. To run all the same, add "
-            f"{accept}, or kafka.accept_risks: [{', '.join(names)}]; every certificate will name it"
-        )
+        raise refusal(forbidding, "a run must not start")
+
+
+def refusal(forbidding: Sequence[Finding], what: str) -> Refused:
+    """Return the error that names what forbids a run, and how each condition is accepted."""
+    told = "".join(f"\n  {each.condition}: {each.place}: {each.text}" for each in forbidding)
+    names = sorted({str(each.condition) for each in forbidding})
+    accept = " ".join(f"--accept-risk {name}" for name in names)
+    return Refused(
+        f"{what}:{told}\n`stream-anon check` shows all that was found. To run all the same, add "
+        f"{accept}, or kafka.accept_risks: [{', '.join(names)}]; every certificate will name it"
+    )
 
 
 async def _judged_before(connection: Connection, topic: str, policy: Policy, kafka: KafkaSettings) -> bool:

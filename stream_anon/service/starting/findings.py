@@ -180,11 +180,16 @@ def _missing(study: Study, field: MissingValues) -> Finding:
         return _warning(
             place, f"{field.share:.1%} of the sampled records have no value: is it declared as it comes?"
         )
+    return never_came(field.attribute, f"{study.fit} sampled records", field.likeness)
+
+
+def never_came(attribute: str, records: str, likeness: str = "") -> Finding:
+    """Return what forbids a run where none of some records, named in words, has a value of an attribute."""
     return _prohibition(
         Condition.MISSING_FIELD,
-        place,
-        f"none of {study.fit} sampled records has a value; null would be published for all. "
-        f"{field.likeness}Correct its name or its path, or write accept_missing: true",
+        f"attributes.{attribute}",
+        f"none of {records} has a value; null would be published for all. "
+        f"{likeness}Correct its name or its path, or write accept_missing: true",
     )
 
 

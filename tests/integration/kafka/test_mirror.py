@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 from collections.abc import Iterator
@@ -11,7 +12,14 @@ import pytest
 
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.mirror_maker import EXACTLY_ONCE, IDENTITY, MirrorMaker, offset_syncs
-from tests.support.mirror_maker.moving import behind, has_gaps, produce_in_transactions, realign, until_copied
+from tests.support.mirror_maker.moving import (
+    behind,
+    command,
+    has_gaps,
+    produce_in_transactions,
+    realign,
+    until_copied,
+)
 from tests.support.service import (
     PARTITIONS,
     Stage,
@@ -59,8 +67,9 @@ async def test_a_service_goes_on_behind_a_mirror_and_releases_nothing_twice(
     for topic in own:
         await kafka_b.create_topic(topic)
 
-    if alias is None:  # without the command every partition stops: the ledger is of another topic
-        with WorkerProcess(config) as worker:
+    await _is_refused(config, copied)
+    if alias is None:  # whoever goes on all the same sees every partition stop: the ledger is of another topic
+        with WorkerProcess(config, options=["--accept-risk", "mirrored-input-unaligned"]) as worker:
             await worker.wait_for("partition-stopped", times=PARTITIONS)
             assert {line["reason"] for line in worker.said("partition-stopped")} == {"recreated"}
             worker.signal(signal.SIGTERM)
@@ -91,3 +100,17 @@ async def test_a_service_goes_on_behind_a_mirror_and_releases_nothing_twice(
     assert sum(c["suppressed"] for c in published.certificates) + len(published.records) == expected
     code, text = await realign(config, *arguments)
     assert (code, "nothing to realign" in text) == (0, True), text
+
+
+async def _is_refused(config: Path, copied: str) -> None:
+    """Check that neither `check` nor `run` lets a service start before it was realigned."""
+    code, text = await command("check", config, "--json")
+    report = json.loads(text)
+    forbidding = [each for each in report["findings"] if each["severity"] == "forbids"]
+    assert code == 1, text
+    assert [(each["condition"], each["place"]) for each in forbidding] == [("mirrored-input-unaligned", copied)]
+    assert "stream-anon realign" in forbidding[0]["text"]
+    with WorkerProcess(config) as worker:
+        assert await worker.ended(60) == 1
+        assert f"mirrored-input-unaligned: {copied}: was copied from another cluster" in worker.text
+        assert not worker.said("assigned")

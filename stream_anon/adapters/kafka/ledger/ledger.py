@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
@@ -66,6 +67,7 @@ class KafkaLedger:
         self._entries: dict[Place, LedgerEntry] = {}
         self._remembered: dict[Place, LedgerEntry] = {}  # of a topic that was deleted
         self._topic_id: str | None = None  # of the topic that is followed
+        self._cluster: str | None = None
         self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
 
     async def open(self) -> None:
@@ -115,6 +117,7 @@ class KafkaLedger:
         """
         now = await topic_ids(consumer._client, [self._topic])  # noqa: SLF001 - pinned by a test
         known = self._topic_id
+        self._cluster = now.cluster
         found = now.ids.get(self._topic, known)
         missing = self._topic in now.missing
         self._topic_id = None if missing else found
@@ -317,7 +320,7 @@ class KafkaLedger:
     def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
         """Return the parcel that writes entries. All go to one partition: a key must stay where it is."""
         places = sorted(entries)
-        values = [value_of(entries[place]) for place in places]
+        values = [value_of(replace(entries[place], cluster=self._cluster)) for place in places]
         return Parcel(self._topic, _PARTITION, values, time, keys=[key_of(place) for place in places])
 
     def tombstones(self, places: Collection[Place], time: int) -> Parcel:

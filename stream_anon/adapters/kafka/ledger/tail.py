@@ -200,6 +200,7 @@ def value_of(entry: LedgerEntry) -> bytes:
         "batch": entry.batch,
         "topic_id": entry.topic_id,
         "revision": entry.revision,
+        "cluster": entry.cluster,
     }
     return json.dumps(fields, separators=(",", ":")).encode()
 
@@ -212,10 +213,10 @@ def entry_of(value: bytes) -> LedgerEntry:
     entry = json.loads(value)
     if entry["schema"] not in (1, SCHEMA_VERSION) or type(entry["schema"]) is not int:
         raise ValueError("an entry of another version")
-    batch, topic_id = entry.get("batch"), entry.get("topic_id")
-    if not all(text is None or isinstance(text, str) for text in (batch, topic_id)):
+    batch, topic_id, cluster = entry.get("batch"), entry.get("topic_id"), entry.get("cluster")
+    if not all(text is None or isinstance(text, str) for text in (batch, topic_id, cluster)):
         raise TypeError("neither an id nor null")
-    return LedgerEntry(_natural(entry["next"]), batch, topic_id, _natural(entry.get("revision", 0)))
+    return LedgerEntry(_natural(entry["next"]), batch, topic_id, _natural(entry.get("revision", 0)), cluster)
 
 
 def _revision_of(value: bytes | None) -> int:

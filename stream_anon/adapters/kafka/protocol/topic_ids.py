@@ -6,6 +6,7 @@ Kafka since 2.8 answers.
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Collection
 from io import BytesIO
@@ -25,11 +26,13 @@ from aiokafka.protocol.types import (
     TaggedFields,
 )
 
+from stream_anon.adapters.kafka.client.connection import Connection, connection_error
 from stream_anon.ports import TopicIds
 
 _Text = CompactString("utf-8")
 _NOWHERE = uuid.UUID(int=0)  # of a topic that is asked for by its name, or whose id is not known
 _NO_SUCH_TOPIC = 3
+_WITHIN = 15.0
 
 
 class Uuid(AbstractType[uuid.UUID]):  # type: ignore[misc] # aiokafka ships no types
@@ -145,4 +148,17 @@ async def topic_ids(client: AIOKafkaClient, topics: Collection[str]) -> TopicIds
             raise for_code(code)
         elif not code and its != _NOWHERE:
             ids[topic] = str(its)
-    return TopicIds(ids, frozenset(missing))
+    return TopicIds(ids, frozenset(missing), answer.cluster_id)
+
+
+async def ask_topic_ids(connection: Connection, topics: Collection[str]) -> TopicIds:
+    """Return the ids of topics, over a connection of its own. Raises BrokerError."""
+    client = AIOKafkaClient(**connection.options("ids"))
+    try:
+        async with asyncio.timeout(_WITHIN):
+            await client.bootstrap()
+            return await topic_ids(client, topics)
+    except Exception as error:
+        raise await connection_error(connection, "asking for the ids of topics", error) from None
+    finally:
+        await client.close()
