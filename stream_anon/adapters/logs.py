@@ -90,6 +90,10 @@ class Event(StrEnum):
     WINDOW_PUBLISHED = "window-published", "A window was published and its offsets committed."
     ORDER_ADOPTED = "order-adopted", "The engine found a better order of the attributes; later windows use it."
     WINDOW_ABANDONED = "window-abandoned", "A window was dropped unpublished; its records will be read again."
+    WINDOW_WITHHELD = (
+        "window-withheld",
+        "No record of the first window has a value of a declared field: nothing is published, the worker ends.",
+    )
     GATE_VIOLATION = "gate-violation", "The gate suppressed classes that fell short: a bug, please report it."
     AUDIT_FAILED = "audit-failed", "A published window does not fit its own certificate."
     COMMIT_UNCERTAIN = "commit-uncertain", "A transaction broke off; ledger and stable offsets decide how it ended."

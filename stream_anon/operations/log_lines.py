@@ -86,6 +86,9 @@ ADVICE: Mapping[Event, Advice] = {
     Event.WINDOW_ABANDONED: Advice(
         "info, warning", "Nothing: its records are read again. Over and over: runbook stalled."
     ),
+    Event.WINDOW_WITHHELD: Advice(
+        "error", "Runbook attribute-missing: mend the name or the path, and start again. Nothing was published."
+    ),
     Event.GATE_VIOLATION: Advice("error", "Runbook gate-violation: nothing unsafe was published, but it is a bug."),
     Event.AUDIT_FAILED: Advice("error", "Runbook audit-failed, now: the window is published."),
     Event.COMMIT_UNCERTAIN: Advice(

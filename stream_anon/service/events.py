@@ -419,6 +419,20 @@ class WindowAbandoned:
 
 
 @dataclass(frozen=True, slots=True)
+class WindowWithheld:
+    """The first window of a policy is not published, since a declared field has come in no record; the worker ends.
+
+    Parameters
+    ----------
+    attributes
+        Those of which no record of the window has a value.
+    """
+
+    records: int
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TransactionBroken:
     """A transaction broke off; the producer is thrown away; ledger and stable offsets decide.
 
@@ -490,6 +504,7 @@ Event = (
     | WindowPublished
     | WindowAudited
     | WindowAbandoned
+    | WindowWithheld
     | TransactionBroken
     | TransactionEnded
     | WorkerStopping

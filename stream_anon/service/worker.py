@@ -13,7 +13,7 @@ takeover waits for that.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
 from stream_anon.errors import BrokerError
@@ -115,6 +115,10 @@ class Worker:
     def published_under(self, revision: int) -> None:
         """Take note of the revision under which the output was published last, as its certificates say."""
         self._beginnings.published_revision = revision
+
+    def expect(self, attributes: Collection[str]) -> None:
+        """Publish nothing before each of these attributes has had a value; see `first_window.FirstWindow`."""
+        self._parts.checkpoint.first_window.expect(attributes)
 
     async def connect(self) -> bool:
         """Connect to everything and join the group; return False if `stop` came first."""

@@ -57,7 +57,8 @@ _WINDOW = """A window closes when it is full, or when its oldest record is as ol
 each window, between 0.9 and 1 times `max_delay`. `max_records` must not be below `privacy.k`."""
 _ATTRIBUTES = """What is not declared never leaves. A quasi-identifier has exactly one of `hierarchy`, `values`,
 `numeric`, `prefix` and `date`. A published field that no record of a sample has forbids a run (`missing-field`)
-unless it says `accept_missing: true`; what is missing is counted in certificates, reports and metrics anyway."""
+unless it says `accept_missing: true`; where the input was empty at the start, a first window without it is
+withheld. What is missing is counted in certificates, reports and metrics anyway."""
 _RECORDS = """In every declared field these texts are read as null: a quasi-identifier is missing, a field that
 passes is published as null, a record without an id is rejected. An empty text is a text unless it is among them; an
 empty cell of a CSV file is missing in any case. No category may be among them."""

@@ -32,6 +32,7 @@ from stream_anon.service.closing.publication import Publication, Targets, Writer
 from stream_anon.service.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.service.fault_points import At
 from stream_anon.service.retrying import Pauses, Reachability, describe
+from stream_anon.service.starting.first_window import FirstWindow
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 
 TOO_LARGE = (
@@ -115,6 +116,8 @@ class Checkpoint:
         Returns the group's present membership: a window of an older one need not be sent again.
     keeper
         Opens the ledger, and makes it anew where it was deleted.
+    first_window
+        Withholds a window where a declared field has not come yet.
     """
 
     closer: Closer
@@ -127,6 +130,7 @@ class Checkpoint:
     reachability: Reachability
     current: Callable[[], Membership | None]
     keeper: LedgerKeeper
+    first_window: FirstWindow
 
     async def prepare(
         self, closing: Closing, before: asyncio.Task[Prepared] | None, previous: Callable[[], str | None]
@@ -139,6 +143,11 @@ class Checkpoint:
             These steps of the window before: the closer takes one window at a time.
         previous
             Returns the digest of the certificate before.
+
+        Raises
+        ------
+        Refused
+            If a declared field has come in no record yet: the worker ends, and nothing is published.
         """
         if before is not None:
             await asyncio.wait([before])
@@ -151,6 +160,7 @@ class Checkpoint:
         too_large = partial(self.writer.too_large, targets=closing.targets)
         release = await asyncio.to_thread(self.closer.release, closing.window, shuffle, too_large)
         released = self.clock.monotonic()
+        self.first_window.judge(release)
         # 3. Encode, once: every attempt sends these bytes.
         await self.at("closing.3")
         times = self._wall_of(release.opened_at), self.clock.wall()

@@ -34,6 +34,7 @@ from stream_anon.service.events import Listener, OrderAdopted
 from stream_anon.service.fault_points import At, fault_at
 from stream_anon.service.retrying import Reachability
 from stream_anon.service.shadow import Beside
+from stream_anon.service.starting.first_window import FirstWindow
 from stream_anon.service.starting.permission import raise_if_weaker_or_forbidden
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 from stream_anon.service.worker import Worker
@@ -67,10 +68,11 @@ def build_worker(
         nonlocal permitted
         topics = topics_of(kafka)
         if not permitted:  # a ledger that was deleted while the worker ran is made anew in the same way
-            before = await raise_if_weaker_or_forbidden(
+            permit = await raise_if_weaker_or_forbidden(
                 connection, topics, kafka, policy, settings.privacy.accept_weaker
             )
-            worker.published_under(before.revision if before else 0)
+            worker.published_under(permit.before.revision if permit.before else 0)
+            worker.expect(permit.unsampled)
             permitted = True
         made = exactly_once and await create_ledger(connection, topics)
         return kafka.ledger if made else None
@@ -162,6 +164,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         reachability=reachability,
         current=source.membership,
         keeper=keeper,
+        first_window=FirstWindow(tell),
     )
     parts = Parts(
         policy=policy,

@@ -41,6 +41,7 @@ from stream_anon.service.events import (
     WindowAudited,
     WindowProgress,
     WindowPublished,
+    WindowWithheld,
     WorkerStarted,
     WorkerStopped,
     WorkerStopping,
@@ -102,6 +103,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 metrics.worked({"audit": event.seconds or 0.0})
             case WindowAbandoned():
                 metrics.window_abandoned(event.reason)
+            case WindowWithheld():
+                metrics.window_abandoned("missing-field")
             case OrderAdopted():
                 metrics.order_adopted(event.version)
             case TransactionBroken():
@@ -223,6 +226,8 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
             case WindowAbandoned():
                 write_it = log.info if event.reason == "stopping" else log.warning
                 write_it(Line.WINDOW_ABANDONED, records=event.records, reason=event.reason)
+            case WindowWithheld():
+                log.error(Line.WINDOW_WITHHELD, records=event.records, attributes=list(event.attributes))
             case TransactionBroken():
                 log.warning(Line.COMMIT_UNCERTAIN, step=event.step, error=event.error)
             case TransactionEnded():

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.service import Stage, WorkerProcess, make_records, produce, wait_until_accounted
+from tests.support.service import (
+    Stage,
+    WorkerProcess,
+    check_published,
+    make_records,
+    produce,
+    wait_until_accounted,
+)
 
 pytestmark = pytest.mark.kafka
 
@@ -57,3 +64,58 @@ async def test_a_run_is_refused_where_check_forbids_it_and_goes_on_where_that_is
 
     with WorkerProcess(_revealing(stage)) as again:
         assert await again.ended(60) == 1, "what was accepted once is not accepted for ever"
+
+
+def _misspelt(stage: Stage, **kafka: Any) -> Path:
+    """Return settings with a declared field that no record has."""
+    path = stage.config(kafka=kafka)
+    document = yaml.safe_load(path.read_text())
+    document["attributes"]["agee"] = document["attributes"].pop("age")
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+async def test_a_field_that_never_comes_is_not_published_though_the_input_was_empty_at_the_start(
+    stage: Stage,
+) -> None:
+    with WorkerProcess(_misspelt(stage)) as worker:
+        await worker.wait_for("ready")
+        await produce(stage, make_records(1000, 1))
+        assert await worker.ended(60) == 1
+        (line,) = worker.said("window-withheld")
+        assert (line["attributes"], line["level"]) == (["agee"], "error")
+        assert "missing-field: attributes.agee: none of " in worker.text
+        assert "--accept-risk missing-field" in worker.text
+        assert "Traceback" not in worker.text
+    assert await stage.kafka.read_to_end(stage.output, isolation="read_uncommitted") == []
+    assert await _certificates(stage) == []
+
+    with WorkerProcess(_misspelt(stage)) as again:  # now a sample tells, and what resembles the field
+        assert await again.ended(60) == 1
+        assert "missing-field: attributes.agee: none of 1000 sampled records" in again.text
+        assert not again.said("ready")
+
+    with WorkerProcess(stage.config()) as mended:
+        published = await wait_until_accounted(stage, 1000)
+        assert mended.code is None
+    check_published(published, 1000)
+    assert {record["age"] is None for _, record in published.records} == {False}
+
+
+async def test_a_fleet_whose_first_window_lacks_a_field_ends_and_says_so(stage: Stage) -> None:
+    with WorkerProcess(_misspelt(stage), workers=2) as fleet:
+        await fleet.wait_for("taken-over", times=2)
+        await produce(stage, make_records(1000, 1))
+        assert await fleet.ended(60) == 1
+        assert fleet.said("window-withheld")
+        assert "missing-field: attributes.agee" in fleet.text
+    assert await stage.kafka.read_to_end(stage.output) == []
+
+
+async def test_a_field_that_never_comes_is_published_as_null_where_that_was_accepted(stage: Stage) -> None:
+    with WorkerProcess(_misspelt(stage, accept_risks=["missing-field"])) as worker:
+        await worker.wait_for("ready")
+        await produce(stage, make_records(400, 1))
+        published = await wait_until_accounted(stage, 400)
+    assert {record["agee"] for _, record in published.records} == {None}
+    assert all(each["accepted"] == ["missing-field"] for each in published.certificates)

@@ -57,7 +57,7 @@ async def _start(
     assert kafka is not None
     policy = build_policy(settings, Path("policy.yaml"))
     connection, topics = connection_of(kafka), topics_of(kafka)
-    return await permission.raise_if_weaker_or_forbidden(connection, topics, kafka, policy, "")
+    return (await permission.raise_if_weaker_or_forbidden(connection, topics, kafka, policy, "")).before
 
 
 def _before(k: int, revision: int) -> Before:

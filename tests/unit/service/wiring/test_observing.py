@@ -75,6 +75,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     PUBLISHED,
     e.WindowAudited("00ff", "failed", ("a class has fewer than k records",), 0.01),
     e.WindowAbandoned(12, "stopping"),
+    e.WindowWithheld(12, ("age",)),
     e.TransactionBroken("commit", "ConnectionError"),
     e.TransactionEnded(e.Outcome.FENCED),
     e.WorkerStopping("SIGTERM"),
