@@ -37,6 +37,7 @@ def test_an_answer_is_read_as_kafka_writes_it() -> None:
     answer = MetadataResponse_v10.decode(BytesIO(head + b"\x02" + topic + b"\x80\0\0\0" + b"\0"))
     ((code, name, its, *_),) = answer.topics
     assert (code, name, its) == (0, "in", ID)
+    assert answer.cluster_id == "c"
 
 
 class Client:
@@ -52,7 +53,7 @@ class Client:
     async def send(self, node: int, request: object) -> Any:
         if self.error is not None:
             raise self.error
-        return type("Answer", (), {"topics": self.topics})
+        return type("Answer", (), {"topics": self.topics, "cluster_id": "here"})
 
 
 async def ask(client: object) -> TopicIds:
@@ -63,6 +64,7 @@ async def test_a_topic_has_an_id_or_is_missing_or_is_not_told() -> None:
     nothing = uuid.UUID(int=0)
     found = await ask(Client((0, "a", ID), (3, "b", nothing), (29, "c", nothing)))
     assert found == TopicIds({"a": str(ID)}, frozenset({"b"}))
+    assert found.cluster == "here"
     assert await ask(Client((0, "a", nothing))) == TopicIds()
     assert await ask(Client(error=IncompatibleBrokerVersion())) == TopicIds()
 
