@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.kafka.bulk.packed_batch import most_bytes_of_value
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
@@ -143,7 +143,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     Age limits, shuffles, batch ids and output partitions draw from the operating system's entropy.
     """
     kafka = kafka_of(settings)
-    codec = JsonCodec(policy, max_record_bytes=kafka.max_record_bytes)
+    codec = codec_of(policy, kafka.max_record_bytes)
     reachability = Reachability(clock.monotonic, tell)
 
     keeper = LedgerKeeper(ledger=ledger, prepare=prepare, tell=tell, reachability=reachability)

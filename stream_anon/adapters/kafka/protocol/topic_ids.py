@@ -158,7 +158,7 @@ async def ask_topic_ids(connection: Connection, topics: Collection[str]) -> Topi
         async with asyncio.timeout(_WITHIN):
             await client.bootstrap()
             return await topic_ids(client, topics)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
         raise await connection_error(connection, "asking for the ids of topics", error) from None
     finally:
         await client.close()
