@@ -10,6 +10,7 @@ import numpy as np
 
 from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.tables.formats import open_reader
+from stream_anon.adapters.tables.small_texts import raise_unless_regular
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import PassThrough
 from stream_anon.microdata.coding import Passed
@@ -37,11 +38,14 @@ def sample_labels(policy: Policy, target: str, path: Path) -> LabelCounts:
     labels: list[int] = []
     codes = []
     try:
+        raise_unless_regular(path)
         with closing(open_reader(str(path), policy, codec_of(policy).decode)) as reader:
             for batch in reader:
                 codes.append(batch.codes)
                 values = (passed[column] for passed in cast("list[Passed]", batch.payload))
                 labels.extend(numbers.setdefault(value, len(numbers)) for value in values)
+    except OSError as error:
+        raise SettingsError("engine.sample", f"{path}: cannot be opened ({error.strerror})") from None
     except InputError as error:
         raise SettingsError("engine.sample", str(error)) from None
     if not labels:

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stream_anon.errors import SettingsError
+from stream_anon.adapters.tables.small_texts import read_text
+from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import LearnedOrder
 
 FORMAT = 1
@@ -27,10 +28,10 @@ def read_order(path: Path) -> LearnedOrder:
         If it cannot be read or is no order; the message names the file, nothing of its content.
     """
     try:
-        document: Any = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingsError("engine.order", f"{path}: cannot be read ({error.strerror})") from None
-    except ValueError:
+        document: Any = json.loads(read_text(path, piped=False))
+    except InputError as error:
+        raise SettingsError("engine.order", str(error)) from None
+    except (ValueError, RecursionError):
         raise SettingsError("engine.order", f"{path}: is not JSON") from None
     valid = (
         isinstance(document, dict)

@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from stream_anon.adapters.tables.small_texts import read_table
+from stream_anon.adapters.tables.small_texts import read_numbered_table
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import (
     Attribute,
@@ -189,7 +189,7 @@ def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, dom
     if given.type is not None and not categorical:
         raise SettingsError(f"{key}.type", "is for hierarchy and values only")
     if isinstance(domain, CategoricalDomain) and kind is not ScalarType.STRING:
-        _check_leaves(key, kind, domain.hierarchy)
+        _check_leaves(key, kind, domain.hierarchy, quoted=not isinstance(given.hierarchy, str))
     if isinstance(domain, NumericDomain) and domain.tight:
         publication = Publication.TIGHT
     return QuasiIdentifier(
@@ -205,15 +205,19 @@ def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, dom
     )
 
 
-def _check_leaves(key: str, kind: ScalarType, hierarchy: Hierarchy) -> None:
-    """Refuse a type in which the exact values of a hierarchy cannot be written."""
-    for label in hierarchy.code_of:
+def _check_leaves(key: str, kind: ScalarType, hierarchy: Hierarchy, *, quoted: bool) -> None:
+    """Refuse a type in which the exact values of a hierarchy cannot be written.
+
+    A leaf is `quoted` in the error where it stands in the settings file itself, not in a file beside it.
+    """
+    for number, label in enumerate(hierarchy.code_of, start=1):
         try:
             fits = label in ("true", "false") if kind is ScalarType.BOOLEAN else _canonical(kind, label) == label
         except ValueError:
             fits = False
         if not fits:
-            raise SettingsError(f"{key}.type", f"the leaf {label!r} is no {kind.value}")
+            leaf = f"the leaf {label!r}" if quoted else f"leaf {number} of {hierarchy.size}, in the tree's order,"
+            raise SettingsError(f"{key}.type", f"{leaf} is no {kind.value}")
 
 
 def _canonical(kind: ScalarType, label: str) -> str:
@@ -242,11 +246,12 @@ def _domain(key: str, given: AttributeSettings, place: Path, digest: Any) -> Dom
         )
     if isinstance(given.hierarchy, str):
         try:
-            rows = read_table(place.parent / given.hierarchy)
+            numbered = read_numbered_table(place.parent / given.hierarchy)
         except InputError as error:
             raise SettingsError(key, str(error)) from None
+        rows = [row for _, row in numbered]
         digest.update(json.dumps(rows).encode())
-        return CategoricalDomain(Hierarchy.from_rows(rows, key))
+        return CategoricalDomain(Hierarchy.from_rows(rows, key, [line for line, _ in numbered]))
     return CategoricalDomain(Hierarchy.from_tree(given.hierarchy, key))
 
 

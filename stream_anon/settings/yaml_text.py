@@ -2,11 +2,13 @@
 
 PyYAML reads YAML 1.1, where `no`, `on`, `010`, `1_000`, `1:30` and `2025-02-28` are none. In a list of countries NO
 is Norway, and a code that begins with a zero keeps it.
+
+An alias (`*name`) may repeat what an anchor (`&name`) holds, within a bound: nine anchors of nine aliases each make
+gigabytes of a few hundred bytes.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -16,6 +18,7 @@ from stream_anon.errors import SettingsError
 
 _TAG = "tag:yaml.org,2002:"
 _LOOSE = {f"{_TAG}{kind}" for kind in ("bool", "int", "timestamp")}
+MOST_REPEATED = 1_000_000  # characters and nodes that all aliases of a document add
 
 
 class _KeyTwiceError(Exception):
@@ -27,8 +30,19 @@ class _KeyTwiceError(Exception):
         self.line = line
 
 
+class _RepeatedError(Exception):
+    """Aliases repeat too much."""
+
+
 class _Loader(yaml.SafeLoader):
     """PyYAML's safe loader, but for what this file's first lines say."""
+
+    def get_single_node(self) -> yaml.Node | None:
+        """Return the document's root. Nothing is made of it before it is known how much that would be."""
+        root: yaml.Node | None = super().get_single_node()
+        if root is not None:
+            _raise_if_repetitive(root)
+        return root
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Return the mapping of a node."""
@@ -39,6 +53,36 @@ class _Loader(yaml.SafeLoader):
                     raise _KeyTwiceError(key.value, key.start_mark.line + 1)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+def _raise_if_repetitive(root: yaml.Node) -> None:
+    """Raise _RepeatedError where aliases add more than MOST_REPEATED, ValueError where a node lies within itself.
+
+    An alias is its anchor's node once more: a node's size is counted once, and added wherever it stands; O(nodes).
+    """
+    whole: dict[int, int | None] = {}  # of each node with all that its aliases repeat; None while it is counted
+    once = 0
+
+    def size(node: yaml.Node) -> int:
+        nonlocal once
+        if id(node) in whole:
+            known = whole[id(node)]
+            if known is None:
+                raise ValueError("an alias of a node within itself")
+            return known
+        whole[id(node)] = None
+        own = 1 + (len(node.value) if isinstance(node, yaml.ScalarNode) else 0)
+        once += own
+        total = own
+        if isinstance(node, yaml.SequenceNode):
+            total += sum(map(size, node.value))
+        elif isinstance(node, yaml.MappingNode):
+            total += sum(size(key) + size(value) for key, value in node.value)
+        whole[id(node)] = total
+        return total
+
+    if size(root) > once + MOST_REPEATED:
+        raise _RepeatedError
 
 
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
@@ -61,9 +105,13 @@ def read_yaml(text: str, place: str | None = None) -> object:
     """
     try:
         document = yaml.load(text, _Loader)  # noqa: S506 - a safe loader that is stricter
-        json.dumps(document, default=str)  # an alias of a node within itself has no end
     except _KeyTwiceError as error:
         raise SettingsError(error.key, f"stands twice in line {error.line}", place) from None
+    except _RepeatedError:
+        text = f"repeats more than {MOST_REPEATED:,} characters by aliases (`*name`): write out what they stand for"
+        raise SettingsError("settings", text, place) from None
+    except RecursionError:
+        raise SettingsError("settings", "is not valid YAML: it is nested too deeply", place) from None
     except (yaml.YAMLError, ValueError, TypeError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" in line {mark.line + 1}" if mark else ""

@@ -32,16 +32,41 @@ def _label(given: object, key: str) -> str:
     raise HierarchyError(key, "labels must be text, whole numbers or truth values")
 
 
-def _path(raw: Sequence[str], key: str, number: int) -> list[str]:
+def _path(raw: Sequence[str], key: str, where: str) -> list[str]:
     """Return a row's labels without the repeated ones that pad it."""
     path = [label for i, label in enumerate(raw) if i == 0 or label != raw[i - 1]]
     if not path or any(label == "" for label in path):
-        raise HierarchyError(key, f"row {number} holds an empty label")
+        raise HierarchyError(key, f"{where} holds an empty label")
     if len(path) > MOST_LEVELS:
-        raise HierarchyError(key, f"row {number}: more than {MOST_LEVELS} levels")
+        raise HierarchyError(key, f"{where}: more than {MOST_LEVELS} levels")
     if len(set(path)) < len(path):
-        raise HierarchyError(key, f"row {number}: a label lies above itself (a cycle)")
+        raise HierarchyError(key, f"{where}: a label lies above itself (a cycle)")
     return path
+
+
+class _Rows:
+    """How errors name rows and labels.
+
+    Labels of a settings file are its author's own words and are quoted. A file beside it may be another one than
+    was meant, so nothing of its content is quoted: lines stand for labels.
+    """
+
+    def __init__(self, lines: Sequence[int] | None) -> None:
+        self._lines = lines
+        self._first: dict[str, int] = {}  # line by label
+
+    def row(self, number: int, path: Sequence[str] = ()) -> str:
+        """Return how a row is named, counted from 1, and take note of where its labels stand."""
+        if self._lines is None:
+            return f"row {number}"
+        line = self._lines[number - 1]
+        for label in path:
+            self._first.setdefault(label, line)
+        return f"line {line}"
+
+    def label(self, label: str) -> str:
+        """Return how a label is named."""
+        return repr(label) if self._lines is None else f"a label of line {self._first[label]}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +136,17 @@ class Hierarchy:
         return "sha256:" + hashlib.sha256(text.encode()).hexdigest(), len(groups)
 
     @classmethod
-    def from_rows(cls, rows: Iterable[Sequence[str]], key: str = "hierarchy") -> Hierarchy:
+    def from_rows(
+        cls, rows: Iterable[Sequence[str]], key: str = "hierarchy", lines: Sequence[int] | None = None
+    ) -> Hierarchy:
         """Build from rows that run from leaf to root, as ARX writes them; rows may differ in length.
 
         Labels that repeat in neighbouring columns are one node: that is how tables pad short branches.
+
+        Parameters
+        ----------
+        lines
+            The line of each row where they come from a file; then errors name lines and quote no label.
 
         Raises
         ------
@@ -122,28 +154,32 @@ class Hierarchy:
             For a leaf that stands twice, a node under two parents, a cycle, several roots, a label that is
             both leaf and group, more than 64 levels, or no rows at all.
         """
+        named = _Rows(lines)
         tree: dict[str, dict[str, dict]] = {}  # type: ignore[type-arg]
         parent_of: dict[str, str | None] = {}
         leaves: set[str] = set()
         for number, raw in enumerate(rows, start=1):
-            path = _path(raw, key, number)
+            path = _path(raw, key, named.row(number))
             leaf = path[0]
             if leaf in leaves:
-                raise HierarchyError(key, f"row {number}: the leaf {leaf!r} stands twice")
+                which = repr(leaf) if lines is None else "of this row"
+                raise HierarchyError(key, f"{named.row(number)}: the leaf {which} stands twice")
             leaves.add(leaf)
             for child, parent in zip(path, [*path[1:], None], strict=True):
                 if parent_of.setdefault(child, parent) != parent:
-                    raise HierarchyError(key, f"row {number}: {child!r} lies under two parents")
+                    which = repr(child) if lines is None else "a label"
+                    raise HierarchyError(key, f"{named.row(number)}: {which} lies under two parents")
+            named.row(number, path)
             branch = tree
             for label in reversed(path):
                 branch = branch.setdefault(label, {})
         if len(tree) != 1:
-            names = ", ".join(repr(label) for label in list(tree)[:5])
+            names = ", ".join(map(named.label, list(tree)[:5]))
             raise HierarchyError(key, f"one root is needed, found {len(tree)}: {names}")
         inner = {parent for parent in parent_of.values() if parent is not None}
         both = sorted(leaves & inner)
         if both:
-            raise HierarchyError(key, f"{both[0]!r} is both a leaf and a group")
+            raise HierarchyError(key, f"{named.label(both[0])} is both a leaf and a group")
         ((root, children),) = tree.items()
         return cls._from_branches(root, children, key)
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -208,7 +210,7 @@ QI = {"role": "quasi-identifier"}
             id="missing file",
         ),
         pytest.param(
-            {"place": QI | {"hierarchy": "."}}, "attributes.place.hierarchy", "cannot be read", id="a folder"
+            {"place": QI | {"hierarchy": "."}}, "attributes.place.hierarchy", "is no regular file", id="a folder"
         ),
         pytest.param(
             {"ill": QI | {"hierarchy": {"x": ["a"], "y": ["a"]}}},
@@ -270,6 +272,73 @@ def test_a_hierarchy_file_that_is_no_tree_gives_a_traceback(tmp_path: Path, tabl
         _load(tmp_path, table=table)
     assert caught.value.key == "attributes.place.hierarchy"
     assert isinstance(caught.value, HierarchyError) or "delimited" in complaint
+
+
+ACCOUNTS = (
+    "root:x:0:0:root:/root:/bin/bash\n"
+    "\n"
+    "daemon:x:1:1:daemon,keeper:/usr/sbin:/usr/sbin/nologin\n"
+    "daemon:x:1:1:daemon,keeper:/usr/sbin:/usr/sbin/nologin\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        (ACCOUNTS, "line 4: the leaf of this row stands twice"),
+        ("root:x:0\n\nbin:x:1\n", "one root is needed, found 2: a label of line 1, a label of line 3"),
+        ("root,users,all\nbin,users,none\n", "line 2: a label lies under two parents"),
+        ("root,all\nall,all\n", "a label of line 1 is both a leaf and a group"),
+        ("root,all\nbin,root,all,root\n", "line 2: a label lies above itself"),
+        ("root,all\nbin,,all\n", "line 2 holds an empty label"),
+        ("root,all\n" + "x" * 200_000 + ",all\n", r"is not a delimited table \(line 2\)"),
+    ],
+)
+def test_an_error_about_a_hierarchy_file_names_lines_and_quotes_nothing_of_it(
+    tmp_path: Path, table: str, complaint: str
+) -> None:
+    with pytest.raises(SettingsError, match=complaint) as caught:
+        _load(tmp_path, table=table)
+    said = str(caught.value)
+    assert not [word for word in ("root:", "'root", "bin", "daemon", "users", "xxx") if word in said]
+
+
+def test_an_error_about_the_type_of_a_files_leaf_does_not_quote_it(tmp_path: Path) -> None:
+    text = _changed(place=QI | {"hierarchy": "tree.csv", "type": "integer"})
+    with pytest.raises(SettingsError, match="leaf 2 of 2, in the tree's order, is no integer") as caught:
+        _load(tmp_path, text, table="12;*\nsecret;*\n")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "pipe"])
+@pytest.mark.parametrize("key", ["attributes.place.hierarchy", "engine.sample", "engine.order"])
+def test_what_a_settings_file_names_must_be_a_regular_file(tmp_path: Path, key: str, place: str) -> None:
+    """A device never ends, and a pipe that nobody writes to never begins."""
+    os.mkfifo(tmp_path / "pipe")
+    document = yaml.safe_load(EVERYTHING)
+    if key == "attributes.place.hierarchy":
+        document["attributes"]["place"]["hierarchy"] = place
+    elif key == "engine.sample":
+        few = ("person.id", "place", "ill", "result", "visits")
+        document["attributes"] = {name: document["attributes"][name] for name in few}
+        document["engine"] = {"loss": "classification", "target": "visits", "sample": place}
+    else:
+        document["engine"] = {"order": place}
+    with pytest.raises(SettingsError, match="is no regular file") as caught:
+        _load(tmp_path, yaml.safe_dump(document, sort_keys=False))
+    assert caught.value.key == key
+
+
+def test_a_settings_file_may_come_through_a_pipe_and_has_a_bound(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="larger than 64 MiB"):
+        load_policy(Path("/dev/zero"))
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    (tmp_path / "tree.csv").write_text("Kiel;north;*\nUlm;south;*\n")
+    writer = threading.Thread(target=pipe.write_text, args=(EVERYTHING,))
+    writer.start()
+    assert load_policy(pipe).digest == _load(tmp_path).digest
+    writer.join()
 
 
 def test_a_comma_or_a_byte_order_mark_spoils_a_hierarchy(tmp_path: Path) -> None:

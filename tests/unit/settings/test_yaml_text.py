@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from pathlib import Path
+
 import pytest
 
 from stream_anon.errors import SettingsError
-from stream_anon.settings.yaml_text import read_yaml
+from stream_anon.settings.model import load_settings
+from stream_anon.settings.yaml_text import MOST_REPEATED, read_yaml
 
 
 @pytest.mark.parametrize(
@@ -42,3 +46,44 @@ def test_a_part_that_is_used_twice_is_refused() -> None:
         "c": {"b": [1]},
         "d": {"b": [1], "e": 2},
     }
+
+
+def _bomb(levels: int = 9, *, merged: bool = False) -> str:
+    """Return a few hundred bytes that expand to nine to the power of `levels` items."""
+    lines = ["a0: &a0 {" + ", ".join(f"k{n}: lol" for n in range(9)) + "}"]
+    for level in range(1, levels):
+        again = ", ".join([f"*a{level - 1}"] * 9)
+        lines.append(f"a{level}: &a{level} " + (f"{{<<: [{again}]}}" if merged else f"[{again}]"))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("merged", [False, True], ids=["aliases", "merged-keys"])
+def test_a_small_document_that_expands_to_gigabytes_is_refused_before_it_does(tmp_path: Path, merged: bool) -> None:
+    text = _bomb(merged=merged)
+    assert len(text) < 800
+    file = tmp_path / "policy.yaml"
+    file.write_text(text)
+    tracemalloc.start()
+    try:
+        with pytest.raises(SettingsError, match=r"policy\.yaml.*repeats more than 1,000,000 characters by aliases"):
+            load_settings(file)
+        assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_aliases_may_repeat_is_counted_in_characters() -> None:
+    half = "x" * (MOST_REPEATED // 2)
+    assert read_yaml(f"a: &a {half}\nb: *a") == {"a": half, "b": half}
+    with pytest.raises(SettingsError, match="by aliases"):
+        read_yaml(f"a: &a {half}\nb: [*a, *a, *a]")
+
+
+def test_a_document_without_aliases_may_be_long() -> None:
+    items = ["x" * 50] * 40_000
+    assert read_yaml("- " + "\n- ".join(items)) == items
+
+
+def test_a_document_that_is_nested_without_end_is_refused_with_a_word() -> None:
+    with pytest.raises(SettingsError, match="nested too deeply"):
+        read_yaml("[" * 100_000)

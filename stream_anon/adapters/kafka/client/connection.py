@@ -28,6 +28,7 @@ from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, To
 from stream_anon.errors import BrokerError, SettingsError
 
 _KNOCK_WITHIN = 3.0
+_MOST_SECRET = 64 * 1024  # bytes of a secret's file; a device has no end
 _EXPIRED, _NOT_YET = 10, 9
 _FOREIGN = frozenset({2, 7, 18, 19, 20, 21})
 _OTHER_HOST = frozenset({62, 64})
@@ -60,7 +61,11 @@ def _secret(key: str, given: str | None, file: Path | None) -> str | None:
     if file is None:
         return given
     try:
-        return file.read_text(encoding="utf-8").strip()
+        with file.open("rb") as opened:
+            content = opened.read(_MOST_SECRET + 1)
+        if len(content) > _MOST_SECRET:
+            raise SettingsError(f"kafka.security.{key}", "is larger than 64 KiB")
+        return content.decode("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         raise SettingsError(f"kafka.security.{key}", "cannot be read") from None
 

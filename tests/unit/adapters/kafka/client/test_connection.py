@@ -97,6 +97,12 @@ def test_a_password_file_that_cannot_be_read_ends_a_start_and_is_waited_for_late
     assert SECRET not in str(raised.value)
 
 
+def test_a_secrets_file_without_an_end_is_not_read_to_it() -> None:
+    security = Security("SASL_PLAINTEXT", "PLAIN", "user", password_file=Path("/dev/zero"))
+    with pytest.raises(SettingsError, match="password_file: is larger than 64 KiB"):
+        Connection("127.0.0.1:9", "g", security).options("x")
+
+
 async def test_certificate_that_is_being_rewritten_ends_a_worker(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("")
     connection = Connection("127.0.0.1:9", "g", Security("SSL", ca_file=tmp_path / "ca.pem"), checked=True)
