@@ -16,6 +16,7 @@ class Condition(StrEnum):
     MISSING_TOPIC = "missing-topic"
     DURABILITY = "durability"
     OUTPUT_CLEANUP = "output-cleanup"
+    APPEND_TIME = "append-time"
     LEDGER_CLEANUP = "ledger-cleanup"
     LEDGER_INCOMPLETE = "ledger-incomplete"
     MIRRORED_INPUT_UNALIGNED = "mirrored-input-unaligned"
@@ -38,6 +39,8 @@ _MEANINGS = {
     "of replicas that lag behind. `kafka.development: true` allows it too.",
     Condition.OUTPUT_CLEANUP: "The output, the certificates or the dead letters are compacted, though records have "
     "no key.",
+    Condition.APPEND_TIME: "The brokers put the time of each append on the records of the output "
+    "(`message.timestamp.type`), to the millisecond, in place of the window's second.",
     Condition.LEDGER_CLEANUP: "Entries of the ledger can expire, because its `cleanup.policy` is not `compact`.",
     Condition.LEDGER_INCOMPLETE: "The group has offsets of which the ledger knows nothing, so nobody can tell if "
     "they were set back. Only `check` asks this: a run goes on from them, and logs `ledger-entry-missing`.",

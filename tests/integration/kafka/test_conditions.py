@@ -6,12 +6,16 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
+from stream_anon.adapters.kafka.bulk.record_kernels import HEAD_FIELDS
 from tests.support.service import (
     Stage,
     WorkerProcess,
@@ -119,3 +123,63 @@ async def test_a_field_that_never_comes_is_published_as_null_where_that_was_acce
         published = await wait_until_accounted(stage, 400)
     assert {record["agee"] for _, record in published.records} == {None}
     assert all(each["accepted"] == ["missing-field"] for each in published.certificates)
+
+
+async def _stamped_by_brokers(stage: Stage, topic: str, kind: str) -> None:
+    """Say who puts the time on a topic's records: `LogAppendTime` or `CreateTime`."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=stage.kafka.address)
+    await admin.start()
+    try:
+        change = ConfigResource(ConfigResourceType.TOPIC, topic, {"message.timestamp.type": kind})
+        await admin.alter_configs([change])
+    finally:
+        await admin.close()
+
+
+def _batches(stage: Stage, topic: str) -> Iterator[tuple[bool, int]]:
+    """Yield of each batch in a topic's log whether it is a marker, and its time in milliseconds."""
+    for segment in sorted((stage.kafka.folder / "data").glob(f"{topic}-[0-9]*/*.log")):
+        data, at = segment.read_bytes(), 0
+        while at + HEAD_FIELDS.size <= len(data):
+            head = HEAD_FIELDS.unpack_from(data, at)
+            if not head[1]:
+                break  # the rest of the file is reserved, and empty
+            yield bool(head[5] & 32), head[8]
+            at += 12 + head[1]
+
+
+async def test_an_output_on_whose_records_the_brokers_put_the_time_is_refused_by_name(stage: Stage) -> None:
+    await produce(stage, make_records(1000, 1))
+    await _stamped_by_brokers(stage, stage.output, "LogAppendTime")
+    asked = [sys.executable, "-m", "stream_anon.cli.main", "check", "--json", "--config", str(stage.config())]
+    told = await asyncio.to_thread(subprocess.run, asked, capture_output=True, timeout=120)
+    report = json.loads(told.stdout)
+    forbidding = [f for f in report["findings"] if f["severity"] == "forbids"]
+    assert (told.returncode, [f["condition"] for f in forbidding]) == (1, ["append-time"])
+    with WorkerProcess(stage.config()) as refused:
+        assert await refused.ended(60) == 1
+        assert f"append-time: {stage.output}: message.timestamp.type is LogAppendTime" in refused.text
+    assert await stage.kafka.read_to_end(stage.output) == []
+
+    # The same on the topics of the controller, who is told the time anyway, forbids nothing.
+    await _stamped_by_brokers(stage, stage.output, "CreateTime")
+    await _stamped_by_brokers(stage, f"{stage.output}.certificates", "LogAppendTime")
+    await _stamped_by_brokers(stage, f"{stage.output}.dead-letters", "LogAppendTime")
+    with WorkerProcess(stage.config()):
+        await wait_until_accounted(stage, 1000)
+
+
+async def test_records_carry_the_second_and_the_brokers_markers_of_their_transactions_the_millisecond(
+    stage: Stage,
+) -> None:
+    """What docs/privacy.md says of commit markers."""
+    await produce(stage, make_records(2000, 1))
+    with WorkerProcess(stage.config()):
+        await wait_until_accounted(stage, 2000)
+    batches = list(_batches(stage, stage.output))
+    records = [time for is_marker, time in batches if not is_marker]
+    markers = [time for is_marker, time in batches if is_marker]
+    assert records
+    assert all(time % 1000 == 0 for time in records)
+    assert len(markers) > 5
+    assert any(time % 1000 for time in markers)

@@ -118,6 +118,7 @@ def plans(
     if replicas >= REPLICAS:
         safe["min.insync.replicas"] = "2"
     kept = {"cleanup.policy": "delete", **safe}
+    stamped = {"message.timestamp.type": "CreateTime"}  # a window's second, not the brokers' millisecond
     large = (
         {"max.message.bytes": str(max_record_bytes + _BATCH_HEAD)} if max_record_bytes > DEFAULT_MAX_MESSAGE else {}
     )
@@ -126,7 +127,7 @@ def plans(
         for name in inputs
     ]
     rows += [
-        (topics.output, "output", count, {**kept, **large}, "retention: as long as its readers need"),
+        (topics.output, "output", count, {**kept, **large, **stamped}, "retention: as long as its readers need"),
         (topics.certificates, "certificates", 1, kept, "retention: at least that of the output, for the audit"),
         (topics.dead_letters, "dead letters", 1, kept, "retention: until somebody has looked at them"),
     ]

@@ -24,6 +24,7 @@ _TXN_OFFSET_COMMIT = 28
 _NOT_THERE = 3
 _REFUSED = 29
 _COMPACT = "compact"  # and nothing beside it: with `compact,delete` entries expire
+_APPEND_TIME = "LogAppendTime"
 _ABSENT = "does not exist"
 _MAY_NOT = "may not be described by this user"
 
@@ -280,6 +281,8 @@ def _judge(
         text = "cleanup.policy must not be compact: records have no key"
         severity = Severity.WARNING if topics.input.holds(name) else Severity.ERROR
         findings.append(Finding(name, severity, text, Condition.OUTPUT_CLEANUP))
+    if topic.settings.get("message.timestamp.type") == _APPEND_TIME:
+        findings += _judge_times(name, topics)
     if name == topics.output:
         largest = largest_batch(topic.settings)
         if largest is not None and largest < largest_release:
@@ -290,6 +293,21 @@ def _judge(
             )
             findings.append(Finding(name, Severity.WARNING, text))
     return findings
+
+
+def _judge_times(name: str, topics: Topics) -> list[Finding]:
+    """Judge a topic on whose records the brokers put the time of their append."""
+    kind = "message.timestamp.type is LogAppendTime"
+    if name == topics.output:
+        text = (
+            f"{kind} and must be CreateTime: records would tell to the millisecond when a window came out, instead "
+            "of the second. Set it with kafka-configs; a broker's default is log.message.timestamp.type"
+        )
+        return [Finding(name, Severity.ERROR, text, Condition.APPEND_TIME)]
+    if name == topics.certificates:
+        text = f"{kind}: an audit cannot tell by it what retention has removed. Better CreateTime"
+        return [Finding(name, Severity.WARNING, text)]
+    return []
 
 
 def _judge_safety(topic: Described, severity: Severity) -> list[Finding]:

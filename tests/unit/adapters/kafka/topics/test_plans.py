@@ -25,6 +25,7 @@ def test_the_output_gets_the_partitions_of_the_input_and_what_check_asks_for() -
         "cleanup.policy": "delete",
         "unclean.leader.election.enable": "false",
         "min.insync.replicas": "2",
+        "message.timestamp.type": "CreateTime",
     }
     assert found["out.ledger"].settings["cleanup.policy"] == "compact"
     assert found["out.certificates"].partitions == 1
