@@ -30,6 +30,15 @@ def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60, check=False)
 
 
+def unittest(chart: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the suites of a chart by the plugin unittest; skip where there is none (.ci/run builds it)."""
+    program = shutil.which("helm-unittest") or shutil.which("helm-unittest", path=str(TOOLS))
+    if program is None:
+        pytest.skip("no `helm-unittest` on the path or in the tools of .ci/run: the chart's suites are not run")
+    command = [program, "--strict", *arguments, str(chart)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
 def attempt(
     values: Path, *more: str, as_json: tuple[str, ...] = (), release: str = "people", chart: Path = CHART
 ) -> subprocess.CompletedProcess[str]:
