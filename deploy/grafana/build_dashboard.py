@@ -385,10 +385,13 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 ),
             ),
             Panel(
-                "Input held",
-                "How long an input partition has stood at the same open transaction of a producer.",
+                "Held by transactions",
+                "How long an input partition, or the ledger, has stood at the same open transaction of a producer.",
                 "s",
-                ((series("input_held_seconds"), "{{instance}}"),),
+                (
+                    (series("input_held_seconds"), "input, {{instance}}"),
+                    (series("ledger_held_seconds"), "ledger, {{instance}}"),
+                ),
             ),
             Panel(
                 "Open windows",
@@ -464,6 +467,12 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "Times the broker was away, by what the worker was doing.",
                 "cps",
                 ((per_second("broker_outages_total", by="activity"), "{{activity}}"),),
+            ),
+            Panel(
+                "Throttled",
+                "Time of each second that brokers' quotas or a limit on processor time hold workers back.",
+                "percentunit",
+                ((per_second("throttled_seconds_total", by="by"), "{{by}}"),),
             ),
         ),
     ),

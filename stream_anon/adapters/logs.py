@@ -71,6 +71,11 @@ class Event(StrEnum):
         "certificate-ends",
         "A certificate that secures the connection ends within two weeks, or has ended.",
     )
+    THROTTLED = "throttled", "The brokers' quotas, or a limit on processor time, held the worker back."
+    LEDGER_HELD = (
+        "ledger-held",
+        "Somebody's transaction is open on the ledger: windows and takeovers wait until it ends.",
+    )
     REVOKED = "revoked", "The group took partitions away; their rows left the open window."
     ASSIGNED = "assigned", "The group gave partitions; their records are not taken before the takeover is done."
     STANDING_BY = "standing-by", "No partition is left for this worker: it takes over when another one fails."

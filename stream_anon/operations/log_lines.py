@@ -65,6 +65,11 @@ ADVICE: Mapping[Event, Advice] = {
     Event.CERTIFICATE_ENDS: Advice(
         "warning", "Renew the file that `key` names; it is read again without a restart."
     ),
+    Event.THROTTLED: Advice(
+        "warning",
+        "Read `by`. Now and then it does no harm; if it lasts, runbook throttled: raise the quota or limit.",
+    ),
+    Event.LEDGER_HELD: Advice("error", "Runbook ledger-held-by-transaction, now: find the producer and abort it."),
     Event.REVOKED: Advice("info", "Nothing; many of them in a row mean workers that come and go."),
     Event.ASSIGNED: Advice("info", "Nothing; `taken-over` follows within seconds."),
     Event.ORDER_ADOPTED: Advice("info", "Nothing; `gain` is the share of information loss that it saves."),

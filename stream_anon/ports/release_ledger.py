@@ -59,6 +59,11 @@ class ReleaseLedger(Protocol):
         """Return whether partitions may have been released of which there is no entry, as `open` found it."""
         ...
 
+    @property
+    def held_seconds(self) -> float:
+        """Return how long the ledger has stood at the same open transaction, somebody else's or ours; 0 at none."""
+        ...
+
     def remembered(self) -> Mapping[Place, LedgerEntry]:
         """Return entries that were followed in a ledger that was deleted, and that nobody has written again."""
         ...

@@ -13,6 +13,7 @@ from stream_anon.service.events import Listener
 from stream_anon.service.fault_points import At
 from stream_anon.service.retrying import Reachability
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
+from stream_anon.service.troubles import Troubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +62,4 @@ class Parts:
     at: At
     keeper: LedgerKeeper
     rechecks: Rechecks
+    troubles: Troubles

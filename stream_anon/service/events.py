@@ -121,6 +121,47 @@ class BrokerBack:
     attempts: int
 
 
+class Throttle(StrEnum):
+    """Who holds a worker back."""
+
+    BROKER = "broker"  # a quota of the brokers on this client or user
+    PROCESSOR = "processor"  # a limit on the processor time of the pod or service
+
+
+@dataclass(frozen=True, slots=True)
+class Throttled:
+    """A worker was held back; sums up about a minute.
+
+    Parameters
+    ----------
+    seconds
+        By brokers: added up over connections. By the system: added up over processors, of all processes of the pod.
+    within
+        Seconds that are summed up.
+    """
+
+    by: Throttle
+    seconds: float
+    within: float
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerHeld:
+    """A transaction is open on the ledger, or no longer: what lies behind it nobody can read, nor publish after it.
+
+    Parameters
+    ----------
+    seconds
+        How long the ledger has stood at the same one; 0 where it does not any more.
+    warns
+        Whether an operator should be told now: it is open for longer than any worker's is. Now and then again.
+    """
+
+    topic: str
+    seconds: float
+    warns: bool
+
+
 @dataclass(frozen=True, slots=True)
 class CertificatesRead:
     """The files that secure the connection were looked at.
@@ -489,6 +530,8 @@ Event = (
     | BrokerAway
     | BrokerBack
     | CertificatesRead
+    | Throttled
+    | LedgerHeld
     | LedgerCreated
     | OrderAdopted
     | PartitionsRevoked

@@ -93,6 +93,7 @@ class Worker:
             Whatever is a bug; a broker that is away is waited for.
         """
         reason = "asked to"
+        watching = asyncio.create_task(self._parts.troubles.watch())
         try:
             if await self.connect():
                 while not self._stop.is_set():
@@ -107,6 +108,8 @@ class Worker:
                 if reason == "asked to":
                     await self.finish()
             finally:
+                watching.cancel()
+                await asyncio.gather(watching, return_exceptions=True)
                 await self.disconnect()
                 self._tell(WorkerStopped(self._clock.monotonic() - begun))
 

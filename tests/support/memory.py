@@ -510,6 +510,10 @@ class MemoryLedger:
     def is_incomplete(self) -> bool:
         return self.broker.ledger_lacks_entries
 
+    @property
+    def held_seconds(self) -> float:
+        return 0.0
+
     def remembered(self) -> Mapping[Place, LedgerEntry]:
         return {p: entry for p, entry in self._remembered.items() if p not in self.broker.ledger}
 

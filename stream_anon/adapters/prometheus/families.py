@@ -17,6 +17,7 @@ OUTCOMES = ("committed", "repeated", "found-committed", "fenced", "lost", "refus
 ABANDONMENTS = ("stopping", "fenced", "lost", "refused", "missing-field", "failed")
 STOPS = ("rewound", "recreated", "unbacked", "unrecorded", "lost-input", "unreadable")
 ACTIVITIES = ("starting", "consuming", "taking-over", "publishing")
+THROTTLES = ("broker", "processor")
 BUSY = ("decode", "window", "partition", "gate", "encode", "publish", "audit")
 CHANGES = ("assigned", "revoked")
 VERDICTS = ("passed", "failed", "skipped")

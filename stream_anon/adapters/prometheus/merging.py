@@ -39,6 +39,7 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_consumer_lag_records": _ADDED,  # not known of one is not known at all: NaN
     "stream_anon_records_behind_open_transaction": _ADDED,
     "stream_anon_input_held_seconds": max,
+    "stream_anon_ledger_held_seconds": max,
     "stream_anon_broker_reachable": min,
     "stream_anon_ready": min,
     "stream_anon_certificate_end_timestamp_seconds": min,

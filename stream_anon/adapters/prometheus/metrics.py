@@ -29,6 +29,7 @@ from stream_anon.adapters.prometheus.families import (
     SECONDS,
     STOPS,
     SUPPRESSIONS,
+    THROTTLES,
     VERDICTS,
     WINDOW_SIZES,
     WORK_SECONDS,
@@ -195,6 +196,16 @@ class Metrics:
         self._held_seconds = self._gauge(
             "input_held_seconds", "How long an input partition has stood at the same open transaction."
         )
+        self._ledger_held = self._gauge(
+            "ledger_held_seconds",
+            "How long the ledger has stood at the same open transaction, a worker's or somebody else's.",
+        )
+        self._throttled = self._family(
+            "throttled_seconds",
+            "Time that brokers' quotas held connections back, and that a limit held the pod's processors back.",
+            "by",
+            THROTTLES,
+        )
         self._outages = self._family("broker_outages", "Times the broker was away.", "activity", ACTIVITIES)
         self._away = self._counter("broker_away_seconds", "Time the broker was away, counted when it is back.")
         self._reachable = self._gauge("broker_reachable", "0 while the broker is away.")
@@ -333,6 +344,14 @@ class Metrics:
         """Show what lies behind open transactions on the input, and for how long."""
         self._held.set(records)
         self._held_seconds.set(seconds)
+
+    def ledger_held(self, seconds: float) -> None:
+        """Show for how long a transaction has been open on the ledger."""
+        self._ledger_held.set(seconds)
+
+    def throttled(self, by: str, seconds: float) -> None:
+        """Count time for which the worker was held back."""
+        self._throttled.add(by, max(0.0, seconds))
 
     def window_published(self, age: float, wall: float) -> None:
         """Count a window that closed at `age` seconds and was committed at `wall`, seconds since 1970."""

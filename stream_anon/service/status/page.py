@@ -18,6 +18,7 @@ from stream_anon.service.events import (
     InputSkipped,
     KernelsCompiled,
     KernelsCompiling,
+    LedgerHeld,
     PartitionsRevoked,
     PartitionStopped,
     Place,
@@ -26,6 +27,8 @@ from stream_anon.service.events import (
     RecordsConsumed,
     Superseded,
     TakeoverDone,
+    Throttle,
+    Throttled,
     WindowAudited,
     WindowProgress,
     WindowPublished,
@@ -42,6 +45,12 @@ HALF_EMPTY = 0.5
 MOST_PLACES = 1000
 MOST_NAMED = 8  # places in a warning
 STARTING, COMPILING = "starting", "compiling kernels, once after an install"
+THROTTLED = {
+    Throttle.BROKER: "the brokers' quotas hold this client back",
+    Throttle.PROCESSOR: "the limit on processor time holds this service back",
+}
+THROTTLED_FOR = 120.0  # seconds that it is shown after it was told
+LEAST_THROTTLED = 1.0  # seconds within a minute
 PAUSED = "PAUSED by an operator: nothing more is read until `stream-anon resume`"
 REMARKS = {  # by how windows are delivered
     "at-least-once": "delivery is at-least-once: a record can be published twice, in two classes",
@@ -67,6 +76,8 @@ class StatusBoard:
         self._stopped: dict[Place, PartitionStopped] = {}
         self._open: WindowProgress | None = None
         self._superseded: Superseded | None = None
+        self._throttled: dict[Throttle, tuple[float, Throttled]] = {}  # with when it was told
+        self._ledger_held: LedgerHeld | None = None  # where it is worth a warning
         self._paused = False
         self._windows: deque[dict[str, object]] = deque(maxlen=LAST_WINDOWS)
         self._last: WindowPublished | None = None
@@ -118,6 +129,10 @@ class StatusBoard:
             case RecordsConsumed():
                 self._totals["consumed"] += event.records
                 self._flow.add(self._monotonic(), event.records, 0)
+            case Throttled():
+                self._throttled[event.by] = (self._monotonic(), event)
+            case LedgerHeld():
+                self._ledger_held = event if event.seconds and (event.warns or self._ledger_held) else None
             case WindowProgress():
                 self._open = event
             case WindowPublished():
@@ -249,6 +264,16 @@ class StatusBoard:
         found += [
             f"the broker cannot be reached or refuses (while {away.doing.value}): {away.error}"
             for away in self._away.values()
+        ]
+        if self._ledger_held is not None:
+            found.append(
+                f"the ledger {self._ledger_held.topic} has stood at somebody's open transaction for "
+                f"{self._ledger_held.seconds:.0f} s: windows and takeovers wait for its end"
+            )
+        found += [
+            f"{THROTTLED[event.by]}: {event.seconds:.1f} s of the last {event.within:.0f} s"
+            for told, event in self._throttled.values()
+            if self._monotonic() - told < THROTTLED_FOR and event.seconds >= LEAST_THROTTLED
         ]
         if self._paused:
             found.append(PAUSED)

@@ -18,6 +18,7 @@ from stream_anon.adapters.kafka.topics.requirements import create_ledger
 from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.processor import throttled_seconds
 from stream_anon.clustering.forest.ordering.current_order import Adoption
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
@@ -30,13 +31,14 @@ from stream_anon.service.closing.publication import Writer
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import Checkpoint
 from stream_anon.service.components import Choices, Parts
-from stream_anon.service.events import Listener, OrderAdopted
+from stream_anon.service.events import Listener, OrderAdopted, Throttle
 from stream_anon.service.fault_points import At, fault_at
 from stream_anon.service.retrying import Reachability
 from stream_anon.service.shadow import Beside
 from stream_anon.service.starting.first_window import FirstWindow
 from stream_anon.service.starting.permission import raise_if_weaker_or_forbidden
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
+from stream_anon.service.troubles import Troubles
 from stream_anon.service.worker import Worker
 from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
 from stream_anon.settings.model import Settings
@@ -88,6 +90,7 @@ def build_worker(
         stop=stop,
         at=fault_at(kafka.fault),
         prepare=prepare,
+        throttled=lambda: connection.throttling.seconds,
     )
     return worker
 
@@ -121,6 +124,7 @@ def build_shadow(
         at=fault_at(kafka.fault),
         prepare=prepare,
         delivery="file",
+        throttled=lambda: connection.throttling.seconds,
     )
 
 
@@ -137,8 +141,11 @@ def assemble(  # noqa: PLR0913 - a part an argument
     at: At,
     prepare: Callable[[], Awaitable[str | None]],
     delivery: Delivery | None = None,
+    throttled: Callable[[], float] = lambda: 0.0,
 ) -> Worker:
     """Return a worker between a source and a sink of any kind; `delivery` is what certificates name instead.
+
+    `throttled` returns for how many seconds brokers have held its clients back.
 
     Age limits, shuffles, batch ids and output partitions draw from the operating system's entropy.
     """
@@ -190,5 +197,13 @@ def assemble(  # noqa: PLR0913 - a part an argument
         at=at,
         keeper=keeper,
         rechecks=Rechecks(policy, kafka.output, kafka.certificates, clock, tell),
+        troubles=Troubles(
+            ledger,
+            kafka.ledger,
+            {Throttle.BROKER: throttled, Throttle.PROCESSOR: throttled_seconds},
+            kafka.transaction_timeout,
+            clock,
+            tell,
+        ),
     )
     return Worker(parts, stop)

@@ -23,6 +23,7 @@ from stream_anon.service.events import (
     KernelsCompiled,
     KernelsCompiling,
     LedgerCreated,
+    LedgerHeld,
     Listener,
     OrderAdopted,
     Outcome,
@@ -35,6 +36,8 @@ from stream_anon.service.events import (
     Superseded,
     TakeoverDone,
     TakeoverStarted,
+    Throttle,
+    Throttled,
     TransactionBroken,
     TransactionEnded,
     WindowAbandoned,
@@ -51,6 +54,16 @@ UNPROTECTED = (
     "offsets are committed of which the ledger knows nothing: it was deleted, emptied or made to forget. Had the "
     "offsets been set back, records are released a second time: compare `starts` with the last certificates"
 )
+THROTTLING = {
+    Throttle.BROKER: "a quota of the brokers holds this client or user back (producer_byte_rate, "
+    "consumer_byte_rate, request_percentage)",
+    Throttle.PROCESSOR: "the limit on processor time of the pod or service is used up within its periods",
+}
+LEDGER_IS_HELD = (
+    "a transaction is open there for longer than any worker's: windows of the same partitions are not published "
+    "and takeovers wait until it ends"
+)
+LEAST_THROTTLED = 1.0  # seconds within a minute; less is counted and not worth a line
 MOST_PLACES = 8  # places named in one line; a topic can have thousands
 
 
@@ -73,6 +86,10 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 _count_start(metrics, event)
             case CertificatesRead():
                 metrics.certificates(event.ends)
+            case Throttled():
+                metrics.throttled(event.by.value, event.seconds)
+            case LedgerHeld():
+                metrics.ledger_held(event.seconds)
             case ReadinessChanged():
                 metrics.readiness(event.ready)
             case BrokerAway():
@@ -182,6 +199,10 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                 log.info(Line.COMPILED, seconds=_short(event.seconds))
             case CertificatesRead():
                 _write_certificates(log, event)
+            case Throttled():
+                _write_throttling(log, event)
+            case LedgerHeld():
+                _write_ledger_held(log, event)
             case ReadinessChanged():
                 _write_readiness(log, event)
             case BrokerAway():
@@ -273,6 +294,22 @@ def _write_certificates(log: Log, event: CertificatesRead) -> None:
     for key in event.soon:
         days = (event.ends[key] - event.wall) / 86_400
         log.warning(Line.CERTIFICATE_ENDS, key=f"kafka.security.{key}", days=round(days, 1))
+
+
+def _write_throttling(log: Log, event: Throttled) -> None:
+    if event.seconds >= LEAST_THROTTLED:
+        log.warning(
+            Line.THROTTLED,
+            by=event.by.value,
+            seconds=_short(event.seconds),
+            within=_short(event.within),
+            explanation=THROTTLING[event.by],
+        )
+
+
+def _write_ledger_held(log: Log, event: LedgerHeld) -> None:
+    if event.warns:
+        log.error(Line.LEDGER_HELD, topic=event.topic, seconds=_short(event.seconds), explanation=LEDGER_IS_HELD)
 
 
 def _write_start(log: Log, event: WorkerStarted) -> None:

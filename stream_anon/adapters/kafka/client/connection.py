@@ -24,6 +24,7 @@ from aiokafka.errors import (
 )
 from aiokafka.protocol.metadata import MetadataRequest
 
+from stream_anon.adapters.kafka.client.throttling import Throttling
 from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
 from stream_anon.errors import BrokerError, SettingsError
 
@@ -154,6 +155,12 @@ class Connection:
             An aiokafka client. It takes its password anew for each connection; a test on a real broker pins that.
         """
         self._clients.add(client)
+        self.throttling.listen(client)
+
+    @cached_property
+    def throttling(self) -> Throttling:
+        """How long brokers have held back the clients that live on."""
+        return Throttling()
 
     @cached_property
     def _clients(self) -> WeakSet[Any]:

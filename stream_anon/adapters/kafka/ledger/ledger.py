@@ -68,6 +68,7 @@ class KafkaLedger:
         self._remembered: dict[Place, LedgerEntry] = {}  # of a topic that was deleted
         self._topic_id: str | None = None  # of the topic that is followed
         self._cluster: str | None = None
+        self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
         self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
 
     async def open(self) -> None:
@@ -150,6 +151,21 @@ class KafkaLedger:
     def is_incomplete(self) -> bool:
         """See `ports.ReleaseLedger`."""
         return self._is_incomplete
+
+    @property
+    def held_seconds(self) -> float:
+        """See `ports.ReleaseLedger`. As the last answers to fetches told, of the connection before where there is none."""
+        now = asyncio.get_running_loop().time()
+        if self._consumer is not None and self._follower is not None:
+            since = {}
+            for place in self._consumer.assignment():
+                end, stable = self._consumer.highwater(place), self._consumer.last_stable_offset(place)
+                if end is None or stable is None:  # nothing was fetched yet
+                    since.update({k: v for k, v in self._held_since.items() if k[0] == place.partition})
+                elif 0 <= stable < end:
+                    since[place.partition, stable] = self._held_since.get((place.partition, stable), now)
+            self._held_since = since
+        return max((now - begun for begun in self._held_since.values()), default=0.0)
 
     async def _lacks_entries(self, consumer: AIOKafkaConsumer, tail: Tail) -> bool:
         """Return whether this is not the ledger that was written with the output, or has lost its beginning.

@@ -12,6 +12,7 @@ class NoLedger:
 
     is_gone = False
     is_incomplete = False
+    held_seconds = 0.0
 
     async def open(self) -> None:
         """Do nothing."""

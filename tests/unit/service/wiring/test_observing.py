@@ -55,6 +55,8 @@ PUBLISHED = e.WindowPublished(
 EVERY_KIND: tuple[e.Event, ...] = (
     STARTED,
     e.CertificatesRead({"ca_file": 1_700_000_000.0}, ("ca_file",), 1_700_000_000.0),
+    e.Throttled(e.Throttle.BROKER, 12.5, 60.0),
+    e.LedgerHeld("out.ledger", 31.0, True),
     e.KernelsCompiling(),
     e.KernelsCompiled(85.0),
     e.ReadinessChanged(True),

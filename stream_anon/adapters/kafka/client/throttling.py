@@ -1,0 +1,31 @@
+"""How long brokers hold this client back, as their answers tell."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass
+class Throttling:
+    """Adds up what brokers tell of quotas: an answer says for how long its connection is not served (KIP-219).
+
+    Parameters
+    ----------
+    seconds
+        Over all connections of the clients that are listened to, since the beginning.
+    """
+
+    seconds: float = 0.0
+
+    def listen(self, client: Any) -> None:
+        """Hear each answer that an aiokafka client gets; a test on a real broker pins that."""
+        itself, kind = weakref.ref(client), type(client)  # no cycle: who drops the client drops its connections
+
+        async def send(*arguments: Any, **options: Any) -> Any:
+            answer = await kind.send(itself(), *arguments, **options)
+            self.seconds += max(getattr(answer, "throttle_time_ms", 0) or 0, 0) / 1000
+            return answer
+
+        client.send = send

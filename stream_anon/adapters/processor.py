@@ -1,0 +1,39 @@
+"""How long the system kept this process from running because its group had used up its share of the processor.
+
+A limit on processor time (`resources.limits.cpu` of a pod) is a quota per period, mostly 100 ms. What goes beyond
+it waits for the next period; Linux counts that in `cpu.stat` of the control group (its admin guide, cgroup-v2).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_MOUNTED = Path("/sys/fs/cgroup")
+_OWN = Path("/proc/self/cgroup")
+_UNITS = {"throttled_usec": 1e-6, "throttled_time": 1e-9}  # of version 2, and of version 1
+
+
+def throttled_seconds(mounted: Path = _MOUNTED, own: Path = _OWN) -> float:
+    """Return for how long all processes of our control group were held back; 0 where nothing limits or tells.
+
+    The time is added up over processors, so it may grow faster than the clock.
+    """
+    for file in (mounted / _path(own) / "cpu.stat", mounted / "cpu.stat", mounted / "cpu" / "cpu.stat"):
+        try:
+            lines = file.read_text(encoding="ascii").splitlines()
+        except (OSError, UnicodeDecodeError):
+            continue
+        for line in lines:
+            name, _, value = line.partition(" ")
+            if name in _UNITS and value.strip().isdigit():
+                return int(value) * _UNITS[name]
+    return 0.0
+
+
+def _path(own: Path) -> str:
+    """Return where our group of version 2 lies below the mount; empty where that is not told."""
+    try:
+        lines = own.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return next((line[3:].lstrip("/") for line in lines if line.startswith("0::")), "")

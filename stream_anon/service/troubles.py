@@ -1,0 +1,77 @@
+"""Watch what holds a worker up from outside, and say so: throttling, and a transaction left open on the ledger."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from stream_anon.ports import Clock
+from stream_anon.service.events import LedgerHeld, Listener, Throttle, Throttled
+
+LOOK_EVERY = 2.0  # seconds
+THROTTLING_EVERY = 60.0  # seconds that one event about throttling sums up
+HELD_AGAIN = 300.0  # seconds until a ledger that is still held is warned of again
+LONGEST = 3.0  # transactions of a worker: what is open for longer is nobody's who works
+
+
+class Troubles:
+    """Looks now and then, whatever the worker does or waits for.
+
+    Parameters
+    ----------
+    name
+        The ledger's topic.
+    throttled
+        For each cause the seconds so far, as a function.
+    transaction_timeout
+        Seconds that a worker's transaction may be open.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        name: str,
+        throttled: Mapping[Throttle, Callable[[], float]],
+        transaction_timeout: float,
+        clock: Clock,
+        tell: Listener,
+    ) -> None:
+        self._ledger, self._name = ledger, name
+        self._throttled = throttled
+        self._warn_after = LONGEST * transaction_timeout
+        self._clock, self._tell = clock, tell
+        self._held = 0.0
+        self._warned: float | None = None  # how long it was held when it was warned of last
+        self._since = clock.monotonic()
+        self._before = {cause: seconds() for cause, seconds in throttled.items()}
+
+    async def watch(self, every: float = LOOK_EVERY) -> None:
+        """Look until cancelled."""
+        while True:
+            self.look()
+            await asyncio.sleep(every)
+
+    def look(self) -> None:
+        """Tell what has changed since the last look."""
+        self._look_at_ledger()
+        now = self._clock.monotonic()
+        if now - self._since >= THROTTLING_EVERY:
+            self._look_at_throttling(now - self._since)
+            self._since = now
+
+    def _look_at_ledger(self) -> None:
+        before, self._held = self._held, self._ledger.held_seconds
+        if self._held < before or not self._held:
+            self._warned = None
+        warns = self._held >= self._warn_after and (self._warned is None or self._held - self._warned >= HELD_AGAIN)
+        if warns:
+            self._warned = self._held
+        if self._held or before:
+            self._tell(LedgerHeld(self._name, self._held, warns))
+
+    def _look_at_throttling(self, within: float) -> None:
+        for cause, seconds in self._throttled.items():
+            now = seconds()
+            if now > self._before[cause]:
+                self._tell(Throttled(cause, now - self._before[cause], within))
+            self._before[cause] = now
