@@ -217,14 +217,15 @@ def test_pods_that_are_not_ready_do_not_keep_a_node_from_being_drained() -> None
 def test_alerts_can_be_left_out_labelled_and_added_to() -> None:
     own = {"name": "mine", "rules": [{"alert": "Mine", "expr": "vector(1)"}]}
     given = (
-        'prometheusRule.disabled=["StreamAnonStalled"]',
+        'prometheusRule.disabled=["StreamAnonStalled", "StreamAnonDailyAuditStale"]',
         'prometheusRule.additionalLabels={"team": "privacy"}',
         'prometheusRule.alertLabels={"StreamAnonNotReady": {"severity": "ticket"}}',
         f"prometheusRule.additionalGroups=[{json.dumps(own)}]",
     )
     spec = of_kind(render(value_set("operator"), as_json=given), "PrometheusRule")["spec"]
     rules = {rule["alert"]: rule for group in spec["groups"] for rule in group["rules"] if "alert" in rule}
-    assert "StreamAnonStalled" not in rules
+    assert not {"StreamAnonStalled", "StreamAnonDailyAuditStale"} & set(rules)
+    assert "StreamAnonDailyAuditFailed" in rules
     assert rules.pop("Mine") == own["rules"][0]  # type: ignore[index]
     assert all(rule["labels"]["team"] == "privacy" for rule in rules.values())
     assert rules["StreamAnonNotReady"]["labels"]["severity"] == "ticket"

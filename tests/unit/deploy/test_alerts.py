@@ -13,6 +13,7 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
+from stream_anon.adapters.prometheus.audit_file import AuditFigures, write_audit_file
 from stream_anon.adapters.prometheus.exposition import exposition
 from stream_anon.adapters.prometheus.families import REJECTIONS, SUPPRESSIONS
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
@@ -100,6 +101,54 @@ CASES = (
         },
         {"9m": (), "13m": ("a", "b"), "120m": ()},
         by="instance",
+    ),
+    Case(
+        "StreamAnonDailyAuditFailed",
+        {
+            'audit_success{job="node", instance="a", subject="bad"}': "1x10 0x20",
+            'audit_last_run_timestamp_seconds{job="node", instance="a", subject="bad"}': "0x10 600x20",
+            'audit_success{job="node", instance="a", subject="good"}': "1x30",
+            'audit_last_run_timestamp_seconds{job="node", instance="a", subject="good"}': "0x30",
+            # It failed on one node, and the audit that came after it, on another node, did not.
+            'audit_success{job="node", instance="a", subject="mended"}': "0x30",
+            'audit_last_run_timestamp_seconds{job="node", instance="a", subject="mended"}': "0x30",
+            'audit_success{job="node", instance="b", subject="mended"}': "_x12 1x18",
+            'audit_last_run_timestamp_seconds{job="node", instance="b", subject="mended"}': "_x12 720x18",
+            # The other way round.
+            'audit_success{job="node", instance="a", subject="broken"}': "1x30",
+            'audit_last_run_timestamp_seconds{job="node", instance="a", subject="broken"}': "0x30",
+            'audit_success{job="node", instance="b", subject="broken"}': "_x12 0x18",
+            'audit_last_run_timestamp_seconds{job="node", instance="b", subject="broken"}': "_x12 720x18",
+            # A namesake in another namespace does not excuse it.
+            'audit_success{namespace="x", job="node", instance="c", subject="namesake"}': "0x30",
+            'audit_last_run_timestamp_seconds{namespace="x", job="node", instance="c", subject="namesake"}': "0x30",
+            'audit_success{namespace="y", job="node", instance="d", subject="namesake"}': "1x30",
+            'audit_last_run_timestamp_seconds{namespace="y", job="node", instance="d", subject="namesake"}': "9x30",
+        },
+        {"9m": ("mended", "namesake"), "20m": ("bad", "broken", "namesake")},
+        by="subject",
+    ),
+    Case(
+        "StreamAnonDailyAuditStale",  # a test's time begins at 0; a day has 1440 minutes
+        {
+            'audit_last_run_timestamp_seconds{instance="a", subject="daily"}': "0x1440 86400x1440 172800x1440",
+            'audit_last_run_timestamp_seconds{instance="a", subject="ended"}': "0x5000",
+            # From node to node: one file grows old beside a fresh one.
+            'audit_last_run_timestamp_seconds{instance="a", subject="moves"}': "0x5000",
+            'audit_last_run_timestamp_seconds{instance="b", subject="moves"}': "_x1440 86400x1440 172800x1440",
+            # Its node is gone with the file, or it was given up: it ends by itself.
+            'audit_last_run_timestamp_seconds{instance="c", subject="gone"}': "0x60 _x6000",
+            # A service that nobody has ever audited.
+            'ready{job="never", instance="d"}': "1x6000",
+        },
+        {
+            "30m": (),
+            "2870m": (),
+            "2920m": ("ended", "gone"),
+            "4300m": ("ended", "gone"),
+            "5900m": ("daily", "ended", "moves"),
+        },
+        by="subject",
     ),
     Case(
         "StreamAnonSuppressionHigh",
@@ -356,6 +405,27 @@ CASES = (
         by="instance",
     ),
     Case(
+        "StreamAnonLedgerHeldByTransaction",
+        {
+            'ledger_held_seconds{instance="a"}': "0x4 60+60x20",
+            'ledger_held_seconds{instance="b"}': "0+9x4 0+9x4 0+9x12",
+        },
+        {"4m": (), "12m": ("a",)},
+        by="instance",
+    ),
+    Case(
+        "StreamAnonThrottled",
+        {
+            'throttled_seconds_total{instance="quota", by="broker"}': "0x10 0+12x60",
+            'throttled_seconds_total{instance="limit", by="processor"}': "0x10 0+30x60",
+            # It catches up after an outage; a little all the time does no harm.
+            'throttled_seconds_total{instance="catches-up", by="broker"}': "0x10 0+30x7 210x53",
+            'throttled_seconds_total{instance="a-little", by="processor"}': "0+3x70",
+        },
+        {"15m": (), "50m": ("limit", "quota")},
+        by="instance",
+    ),
+    Case(
         "StreamAnonOffsetsUnprotected",
         {
             'partitions_without_entry_total{instance="a"}': "0x5 1x60",
@@ -501,7 +571,10 @@ def test_a_message_does_not_say_in_which_namespace() -> None:
         if "by (" in rule["expr"]:
             # A count of what differs within a job counts by that first; an alert on attributes names them.
             grouped = set(re.findall(r"by \((.*?)\)", rule["expr"])) - {"namespace, job, policy, revision"}
-            assert "namespace, job" in grouped <= {"namespace, job", "namespace, job, attribute"}, alert
+            allowed = {"namespace, job", "namespace, job, attribute", "namespace, job, subject"}
+            assert grouped, alert
+            assert grouped <= allowed, alert
+            assert "namespace, job" in grouped or "audit" in rule["expr"], alert
             assert (
                 "{{ with $labels.namespace }}{{ . }}/{{ end }}{{ $labels.job }}"
                 in (rule["annotations"]["description"])
@@ -513,12 +586,13 @@ def test_promtool_objects_to_a_file() -> None:
     run_promtool("check", "config", FOLDER / "prometheus.yml")
 
 
-def test_an_alert_asks_for_a_metric_or_a_label_that_is_not_there() -> None:
+def test_an_alert_asks_for_a_metric_or_a_label_that_is_not_there(tmp_path: Path) -> None:
     registry = CollectorRegistry()
     metrics = Metrics(registry)
     metrics.started("1", "p", "forest", "exactly-once")
     FleetMetrics(registry, 2)
-    text = exposition(registry).decode()
+    write_audit_file(tmp_path / "audit.prom", AuditFigures("out", {"too-small": 0}, 1, 0, 1, 0, 1.0, 1.0))
+    text = exposition(registry).decode() + (tmp_path / "audit.prom").read_text()
     names = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
     for alert, rule in ALERTS.items():
         for name in re.findall(r"stream_anon_\w+", rule["expr"]):
