@@ -67,7 +67,9 @@ its digits: JSON has no zeros in front, so 2138 is outside, or 02138 with `pad: 
 may have any length up to `length`: `SW1A*` stands for every value that begins with SW1A and does not tell how many
 characters follow; `pad` is for values of one length only."""
 _HIERARCHY = """A mapping with these two keys is built from an ordered list. `hierarchy` may also name a CSV file
-with a row per leaf, from leaf to root, or be a nested mapping of groups."""
+with a row per leaf, from leaf to root, or be a nested mapping of groups. The file must be a regular one of 64 MiB
+at the most; what is wrong with it is told by lines, without its words. Aliases of YAML (`&name`, `*name`) may
+repeat a million characters."""
 
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("kafka", model.KafkaSettings, _KAFKA),

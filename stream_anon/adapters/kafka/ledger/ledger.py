@@ -69,6 +69,7 @@ class KafkaLedger:
         self._topic_id: str | None = None  # of the topic that is followed
         self._cluster: str | None = None
         self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
+        self._held_answered, self._held_seconds = 0, 0.0  # as of the last answer, and when that came
         self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
 
     async def open(self) -> None:
@@ -154,18 +155,24 @@ class KafkaLedger:
 
     @property
     def held_seconds(self) -> float:
-        """See `ports.ReleaseLedger`. As the last answers to fetches told, of the connection before where there is none."""
-        now = asyncio.get_running_loop().time()
-        if self._consumer is not None and self._follower is not None:
-            since = {}
-            for place in self._consumer.assignment():
-                end, stable = self._consumer.highwater(place), self._consumer.last_stable_offset(place)
-                if end is None or stable is None:  # nothing was fetched yet
-                    since.update({k: v for k, v in self._held_since.items() if k[0] == place.partition})
-                elif 0 <= stable < end:
+        """See `ports.ReleaseLedger`. As the last answers to fetches told: while none comes it does not grow.
+
+        A broker that is away tells nothing; what was open when it went is not to be taken for held all the time.
+        """
+        consumer = self._consumer
+        places = [] if consumer is None else sorted(consumer.assignment())
+        if consumer is None or not all(consumer.last_poll_timestamp(place) for place in places):
+            return self._held_seconds  # nothing was fetched yet; that of the connection before
+        answered = max((consumer.last_poll_timestamp(place) for place in places), default=0)
+        if not places or answered != self._held_answered:
+            now, since = asyncio.get_running_loop().time(), {}
+            for place in places:
+                end, stable = consumer.highwater(place) or 0, consumer.last_stable_offset(place)
+                if stable is not None and 0 <= stable < end:
                     since[place.partition, stable] = self._held_since.get((place.partition, stable), now)
-            self._held_since = since
-        return max((now - begun for begun in self._held_since.values()), default=0.0)
+            self._held_since, self._held_answered = since, answered
+            self._held_seconds = max((now - begun for begun in since.values()), default=0.0)
+        return self._held_seconds
 
     async def _lacks_entries(self, consumer: AIOKafkaConsumer, tail: Tail) -> bool:
         """Return whether this is not the ledger that was written with the output, or has lost its beginning.

@@ -69,6 +69,19 @@ class Log:
     def unsubscribe(self) -> None:
         self.let_go = True
 
+    # What the last answer to a fetch told.
+    answered: int | None = None
+    high, stable = 0, 0
+
+    def last_poll_timestamp(self, place: object) -> int | None:
+        return self.answered
+
+    def highwater(self, place: object) -> int:
+        return self.high
+
+    def last_stable_offset(self, place: object) -> int:
+        return self.stable
+
     async def stop(self) -> None:
         await asyncio.sleep(0.02)
         self.stopped = True
@@ -521,4 +534,38 @@ async def test_a_transaction_that_a_stranger_leaves_open_on_the_ledger_is_named(
     ledger = follow(Held([(KEY, value_of(LedgerEntry(5)))]))
     with pytest.raises(TopicError, match=rf"{TOPIC}: .* transaction is open there .*kafka-transactions.sh.*WRITE"):
         await ledger.caught_up()
+    await ledger.discard()
+
+
+async def test_how_long_a_transaction_has_held_the_ledger_does_not_grow_while_no_broker_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = Log([])
+    ledger = follow(log)
+    now = asyncio.get_running_loop().time()
+    follower, ledger._follower = ledger._follower, None
+    assert follower is not None
+    follower.cancel()
+    await asyncio.gather(follower, return_exceptions=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(asyncio.get_running_loop(), "time", lambda: now)
+
+        def told(answered: int | None, stable: int, high: int, *, later: float = 10) -> float:
+            nonlocal now
+            log.answered, log.stable, log.high, now = answered, stable, high, now + later
+            return ledger.held_seconds
+
+        assert told(None, 5, 9) == 0, "nothing was fetched yet"
+        assert told(1, 9, 9) == 0, "all is settled"
+        assert told(2, 9, 12) == 0
+        assert told(3, 9, 14) == pytest.approx(10), "it is the same transaction, whatever comes after it"
+        assert told(3, 9, 14, later=600) == pytest.approx(10), "the broker is away: nobody knows what is open there"
+        ledger._consumer = None
+        assert ledger.held_seconds == pytest.approx(10), "another connection is made"
+        ledger._consumer = log  # type: ignore[assignment]
+        assert told(4, 9, 14, later=5) == pytest.approx(615), "it was the same one all the time"
+        assert told(5, 12, 14) == 0, "that one has ended, the next one is open"
+        assert told(6, 14, 14) == 0
+        monkeypatch.setattr(log, "assignment", set)
+        assert told(6, 9, 14) == 0, "the topic is gone, and nothing of it is followed"
     await ledger.discard()
