@@ -507,6 +507,8 @@ def test_a_release_has_a_name_that_no_service_may_have(release: str) -> None:
         ("minimal", ["fullnameOverride=1a"], "fullnameOverride"),
         ("minimal", ["keda.enabled=true"], "inputPartitions: keda needs it"),
         ("minimal", ["files.policy\\.yaml=x"], "policy.yaml"),
+        ("minimal", ["files.\\.\\./jobs\\.csv=x"], "../jobs.csv"),
+        ("minimal", ["files.a/b=x", "files.a__b=y"], "files: a/b and a__b have one key"),
         ("keda-plain", ["keda.maxReplicas=5"], "keda.maxReplicas: 5 is above inputPartitions, 4"),
         ("keda-plain", ["keda.minReplicas=5"], "keda.minReplicas: is above maxReplicas, 4"),
         ("keda-plain", ["autoscaling.enabled=true"], "keda and autoscaling: only one"),

@@ -217,6 +217,14 @@ scaleUp:
 {{- if and $v.existingConfigMap (or $v.policy $v.files) }}
 {{- fail "existingConfigMap: not together with policy and files" }}
 {{- end }}
+{{- $keys := dict }}
+{{- range $path, $_ := $v.files }}
+{{- $key := include "stream-anon.fileKey" $path }}
+{{- if hasKey $keys $key }}
+{{- fail (printf "files: %s and %s have one key in a ConfigMap, where a slash is two underscores" (get $keys $key) $path) }}
+{{- end }}
+{{- $_ := set $keys $key $path }}
+{{- end }}
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" (include "stream-anon.fullname" .)) }}
 {{- fail (printf "fullnameOverride: a Service's name begins with a letter and has no dot, unlike that of the release, %s" .Release.Name) }}
 {{- end }}
