@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from stream_anon.ports import Clock
+from stream_anon.ports import Clock, ReleaseLedger
 from stream_anon.service.events import LedgerHeld, Listener, Throttle, Throttled
 
 LOOK_EVERY = 2.0  # seconds
@@ -29,7 +29,7 @@ class Troubles:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: ReleaseLedger,
         name: str,
         throttled: Mapping[Throttle, Callable[[], float]],
         transaction_timeout: float,

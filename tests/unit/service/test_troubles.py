@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.logs import open_log
 from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.ports import ReleaseLedger
 from stream_anon.service.events import Event, LedgerHeld, Throttle, Throttled
 from stream_anon.service.status.page import StatusBoard
 from stream_anon.service.troubles import HELD_AGAIN, Troubles
@@ -27,7 +28,7 @@ class Watched:
         self.clock, self.told = FakeClock(), list[Event]()
         causes = {cause: (lambda cause=cause: self.seconds[cause]) for cause in Throttle}
         self.troubles = Troubles(
-            cast("Ledger", self.ledger), "out.ledger", causes, 10.0, self.clock, self.told.append
+            cast("ReleaseLedger", self.ledger), "out.ledger", causes, 10.0, self.clock, self.told.append
         )
 
     def look(self, held: float = 0.0) -> list[Event]:
