@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier, pass_value
 from stream_anon.microdata.batch import MISSING_KEY, NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.domains.domain import Scalar
+from stream_anon.microdata.ids import Normalization, normalized
 from stream_anon.microdata.keys import text_key, text_keys
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
@@ -44,22 +45,33 @@ class Misfit:
     attribute: int = NO_ATTRIBUTE
 
 
-def individual_key(value: object) -> int:
-    """Return the key of an individual's id: `1`, `1.0` and `"1"` are one person.
+def individual_text(value: object) -> str:
+    """Return an individual's id as a text: `1`, `1.0` and `"1"` are one person.
 
-    Equal for equal ids within a process, and keyed by it. `Unfit` for no id or one
-    that is neither text nor a whole number.
+    `Unfit` for no id or one that is neither text nor a whole number.
     """
     value = _sound(value)
     if value is None or value == "":
         raise Unfit(Reason.NO_INDIVIDUAL)
     if isinstance(value, str):
-        return text_key(value)
+        return value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        return text_key(str(value))
+        return str(value)
     raise Unfit(Reason.WRONG_TYPE)
+
+
+def individual_key(value: object, steps: Collection[Normalization] = ()) -> int:
+    """Return the key of an individual's id, whose spelling counts but for `steps`.
+
+    Equal for equal ids within a process, and keyed by it. `Unfit` for no id, one that is neither text nor a whole
+    number, and one that is too long to be normalized.
+    """
+    text = normalized(individual_text(value), steps)
+    if not text:
+        raise Unfit(Reason.NO_INDIVIDUAL)
+    return text_key(text)
 
 
 def sensitive_keys(values: Sequence[Scalar | None], ordered: bool = False) -> NDArray[np.int64]:
@@ -106,6 +118,7 @@ class RecordCoder:
         self._attributes = policy.attributes
         self._paths = tuple(attribute.path for attribute in policy.attributes)
         self._individual = -1 if policy.individual == EVERY_RECORD else policy.index[policy.individual]
+        self._steps = policy.normalize
         self._diverse = {name: diversity.ordered for name, diversity in policy.diversity.items()}
         self._nulls = policy.null_values
 
@@ -133,7 +146,7 @@ class RecordCoder:
                     if attribute.name in self._diverse:
                         sensitive.append(sensitive_key(passed[-1], self._diverse[attribute.name]))
                 elif i == self._individual:
-                    individual = individual_key(values[i])
+                    individual = individual_key(values[i], self._steps)
             except Unfit as unfit:
                 return Misfit(Reason(unfit.reason), i)
         return CodedRecord(tuple(codes), tuple(sensitive), individual, tuple(passed))

@@ -20,6 +20,7 @@ from stream_anon.microdata.attributes import (
 )
 from stream_anon.microdata.domains.domain import WHOLE_TABLE, CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.labels import LabelCounts
 
 EVERY_RECORD = "every-record"
@@ -254,6 +255,8 @@ class Policy:
         How often the policy has been changed, as its owner counts; a lower one never follows a higher one.
     null_values
         Texts that mean a missing value, in every declared field.
+    normalize
+        Differences between two spellings of an id that do not make two individuals; in their order.
     digest
         Hash of the settings and hierarchies it was made from, for certificates.
     """
@@ -268,6 +271,7 @@ class Policy:
     extra_levels: int = 0
     revision: int = 0
     null_values: frozenset[str] = frozenset()
+    normalize: tuple[Normalization, ...] = ()
     digest: str = ""
 
     def __post_init__(self) -> None:
@@ -340,6 +344,10 @@ class Policy:
             )
         if self.individual != EVERY_RECORD and not isinstance(self.attribute(self.individual), Identifier):
             raise SettingsError("privacy.individual", "must be an attribute with role: identifier")
+        if self.individual == EVERY_RECORD and self.normalize:
+            raise SettingsError("privacy.individual.normalize", f"is for an attribute, not for {EVERY_RECORD!r}")
+        if self.normalize != in_order(self.normalize):
+            raise SettingsError("privacy.individual.normalize", "must name each step once, in their order")
         for place, name in enumerate(names):
             if name in names[:place]:
                 raise SettingsError(f"attributes.{name}", "is declared twice")

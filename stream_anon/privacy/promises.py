@@ -26,6 +26,7 @@ def promises_of(policy: Policy) -> dict[str, Any]:
         "schema": SCHEMA_VERSION,
         "asked": msgspec.to_builtins(asked_of(policy)),
         "individual": policy.individual,
+        **({"normalize": list(policy.normalize)} if policy.normalize else {}),
         "extra_levels": policy.extra_levels,
         "attributes": {attribute.name: _attribute(attribute) for attribute in policy.attributes},
     }

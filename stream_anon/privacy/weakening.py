@@ -60,6 +60,9 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
     who = after["individual"]
     if before.get("individual", who) not in (who, EVERY_RECORD):
         yield Weakening("privacy.individual", f"was {before['individual']} and would be {who}: others are counted")
+    elif lost := [step for step in before.get("normalize", []) if step not in after.get("normalize", [])]:
+        words = f"loses {', '.join(lost)}: an individual with an id in several spellings would count as several"
+        yield Weakening("privacy.individual.normalize", words)
     yield from _criteria(asked, asks, after["attributes"])
     if "attributes" in before:
         whole = "individual" in before

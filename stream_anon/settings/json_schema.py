@@ -68,12 +68,17 @@ _DESCRIPTIONS = {
     },
     "PrivacySettings": {
         "k": "Least number of distinct individuals in a published class.",
-        "individual": "Attribute that tells individuals apart, or every-record.",
+        "individual": "Attribute that tells individuals apart, or every-record; or a mapping that also says which "
+        "spellings of an id are one individual's.",
         "max_share": "Largest part of a class's records that may belong to one individual.",
         "sensitive": "Criteria by name of the sensitive attribute.",
         "accept_weaker": "Hash of this policy, where it may promise less than the one before it; a run says it.",
         "revision": "Raise it with every change of the policy; a lower one never takes over from a higher one.",
         "extra_levels": "Raise each published node at random by up to so many levels; needs publish: nodes.",
+    },
+    "IndividualSettings": {
+        "field": "Attribute that tells individuals apart.",
+        "normalize": "Differences that do not count: Unicode's form, case, blanks around, UUIDs, zeros in front.",
     },
     "DiversitySettings": {
         "distinct_l": "Least number of distinct values, held by as many different individuals.",

@@ -211,16 +211,29 @@ class DiversitySettings(Section):
         return self
 
 
+class IndividualSettings(Section):
+    """The attribute that tells individuals apart, and which spellings of an id are one individual's."""
+
+    field: str = Field(min_length=1)
+    normalize: list[Literal["nfkc", "casefold", "strip", "uuid", "digits"]] = []
+
+
 class PrivacySettings(Section):
     """What must hold of every published class."""
 
     k: int = Field(ge=2, le=MOST_CLASS)
-    individual: str = Field(min_length=1)
+    individual: Annotated[str, Field(min_length=1)] | IndividualSettings
     max_share: float = Field(default=0.5, gt=0, le=1)
     sensitive: dict[str, DiversitySettings] = {}
     extra_levels: int = Field(default=0, ge=0, le=MOST_EXTRA_LEVELS)
     revision: int = Field(default=0, ge=0, le=MOST_REVISION)
     accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")
+
+    @property
+    def individuals(self) -> IndividualSettings:
+        """Return what tells individuals apart, written out."""
+        given = self.individual
+        return given if isinstance(given, IndividualSettings) else IndividualSettings(field=given)
 
 
 class WindowSettings(Section):
@@ -448,7 +461,16 @@ def _first_error(error: ValidationError, place: str | None) -> SettingsError:
             not detail["type"].endswith("_type"),
         ),
     )
-    branches = {"str", "BalancedSettings", "InputSettings", "constrained-str", "dict[str,any]", "int", "float"}
+    branches = {
+        "str",
+        "BalancedSettings",
+        "IndividualSettings",
+        "InputSettings",
+        "constrained-str",
+        "dict[str,any]",
+        "int",
+        "float",
+    }
     parts = (str(part) for part in first["loc"])
     key = ".".join(part for part in parts if part not in branches and not part.startswith("list[")) or "settings"
     if first["type"] == "extra_forbidden":

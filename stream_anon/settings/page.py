@@ -53,6 +53,21 @@ _RECURSION = """The most frequent value occurs fewer than `c` times as often as 
 frequent on together."""
 _CLOSENESS = """The earth mover's distance from the values of the window's released records is at most `t`.
 `ordered` needs `type: integer` or `type: number`."""
+_PRIVACY = (
+    """See [privacy.md](privacy.md). `individual: person_id` is short for `individual: {field: person_id}`."""
+)
+_INDIVIDUAL = """Instead of a name alone. Every spelling of an id counts as an individual of its own, but for the
+differences that `normalize` names. They are taken away in this order, in every way in, before anybody is counted:
+
+- `nfkc`: Unicode's compatibility form (letters composed or not, full width, ligatures).
+- `casefold`: upper and lower case.
+- `strip`: blanks, control and invisible characters at both ends. An id of nothing else is none.
+- `uuid`: case, braces, hyphens and `urn:uuid:` of a UUID.
+- `digits`: zeros in front of an id of digits alone, and the script of the digits.
+
+`stream-anon check` counts in a sample how many ids each of them would make alike. Two people's ids that are made
+alike by mistake make classes larger than they had to be, never smaller. An id of more than 512 characters is
+rejected where anything is normalized. `input.null_values` are compared before. Dropping a step weakens a policy."""
 _WINDOW = """A window closes when it is full, or when its oldest record is as old as a limit that is drawn anew for
 each window, between 0.9 and 1 times `max_delay`. `max_records` must not be below `privacy.k`."""
 _ATTRIBUTES = """What is not declared never leaves. A quasi-identifier has exactly one of `hierarchy`, `values`,
@@ -75,7 +90,8 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("kafka", model.KafkaSettings, _KAFKA),
     ("kafka.input", model.InputSettings, _INPUT),
     ("kafka.security", model.Security, _SECURITY),
-    ("privacy", model.PrivacySettings, "See [privacy.md](privacy.md)."),
+    ("privacy", model.PrivacySettings, _PRIVACY),
+    ("privacy.individual", model.IndividualSettings, _INDIVIDUAL),
     ("privacy.sensitive.NAME", model.DiversitySettings, _SENSITIVE),
     ("privacy.sensitive.NAME.recursive_cl", model.RecursionSettings, _RECURSION),
     ("privacy.sensitive.NAME.t_closeness", model.ClosenessSettings, _CLOSENESS),

@@ -31,6 +31,7 @@ from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import CategoricalDomain, Domain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.policy import (
     Closeness,
     Distance,
@@ -49,6 +50,7 @@ from stream_anon.settings.model import (
     BalancedSettings,
     DateSettings,
     DiversitySettings,
+    IndividualSettings,
     NumericSettings,
     PrefixSettings,
     Settings,
@@ -81,6 +83,7 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     relevant["privacy"].pop("revision", None)
     if settings.input.null_values:
         relevant["input"] = {"null_values": sorted(set(settings.input.null_values))}
+    relevant["privacy"]["individual"] = _individual(settings.privacy.individuals)
     # It names this very hash.
     relevant["privacy"].pop("accept_weaker", None)
     # The order of attributes is that of what is published, so it counts.
@@ -95,7 +98,7 @@ def build_policy(settings: Settings, place: Path) -> Policy:
         policy = Policy(
             attributes=attributes,
             k=settings.privacy.k,
-            individual=settings.privacy.individual,
+            individual=settings.privacy.individuals.field,
             max_share=settings.privacy.max_share,
             diversity={name: _diversity(given) for name, given in settings.privacy.sensitive.items()},
             window=WindowLimits(
@@ -115,6 +118,7 @@ def build_policy(settings: Settings, place: Path) -> Policy:
             extra_levels=settings.privacy.extra_levels,
             revision=settings.privacy.revision,
             null_values=frozenset(settings.input.null_values),
+            normalize=in_order([Normalization(step) for step in settings.privacy.individuals.normalize]),
         )
         if chosen.target is not None and chosen.sample is not None:
             labels = sample_labels(policy, chosen.target, place.parent / chosen.sample)
@@ -133,6 +137,12 @@ def build_policy(settings: Settings, place: Path) -> Policy:
         if error.place:
             raise
         raise type(error)(error.key, error.message, str(place)) from None
+
+
+def _individual(given: IndividualSettings) -> str | list[str]:
+    """Return what tells individuals apart as it is hashed: a name alone where every spelling counts."""
+    steps = in_order([Normalization(step) for step in given.normalize])
+    return [given.field, *steps] if steps else given.field
 
 
 def _leave_out_defaults(document: dict[str, Any], later: Mapping[str, Any]) -> None:

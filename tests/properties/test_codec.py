@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.json.passing import PassedTexts
+from stream_anon.adapters.json.scanner.scanner import Scanner
+from stream_anon.adapters.json.scanner.tables import scan_tables
 from stream_anon.adapters.json.single_reading import SingleReader
 from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit, RecordCoder
+from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.texts import Texts
 from tests.support import hostile
@@ -26,7 +29,13 @@ from tests.support.effort import examples
 BROAD = [hostile.broad_policy(missing, unknown) for missing in Missing for unknown in Unknown]
 PLAIN = [hostile.plain_policy(missing, unknown) for missing in Missing for unknown in Unknown]
 NULLED = [hostile.null_policy(policy) for policy in (BROAD[0], BROAD[-1], PLAIN[0], PLAIN[-1])]
-POLICIES = [*BROAD, *PLAIN, *NULLED]
+SPELLED = [
+    hostile.spelled_policy(BROAD[0], *Normalization),
+    hostile.spelled_policy(PLAIN[0], *Normalization),
+    *(hostile.spelled_policy(PLAIN[0], step) for step in Normalization),
+    hostile.spelled_policy(NULLED[-1], Normalization.STRIP, Normalization.DIGITS),
+]
+POLICIES = [*BROAD, *PLAIN, *NULLED, *SPELLED]
 NAMES = list(hostile.FITTING)
 
 chosen = st.integers(0, len(POLICIES) - 1)
@@ -94,6 +103,33 @@ def test_one_field_fools_the_columns(name: str) -> None:
         assert_same(codec.decode(tries, 3, offsets), one_by_one(policy, tries, offsets))
         for value in tries:
             assert_same(codec.decode([value], 3, offsets[:1]), one_by_one(policy, [value], offsets[:1]))
+
+
+def test_every_reader_takes_each_spelling_of_an_id_for_the_same_person() -> None:
+    """The scanner, which takes no escapes, the columns and a single look, alone and all at once."""
+    good = {name: choices[0] for name, choices in hostile.FITTING.items()}
+    tries = [nested(good | {"id": value}) for value in [*hostile.FITTING["id"], *hostile.TRICKY]]
+    tries += [hostile.text_of(json.loads(value)) for value in tries if b"\\ud8" not in value]
+    offsets = np.arange(len(tries))
+    for policy in SPELLED:
+        codec = codecs()[POLICIES.index(policy)]
+        expected = one_by_one(policy, [*tries], offsets)
+        assert_same(codec.decode(tries, 3, offsets), expected)
+        for value in tries:
+            assert_same(codec.decode([value], 3, offsets[:1]), one_by_one(policy, [value], offsets[:1]))
+
+
+def test_ascii_ids_in_any_spelling_stay_with_the_scanner() -> None:
+    policy = SPELLED[1]
+    tables = scan_tables(policy)
+    assert tables is not None
+    scanner = Scanner(policy, tables, 8000)
+    good = {name: choices[0] for name, choices in hostile.FITTING.items()}
+    ids = [" P7 ", hostile.UUID.upper(), "007", 7, "\u00e9", "E\u0301", "\uff10\uff17"]
+    values = [hostile.text_of(json.loads(nested(good | {"id": one}))) for one in ids]
+    batch, left = scanner.scan(Texts.of(values), 0, np.arange(len(values)))
+    assert not len(left)
+    assert len(set(batch.individuals.tolist())) == 4  # p7, the UUID, 7 and an e with an accent
 
 
 def nested(record: dict[str, Any]) -> bytes:
@@ -181,7 +217,7 @@ def test_the_scanner_is_never_asked(record: bytes) -> None:
 
 
 def test_texts_that_mean_a_missing_value_leave_the_records_to_the_scanner() -> None:
-    codec, policy = codecs()[-2], POLICIES[-2]
+    codec, policy = codecs()[POLICIES.index(NULLED[-2])], NULLED[-2]
     assert codec._scanner is not None
     texts = ("NA", "", "fine", "ü\u2028", "fines", "N", "NAA", None)
     values: list[bytes | None] = [

@@ -24,6 +24,7 @@ from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Diversity, Policy
 
 MONTHS = DateDomain("%Y-%m-%d", dt.date(2024, 1, 1), dt.date(2024, 3, 31))
@@ -88,6 +89,11 @@ def null_policy(policy: Policy) -> Policy:
     return replace(policy, null_values=frozenset({"", "NA", "fine", "p", "2012", "3.2.2024", "ü\u2028"}))
 
 
+def spelled_policy(policy: Policy, *steps: Normalization) -> Policy:
+    """Return a policy for which differences in the spelling of an id do not count."""
+    return replace(policy, normalize=steps)
+
+
 KEYS = {a.name: a.path for a in broad_policy(Missing.LEAF, Unknown.REJECT).attributes}
 
 
@@ -97,6 +103,14 @@ def every_record_policy() -> Policy:
     return Policy(attributes, k=2, individual=EVERY_RECORD)
 
 
+UUID = "0fab37c1-22d0-4b4e-9d0c-5a1f0e6c7d88"
+SPELLINGS = [
+    *("P", " p", "p\t", "\u00a0\uff50", "\u00e9", "e\u0301", "\u00c9\x7f", "01", "\uff11", "\u0661", "000", " "),
+    *(UUID, UUID.upper(), f"{{{UUID}}}", UUID.replace("-", ""), f"urn:UUID:{UUID}", f"urn:uuid:{{{UUID}}}"),
+    *(f"{{{UUID}", f"{UUID}}}", UUID[:-1], f"{UUID}0", f" {UUID} ", "urn:uuid:", "0" * 32, "0" * 31 + "1"),
+    *("{" + "0" * 34, "0" * 36, "-" * 36, "1" * 512, "a" * 513, "\u00e9" * 512, "\u00e9" * 513, "\u0130", "-01"),
+    *("0x1", "p\x7fp", "q q", "q  q", "\u200b"),
+]
 FITTING = {
     "visit.ward": ["A", "B%s", "ü\u2028"],
     "visit.day": ["2024-02-29"],
@@ -108,7 +122,7 @@ FITTING = {
     "half.dotted.key": [7, 0, 9.0],
     "patient.home.code": ["zA0ä", "AAAA"],
     "ssn": ["x", [], None],
-    "id": ["1", 1, 1.0, "p", 10**30, 1e30],
+    "id": ["1", 1, 1.0, "p", 10**30, 1e30, *SPELLINGS],
     "level": ["1", 1, 1.0, -3, "x", "05"],
     "smoker": [True, False, "true"],
     "color": ["red", "grün", 'a"b', "tiny\u2028"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,10 @@ from stream_anon.adapters.json.column_tables import CodeColumn, column_coder, ta
 from stream_anon.adapters.json.packing import Packer, Pick, Rows, picker
 from stream_anon.adapters.json.shape import record_shape
 from stream_anon.adapters.json.single_reading import MOST_LEVELS, too_deep
+from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import PassThrough, ScalarType, is_plain
 from stream_anon.microdata.coding import Passed, sensitive_keys
+from stream_anon.microdata.ids import Normalization, normalized
 from stream_anon.microdata.keys import text_keys
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
@@ -72,6 +74,7 @@ class ColumnDecoder:
         self._sizes = np.array([[a.size] for a in policy.quasi_identifiers], np.int64)
         every = policy.individual == EVERY_RECORD
         self._individual = None if every else picker(place[policy.individual])
+        self._steps = policy.normalize
         self._passed = [(attribute, picker(place[attribute.name])) for attribute in policy.passed]
         self._diverse = [(policy.passed.index(a), policy.diversity[a.name].ordered) for a in policy.diverse]
 
@@ -157,9 +160,20 @@ class ColumnDecoder:
             ids = list(map(str, ids))
         elif types - {str}:
             ids = [str(i) if type(i) is int else i if type(i) is str else "" for i in ids]
-        if "" in ids:  # no id, or a float: a single look tells
+        if self._steps:
+            # Each distinct id once, and only for this call: nobody's id outlives its batch.
+            spelled = {text: _spelled(text, self._steps) for text in set(ids)}
+            ids = list(map(spelled.__getitem__, ids))
+        if "" in ids:  # no id, a float, or one that is too long: a single look tells
             doubt |= np.fromiter(map("".__eq__, ids), np.bool_, len(ids))
         return text_keys(ids)
+
+
+def _spelled(text: str, steps: Collection[Normalization]) -> str:
+    try:
+        return normalized(text, steps)
+    except Unfit:
+        return ""
 
 
 def _pass(attribute: PassThrough, column: list[Any], doubt: NDArray[np.bool_]) -> list[Any]:

@@ -107,7 +107,7 @@ class CellColumns:
                 if attribute.name in self._diverse:
                     sensitive.append(sensitive_keys(passed[-1], self._diverse[attribute.name]))
             else:
-                individuals = _look_up(i, attribute, column, self._nulls, _individual, faults)
+                individuals = _look_up(i, attribute, column, self._nulls, self._individual, faults)
         kept = [row for row in range(n) if row not in faults]
         lost = [(*fault, source, int(offsets[row])) for row, fault in faults.items()]
         rejects = sorted([*bad, *lost], key=lambda reject: reject[3])
@@ -121,6 +121,9 @@ class CellColumns:
             [payload[row] for row in kept],
             Rejects.of(rejects),
         )
+
+    def _individual(self, _attribute: Attribute, value: object) -> int:
+        return individual_key(value, self._policy.normalize)
 
     def _individuals(self, keys: Sequence[int], kept: list[int]) -> NDArray[np.int64]:
         if self._policy.individual != EVERY_RECORD:
@@ -158,7 +161,3 @@ def _code(attribute: QuasiIdentifier, value: object) -> int:
 
 def _pass(attribute: PassThrough, value: object) -> object:
     return passed_value(attribute, value)
-
-
-def _individual(_attribute: Attribute, value: object) -> int:
-    return individual_key(value)

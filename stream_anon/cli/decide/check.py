@@ -90,6 +90,7 @@ def _heading(console: Console, text: str) -> None:
 
 def _show_policy(console: Console, policy: Policy) -> None:
     who = "record" if policy.individual == EVERY_RECORD else policy.individual
+    who = ", ".join([who, *policy.normalize])
     window = policy.window
     diversity = "".join(f", {_asked(each)} of {name}" for name, each in policy.diversity.items())
     console.print(Text(f"  each class: {policy.k} individuals (told apart by {who}){diversity}"))
@@ -121,6 +122,10 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
         "rejected": f"{study.rejected_share:.2%}",
     }
     _grid(console, rows)
+    for alike in study.spellings:
+        if alike.asked:
+            text = f"    {alike.alike:,} of {alike.ids:,} ids share a spelling by {alike.normalization}"
+            console.print(Text(text))
     for each in study.rejects:
         where = f" in {each.attribute}" if each.attribute else ""
         console.print(Text(f"    {each.records:,} {each.reason}{where}"))

@@ -10,9 +10,11 @@ from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Sensi
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 from stream_anon.service.starting.missing_values import MissingValues
 from stream_anon.service.starting.sample_study import MOST_LINKABLE, Forecast, RareValues, Study
+from stream_anon.service.starting.spellings import Spelling
 
 MANY_REJECTS = 0.05
 MANY_OVER_LIMIT = 0.01
@@ -20,6 +22,14 @@ MANY_SUPPRESSED = 0.1
 MANY_INDIVIDUALS = 0.99  # of the records: they may be events
 MANY_MISSING = 0.5
 FEWEST_RECORDS = 1000  # of which that can be said
+SPELLED = {
+    Normalization.NFKC: "in Unicode's form (composed letters, full width)",
+    Normalization.CASEFOLD: "in case",
+    Normalization.STRIP: "in blanks or invisible characters at its ends",
+    Normalization.UUID: "in how a UUID is written",
+    Normalization.DIGITS: "in zeros in front or the script of its digits",
+    None: "in all of this together",
+}
 
 
 class Severity(StrEnum):
@@ -167,6 +177,7 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
     many = study.fit >= FEWEST_RECORDS and study.individuals >= MANY_INDIVIDUALS * study.fit
     if many and policy.individual != EVERY_RECORD:
         found.append(_events(study))
+    found += [_spelling(each) for each in study.spellings if not each.asked]
     if study.rejected_share > MANY_REJECTS:
         found.append(_warning("input", f"{study.rejected_share:.1%} of the sampled records would be dead letters"))
     if study.forecast is not None:
@@ -213,6 +224,16 @@ def _rare_in_windows(policy: Policy, field: RareValues) -> Finding:
         "window. Every record names its window in `batch`: who knows that somebody's record is in it may find it "
         "by such a value. Make the windows longer, make it a quasi-identifier, leave it out, or write "
         "accept_linkable: true",
+    )
+
+
+def _spelling(found: Spelling) -> Finding:
+    differ = f"{found.alike:,} of {found.ids:,} ids differ from another one {SPELLED[found.normalization]} only"
+    step = found.normalization or ", ".join(Normalization)
+    return _warning(
+        "privacy.individual",
+        f"{differ}, and each counts as an individual of its own. If they are one, write individual: {{field: ..., "
+        f"normalize: [{step}]}}",
     )
 
 

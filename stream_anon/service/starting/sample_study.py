@@ -24,6 +24,7 @@ from stream_anon.microdata.payload import Payload, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.service.starting.missing_values import MissingValues, missing_values
+from stream_anon.service.starting.spellings import Spelling, spellings
 
 MOST_LINKABLE = 0.05  # design: a field passes if at most this share of its values is rare
 _MOST_CHUNK = 2048  # rows that are handed to the engine at once
@@ -167,6 +168,7 @@ class Study:
     rare: tuple[RareValues, ...]
     forecast: Forecast | None
     missing: tuple[MissingValues, ...] = ()
+    spellings: tuple[Spelling, ...] = ()
 
     @property
     def rejected_share(self) -> float:
@@ -188,6 +190,7 @@ def study(policy: Policy, sample: Sample, *, max_record_bytes: int = MOST_RECORD
         rare=_rare_values(policy, batch, windows),
         forecast=_forecast(windows, whole) if len(batch) else None,
         missing=missing_values(policy, batch, sample.values),
+        spellings=spellings(policy, sample.values),
     )
 
 

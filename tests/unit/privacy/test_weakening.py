@@ -211,3 +211,16 @@ def test_of_attributes_a_certificate_tells_the_quasi_identifiers_only(tmp_path: 
         "attributes.city was quasi-identifier and would be insensitive",
         "attributes.zip would be published (quasi-identifier) and was not",
     ]
+
+
+def test_ids_whose_spelling_counts_again_weaken_a_policy(tmp_path: Path) -> None:
+    def promises(*steps: str) -> dict[str, Any]:
+        return _promises(tmp_path, {"privacy/individual": {"field": "person", "normalize": list(steps)}})
+
+    assert promises() == _promises(tmp_path, {})
+    found = weakened(promises("strip", "casefold"), promises("strip", "digits"))
+    assert [str(one).split(":")[0] for one in found] == ["privacy.individual.normalize loses casefold"]
+    assert not weakened(promises("strip"), promises("strip", "digits"))
+    assert not weakened(promises(), promises("uuid"))
+    gone = {key: value for key, value in promises("strip").items() if key != "normalize"}
+    assert not weakened(gone, promises())

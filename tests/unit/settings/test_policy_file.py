@@ -22,7 +22,9 @@ from stream_anon.microdata.attributes import (
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import Diversity, Loss, Policy, Shortfall
+from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.settings.policy_file import load_policy
 
 EVERYTHING = """\
@@ -519,3 +521,49 @@ def test_a_category_cannot_mean_a_missing_value(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="a category of ill") as refused:
         _load(tmp_path, "input: {null_values: [NA, flu]}\n" + EVERYTHING)
     assert refused.value.key == "input.null_values"
+
+
+def test_a_name_alone_is_short_for_an_individual_whose_every_spelling_counts(tmp_path: Path) -> None:
+    policy = _load(tmp_path)
+    for written in ("{field: person.id}", "{field: person.id, normalize: []}"):
+        given = _load(tmp_path, EVERYTHING.replace("individual: person.id", f"individual: {written}"))
+        assert given.digest == policy.digest
+        assert PolicyDocument.of(given) == PolicyDocument.of(policy)
+        assert (given.individual, given.normalize) == ("person.id", ())
+
+
+def test_normalization_of_ids_makes_another_policy_in_whatever_order_it_is_listed(tmp_path: Path) -> None:
+    def given(steps: str) -> Policy:
+        written = f"individual: {{field: person.id, normalize: [{steps}]}}"
+        return _load(tmp_path, EVERYTHING.replace("individual: person.id", written))
+
+    one, other = given("casefold, nfkc"), given("nfkc, casefold, nfkc")
+    assert one.normalize == other.normalize == (Normalization.NFKC, Normalization.CASEFOLD)
+    assert one.digest == other.digest
+    assert PolicyDocument.of(one) == PolicyDocument.of(other)
+    assert len({policy.digest for policy in (_load(tmp_path), one, given("strip"))}) == 3
+    again = PolicyDocument.of(one).policy()
+    assert (again.individual, again.normalize) == (one.individual, one.normalize)
+
+
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("{field: every-record, normalize: [strip]}", "privacy.individual.normalize"),
+        ("{field: person.id, normalize: [upper]}", "privacy.individual.normalize"),
+        ("{field: person.id, normalise: [strip]}", "privacy.individual.normalise"),
+        ("{normalize: [strip]}", "privacy.individual.field"),
+        ("{field: who}", "privacy.individual"),
+    ],
+)
+def test_an_individual_that_cannot_be_told_apart_is_refused(tmp_path: Path, written: str, key: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        _load(tmp_path, EVERYTHING.replace("individual: person.id", f"individual: {written}"))
+    assert caught.value.key.startswith(key)
+
+
+def test_the_environment_says_who_is_an_individual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAM_ANON__PRIVACY__INDIVIDUAL", "every-record")
+    assert _load(tmp_path).individual == "every-record"
+    monkeypatch.setenv("STREAM_ANON__PRIVACY__INDIVIDUAL", '{"field": "person.id", "normalize": ["digits"]}')
+    assert _load(tmp_path).normalize == (Normalization.DIGITS,)

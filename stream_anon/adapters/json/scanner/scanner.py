@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.json.passing import PassedTexts
 from stream_anon.adapters.json.scanner import fields
+from stream_anon.adapters.json.scanner.id_spans import IdSpans
 from stream_anon.adapters.json.scanner.lexing import HIGHS
 from stream_anon.adapters.json.scanner.members import find_members
 from stream_anon.adapters.json.scanner.nulls import clear_nulls
@@ -46,6 +47,7 @@ class Scanner:
         self._quasi, self._passing = len(policy.quasi_identifiers), len(policy.passed)
         self._diverse = len(policy.diverse)
         self._by_id = policy.individual != EVERY_RECORD
+        self._ids = IdSpans(policy) if policy.normalize else None
         self._tables = tables
         self._inner = np.where(tables.fields[:, KIND] == PARENT, tables.fields[:, TABLE], -1)
         self._most = max_record_bytes
@@ -117,6 +119,8 @@ class Scanner:
                 fields.value_keys(found.words, *own, PROCESS_KEY, self._others, sensitive[field[KEYED]])
         if self._by_id:
             own = found.of(self._quasi + self._passing)
+            if self._ids is not None:
+                return codes, sensitive, self._ids.keys(found.text, *own, found.plain)
             fields.individual_keys(found.words, *own, PROCESS_KEY, individuals, found.plain)
         return codes, sensitive, individuals
 

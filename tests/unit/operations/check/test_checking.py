@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.microdata.ids import Normalization
+from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 from stream_anon.service.starting.findings import Severity, attribute_facts, policy_findings, sample_findings
 from stream_anon.service.starting.sample_study import Sample, Study, study
 from stream_anon.settings.model import parse_settings
@@ -340,3 +341,41 @@ def test_a_field_that_more_than_half_of_the_records_lack_is_warned_of(absent: in
     assert found.missing[0].share == absent / 40
     assert _forbidden(policy, found) == []
     assert ("attributes.age" in _warned(policy, found)) is warned
+
+
+IDS = ["Anna", "anna", "ANNA ", "7", "07", 8, "\u00e9", "e\u0301", "Bert", None, "Carl", "Dora"]
+
+
+def _counts(found: Study) -> dict[str | None, tuple[int, int, bool]]:
+    return {each.normalization: (each.ids, each.alike, each.asked) for each in found.spellings}
+
+
+def test_ids_that_differ_in_their_spelling_only_are_counted_for_each_normalization() -> None:
+    policy = _policy()
+    found = _study(policy, [_event(one) for one in IDS])
+    assert _counts(found) == {
+        "casefold": (11, 2, False),
+        "digits": (11, 2, False),
+        "nfkc": (11, 2, False),
+        None: (11, 7, False),
+    }
+    assert _warned(policy, found).count("privacy.individual") == 4
+    texts = [finding.text for finding in sample_findings(policy, found)]
+    assert any(text.startswith("2 of 11 ids differ from another one in case only") for text in texts)
+    assert not any(str(one) in text.split() for text in texts for one in ("Anna", "anna", "Bert"))
+
+
+def test_spellings_that_the_policy_makes_alike_are_counted_and_not_warned_of() -> None:
+    policy = dataclasses.replace(_policy(), normalize=(Normalization.CASEFOLD, Normalization.STRIP))
+    found = _study(policy, [_event(one) for one in IDS])
+    assert _counts(found)["casefold"] == (11, 3, True)  # a blank at the end is taken away before
+    assert _counts(found)["strip"] == (10, 2, True)
+    assert found.individuals == 9
+    assert _warned(policy, found).count("privacy.individual") == 3  # nfkc, digits, and all together
+
+
+def test_every_way_in_is_warned_of_no_spellings_where_ids_have_one_each() -> None:
+    policy = _policy()
+    assert _study(policy, [_event(f"p{i}") for i in range(20)]).spellings == ()
+    everybody = dataclasses.replace(policy, individual=EVERY_RECORD)
+    assert _study(everybody, [_event(one) for one in IDS]).spellings == ()

@@ -1,0 +1,193 @@
+"""Keys of ids whose spelling is normalized: most ids are ASCII, and those never leave the kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.json.scanner.members import INTEGER, STRING
+from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.errors import Unfit
+from stream_anon.microdata.ids import MOST_LETTERS, Normalization, normalized
+from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, span_keys, text_key
+from stream_anon.microdata.policy import Policy
+
+_CASEFOLD, _STRIP, _UUID, _DIGITS = 1, 2, 4, 8
+_BITS = {
+    Normalization.NFKC: 0,  # ASCII is composed as it is
+    Normalization.CASEFOLD: _CASEFOLD,
+    Normalization.STRIP: _STRIP,
+    Normalization.UUID: _UUID,
+    Normalization.DIGITS: _DIGITS,
+}
+_MOST = MOST_LETTERS
+_URN = np.frombuffer(b"urn:uuid:", np.uint8)
+_NUMERALS = 32  # hexadecimal ones of a UUID
+_HYPHENATED = 36
+
+
+@bare_inlined
+def lower_case(letter: int) -> int:
+    """Return an ASCII letter in lower case, any other byte as it is."""
+    return letter + 32 if 65 <= letter <= 90 else letter
+
+
+@bare_inlined
+def is_numeral(letter: int) -> bool:
+    """Tell whether a byte is a hexadecimal numeral."""
+    return 48 <= letter <= 57 or 97 <= lower_case(letter) <= 102
+
+
+@bare_inlined
+def is_blank(letter: int) -> bool:
+    """Tell whether a byte is a blank or a control character."""
+    return letter <= 32 or letter == 127
+
+
+@bare_kernel
+def uuid_start(text: NDArray[np.uint8], start: int, stop: int, urn: NDArray[np.uint8]) -> int:
+    """Return where the first numeral of a UUID stands that is all of `text` from `start` to `stop`, -1 for none."""
+    at, end = start, stop
+    if end - at > _NUMERALS + len(urn) - 1:
+        prefixed = True
+        for i in range(len(urn)):
+            prefixed &= lower_case(text[at + i]) == urn[i]
+        if prefixed:
+            at += len(urn)
+    if end - at > _NUMERALS + 1 and text[at] == 123 and text[end - 1] == 125:
+        at += 1
+        end -= 1
+    hyphens = end - at == _HYPHENATED
+    if not hyphens and end - at != _NUMERALS:
+        return -1
+    for i in range(end - at):
+        if hyphens and i in (8, 13, 18, 23):
+            if text[at + i] != 45:
+                return -1
+        elif not is_numeral(text[at + i]):
+            return -1
+    return at
+
+
+@bare_kernel
+def fold_id(
+    text: NDArray[np.uint8],
+    start: int,
+    stop: int,
+    steps: int,
+    urn: NDArray[np.uint8],
+    folded: NDArray[np.uint8],
+    filled: int,
+) -> int:
+    """Write the one spelling of an ASCII id behind what is written already; return where it ends."""
+    first = uuid_start(text, start, stop, urn) if steps & _UUID else -1
+    begin, digits = filled, True
+    at = first if first >= 0 else start
+    end = stop if first < 0 else stop - (text[stop - 1] == 125)
+    while at < end:
+        letter = text[at]
+        at += 1
+        if first >= 0 or steps & _CASEFOLD:
+            letter = lower_case(letter)
+        if first < 0 or letter != 45:
+            digits &= 48 <= letter <= 57
+            folded[filled] = letter
+            filled += 1
+    if digits and steps & _DIGITS:
+        zeros = 0
+        while begin + zeros < filled - 1 and folded[begin + zeros] == 48:
+            zeros += 1
+        for place in range(begin, filled - zeros):
+            folded[place] = folded[place + zeros]
+        filled -= zeros
+    return filled
+
+
+@bare_kernel
+def fold_ids(
+    text: NDArray[np.uint8],
+    forms: NDArray[np.int8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    steps: int,
+    urn: NDArray[np.uint8],
+    plain: NDArray[np.bool_],
+    foreign: NDArray[np.bool_],
+    folded: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+) -> None:
+    """Write the one spelling of each id one behind the other, as `normalized` does.
+
+    Parameters
+    ----------
+    steps
+        Bits of the steps that are asked for.
+    plain
+        A record without an id, or with one that only a single look judges, is plain no more.
+    foreign
+        bool[n], written: whether an id has letters that are no ASCII; nothing is written of it.
+    folded
+        uint8, room for all ids.
+    ends
+        int64[n], written: where each ends.
+    """
+    filled = 0
+    for i in range(len(forms)):
+        start, stop = starts[i], stops[i]
+        sound = plain[i] and (forms[i] == INTEGER or forms[i] == STRING) and stop > start
+        high = 0
+        for at in range(start, stop if sound else start):
+            high |= text[at]
+        foreign[i] = high >= 128
+        if sound and high < 128:
+            sound = stop - start <= _MOST
+            while steps & _STRIP and start < stop and is_blank(text[start]):
+                start += 1
+            while steps & _STRIP and start < stop and is_blank(text[stop - 1]):
+                stop -= 1
+            sound &= start < stop
+            if sound:
+                filled = fold_id(text, start, stop, steps, urn, folded, filled)
+        plain[i] &= sound
+        ends[i] = filled
+
+
+class IdSpans:
+    """Makes keys of the ids that a scanner found, where the policy asks for normalization."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._steps = policy.normalize
+        self._bits = sum(_BITS[step] for step in policy.normalize)
+
+    def keys(
+        self,
+        text: NDArray[np.uint8],
+        forms: NDArray[np.int8],
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        plain: NDArray[np.bool_],
+    ) -> NDArray[np.int64]:
+        """Return the keys of ids, int64[n]; records whose id only a single look judges are plain no more."""
+        n = len(forms)
+        foreign, ends, keys = np.zeros(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
+        folded = np.empty(len(text) + len(PADDING), np.uint8)
+        fold_ids(text, forms, starts, stops, self._bits, _URN, plain, foreign, folded, ends)
+        span_keys(padded_words(folded), ends, PROCESS_KEY, keys)
+        known: dict[bytes, int | None] = {}  # for this call: nobody's id outlives its batch
+        for place in np.flatnonzero(foreign).tolist():
+            written = text[starts[place] : stops[place]].tobytes()
+            if written not in known:
+                known[written] = self._key(written)
+            key = known[written]
+            if key is None:
+                plain[place] = False
+            else:
+                keys[place] = key
+        return keys
+
+    def _key(self, written: bytes) -> int | None:
+        try:
+            text = normalized(written.decode(), self._steps)
+        except Unfit:
+            return None
+        return text_key(text) if text else None
