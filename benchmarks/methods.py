@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from stream_anon.clustering.protocol import Partitioner
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
 from stream_anon.privacy.criteria import Criteria
+from stream_anon.privacy.drawn_costs import DrawnCosts
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,11 @@ class Setting:
     model: CostModel
     book: OrderBook
     criteria: Criteria
+
+    @cached_property
+    def costs(self) -> DrawnCosts:
+        """Return costs to draw from, made once as for a service."""
+        return DrawnCosts(self.model)
 
 
 def learned_book(table: Table, model: CostModel, first: Columns, k: int) -> OrderBook:
@@ -74,12 +81,18 @@ def engine(make: Callable[[Setting], Partitioner], growth: float = 1.1) -> Metho
     return Method(classes, growth, engine=True)
 
 
+def drawn_forest(setting: Setting) -> Partitioner:
+    """Return a forest by costs drawn from the system's entropy, as a service without a seed makes one."""
+    return Forest(setting.costs.draw(np.random.default_rng()), setting.book)
+
+
 PLAIN = "sort + cut"
 CASTLE = "CASTLE"
 ANONYPYX = "anonypyx Mondrian"
 METHODS: Mapping[str, Method] = {
     PLAIN: Method(lambda s, rows: sort_and_cut(rows, s.book, s.model, s.criteria.k)),
     "forest": engine(lambda s: Forest(s.model, s.book)),
+    "forest, drawn costs": engine(drawn_forest),
     "forest, 2 rounds": engine(lambda s: Forest(s.model, s.book, 2)),
     "forest, 3 rounds": engine(lambda s: Forest(s.model, s.book, 3)),
     "forest, a first window": engine(lambda s: Forest(s.model, OrderBook(s.table.attributes, s.model, 0))),

@@ -40,7 +40,7 @@ class Engine:
     policy
         What rows look like and when windows close.
     draws
-        For the age limits; nothing else is random here.
+        For the age limits, and for what the policy's engine draws if it has no seed of its own.
     partitioner
         Makes the partitioner of each window; by default the policy's engine.
     """
@@ -54,7 +54,7 @@ class Engine:
     ) -> None:
         self._policy = policy
         self._draws = draws
-        self._partitioner = partitioner or partitioners(policy)
+        self._partitioner = partitioner or partitioners(policy, draws=draws)
         self._criteria = Criteria.of(policy)
         self._positions: dict[int, int] = {}
         self._starts: dict[int, int] = {}

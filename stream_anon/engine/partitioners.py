@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.ordering.current_order import Adoption, Background, OrderBook
 from stream_anon.clustering.forest.ordering.order_file import order_of
@@ -11,21 +13,26 @@ from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.microdata.policy import Policy
+from stream_anon.privacy.drawn_costs import DrawnCosts
 from stream_anon.privacy.objective import objective
 
 
 def partitioners(
     policy: Policy,
     *,
+    draws: np.random.Generator,
     background: Background | None = None,
     adopted: Callable[[Adoption], None] | None = None,
 ) -> Callable[[], Partitioner]:
     """Return what makes an empty partitioner of the policy's engine for each window.
 
-    Cost tables are built once; what an engine learns from one window serves those after it.
+    Cost tables are built once, and costs drawn around them for each window; what an engine learns from one window
+    serves those after it.
 
     Parameters
     ----------
+    draws
+        For the costs, and the changes of an order that are tried, where the policy's engine has no seed of its own.
     background
         Runs what the forest studies between windows, in any thread; see `OrderBook`.
     adopted
@@ -38,10 +45,13 @@ def partitioners(
     """
     choice = policy.engine
     model = objective(policy.quasi_identifiers, choice.loss, choice.labels)
+    drawn = DrawnCosts(model)
+    (own,) = draws.spawn(1) if choice.seed is None else [np.random.default_rng(choice.seed)]
     if choice.name == "mondrian":
-        return lambda: Mondrian(model, relaxed=choice.relaxed, least_loss=choice.least_loss)
+        return lambda: Mondrian(drawn.draw(own), relaxed=choice.relaxed, least_loss=choice.least_loss)
     if choice.name == "k-forest":
-        return lambda: KForest(model, policy.k)
+        return lambda: KForest(drawn.draw(own), policy.k)
+    seed = int(own.integers(2**62)) if choice.seed is None else choice.seed
     order = order_of(choice.order, policy.quasi_identifiers) if choice.order is not None else None
-    book = OrderBook(policy.quasi_identifiers, model, choice.seed, order, background=background, adopted=adopted)
-    return lambda: Forest(model, book, choice.rounds, policy.k)
+    book = OrderBook(policy.quasi_identifiers, model, seed, order, background=background, adopted=adopted)
+    return lambda: Forest(drawn.draw(own), book, choice.rounds, policy.k)

@@ -63,7 +63,8 @@ class Anonymization:
 
     Notes
     -----
-    Shuffles and batch ids draw from the operating system's entropy: the policy's seed governs classes only.
+    Shuffles and batch ids draw from the operating system's entropy, and so do engines whose policy has no seed: a
+    seed governs classes only.
     """
 
     def __init__(self, policy: Policy, clock: Clock | None = None) -> None:

@@ -190,12 +190,15 @@ class LearnedOrder:
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """Which partitioner forms the classes, and the seed that governs classes and nothing else.
+    """Which partitioner forms the classes, and what of it is drawn.
 
     Parameters
     ----------
     name
         `forest`, `k-forest` or `mondrian`.
+    seed
+        Governs what the engine draws, so that the same windows give the same classes; None draws from a generator
+        that nobody outside knows.
     relaxed, least_loss
         Of Mondrian: equal values may part; each cut is the one of least loss instead of a median.
     loss
@@ -209,7 +212,7 @@ class EngineChoice:
     """
 
     name: str = "forest"
-    seed: int = 0
+    seed: int | None = None
     relaxed: bool = False
     least_loss: bool = False
     loss: Loss = Loss.NCP

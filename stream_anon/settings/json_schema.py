@@ -104,7 +104,8 @@ _DESCRIPTIONS = {
     },
     "EngineSettings": {
         "name": "The partitioner.",
-        "seed": "Governs how classes form, and nothing else.",
+        "seed": "Gives the same classes for the same windows, in tests and comparisons; without it an engine draws "
+        "its costs from the system's entropy. Who knows seed, policy and all other rows can replay a window.",
         "relaxed": "Of mondrian: equal values may lie on both sides of a cut.",
         "least_loss": "Of mondrian: every cut is the one of least loss instead of a median.",
         "loss": "What the engine minimises; what is reported stays the unweighted NCP.",

@@ -251,7 +251,7 @@ class EngineSettings(Section):
     name: Literal["forest", "k-forest", "mondrian"] = "forest"
     relaxed: bool = False
     least_loss: bool = False
-    seed: int = Field(default=0, ge=0, le=2**63 - 1)
+    seed: int | None = Field(default=None, ge=0, le=2**63 - 1)
     order: Annotated[str, Field(min_length=1)] | None = None
     rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
     loss: Literal["ncp", "prec", "discernibility", "classification"] = "ncp"

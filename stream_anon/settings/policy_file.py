@@ -79,6 +79,8 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     relevant = settings.model_dump(mode="json", include={"privacy", "window", "engine", "attributes"})
     # A learned order promises nothing: it may be changed without making another policy.
     relevant["engine"].pop("order", None)
+    # It came to be None by default where it had been 0: the file is the same one.
+    relevant["engine"]["seed"] = settings.engine.seed or 0
     # A revision orders policies and says nothing of what they promise; certificates name it beside the digest.
     relevant["privacy"].pop("revision", None)
     if settings.input.null_values:

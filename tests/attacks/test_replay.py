@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from stream_anon.privacy.cost import CostModel
 from stream_anon.service.events import PartitionStopped
 from tests.attacks.conftest import Measured
-from tests.attacks.town import Service, share, town_policy, townspeople, values_of
+from tests.attacks.replaying import Case, Forests, cases
+from tests.attacks.town import ENGINES, Service, crowds_of, share, town_policy, townspeople, values_of
 from tests.support.clock import FakeClock
 from tests.support.driver import Driver, people
 from tests.support.memory import MemoryBroker
@@ -115,3 +119,59 @@ def test_copies_that_somebody_writes_to_the_input_are_new_records(company: str, 
         f"k = 5, distinct_l = 3, 200 records written twice, the second time with {company} company: "
         f"{share(found, len(victims))} have one illness left"
     )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_who_replays_an_engine_does_not_find_all_classes_of_a_window(engine: str, measured: Measured) -> None:
+    """Without a seed the classes of a window depend on draws that nobody outside knows.
+
+    Those of Mondrian, which cuts at medians, hardly do: costs only choose between attributes.
+    """
+    people = townspeople(600)
+    policy = town_policy(engine=engine)
+    one, other = (crowds_of(Service(policy, seed).release(people), people) for seed in (1, 2))
+    assert len(one & other) < (1 if engine == "mondrian" else 0.9) * len(one)
+    measured(
+        f"k = 5, {engine}: by other draws {share(len(one & other), len(one))} of a window's classes are the same"
+    )
+    seeded = replace(policy, engine=replace(policy.engine, seed=3))
+    one, other = (crowds_of(Service(seeded, seed).release(people), people) for seed in (1, 2))
+    assert one == other
+
+
+def test_who_knows_all_but_one_value_and_replays_the_forest_is_right_less_often_without_its_draws(
+    measured: Measured,
+) -> None:
+    """Not promised: the attacker knows the policy, the order, every row, and the victim's class, but not the home.
+
+    He replays the forest for each home that the class allows: with the window's own draws, as he could if they
+    were known; without draws; with many draws of his own; and with those of very many that come nearest to what was
+    published of everybody else. The more of a window they explain, the more they are worth.
+    """
+    forests, people = Forests(town_policy(), townspeople(1000, 77)), townspeople(1000, 1)
+    draws = np.random.default_rng(6)
+    own = [forests.costs.draw(draws) for _ in range(40)]
+    right: dict[str, list[float]] = {"chance": [], "known": [], "none": [], "sampled": [], "nearest": []}
+    for case, model in cases(forests, people, "home", draws, own):
+        right["chance"].append(case.chance)
+        right["known"].append(case.guessed([model]))
+        right["none"].append(case.guessed([forests.model]))
+        right["sampled"].append(case.guessed([forests.costs.draw(draws) for _ in range(8)]))
+        right["nearest"].append(case.guessed(_nearest(case, draws, 30)))
+    success = {name: float(np.mean(figures)) for name, figures in right.items()}
+    assert success["known"] > success["chance"] + 0.2, "the attack works where the draws are known"
+    for name in ("none", "sampled", "nearest"):
+        assert success[name] < success["known"] - 0.08, name
+    measured(
+        "k = 5, 1,000 people, all rows known but one home: a replay with the window's draws names it for "
+        f"{success['known']:.0%}, without draws for {success['none']:.0%}, with 8 draws of the attacker's for "
+        f"{success['sampled']:.0%}, with the 5 of 30 that come nearest to the window for {success['nearest']:.0%}; "
+        f"any value that the class allows is right for {success['chance']:.0%}"
+    )
+
+
+def _nearest(case: Case, draws: np.random.Generator, count: int) -> list[CostModel]:
+    """Return the costs of many draws whose replays find most of what was published, whatever the victim's value."""
+    tried = [case.forests.costs.draw(draws) for _ in range(count)]
+    likeness = [case.seen.likeness(case.replayed(int(draws.choice(case.values)), model)) for model in tried]
+    return [tried[i] for i in np.argsort(likeness)[-5:].tolist()]

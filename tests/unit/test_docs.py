@@ -88,7 +88,7 @@ def test_a_setting_has_no_meaning() -> None:
         ("max_share", "| `max_share` | `0.5` | a number, above 0 to 1 |"),
         ("shortfall", "| `shortfall` | `suppress` | `suppress`, `hold` |"),
         ("hierarchy", "| `hierarchy` |  | a text or a mapping |"),
-        ("seed", "| `seed` | `0` | an integer, from 0 to 2^63 - 1 |"),
+        ("seed", "| `seed` |  | an integer, from 0 to 2^63 - 1 |"),
     ],
 )
 def test_a_default_or_range_is_shown_wrongly(key: str, row: str) -> None:

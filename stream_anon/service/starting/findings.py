@@ -125,6 +125,14 @@ def policy_findings(policy: Policy) -> list[Finding]:
                 "k counts records, not people: a person with k records makes a class of their own",
             )
         )
+    if policy.engine.seed is not None:
+        found.append(
+            _warning(
+                "engine.seed",
+                "what the engine draws follows from it: whoever knows it, the policy and all other records of a "
+                "window can replay it for each value that somebody may have. Leave it out where that matters",
+            )
+        )
     for attribute in policy.quasi_identifiers:
         place = f"attributes.{attribute.name}"
         if attribute.publication is Publication.TIGHT:

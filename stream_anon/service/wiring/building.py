@@ -147,11 +147,13 @@ def assemble(  # noqa: PLR0913 - a part an argument
 
     `throttled` returns for how many seconds brokers have held its clients back.
 
-    Age limits, shuffles, batch ids and output partitions draw from the operating system's entropy.
+    Age limits, engines without a seed, shuffles, batch ids and output partitions draw from the operating system's
+    entropy.
     """
     kafka = kafka_of(settings)
     codec = codec_of(policy, kafka.max_record_bytes)
     reachability = Reachability(clock.monotonic, tell)
+    draws = np.random.default_rng(secrets.randbits(256))
 
     keeper = LedgerKeeper(ledger=ledger, prepare=prepare, tell=tell, reachability=reachability)
 
@@ -187,8 +189,8 @@ def assemble(  # noqa: PLR0913 - a part an argument
         codec=codec,
         engine=Engine(
             policy,
-            draws=np.random.default_rng(secrets.randbits(256)),
-            partitioner=partitioners(policy, background=Studies(clock), adopted=adopted),
+            draws=draws,
+            partitioner=partitioners(policy, draws=draws, background=Studies(clock), adopted=adopted),
         ),
         checkpoint=checkpoint,
         reachability=reachability,

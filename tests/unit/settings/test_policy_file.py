@@ -567,3 +567,14 @@ def test_the_environment_says_who_is_an_individual(tmp_path: Path, monkeypatch: 
     assert _load(tmp_path).individual == "every-record"
     monkeypatch.setenv("STREAM_ANON__PRIVACY__INDIVIDUAL", '{"field": "person.id", "normalize": ["digits"]}')
     assert _load(tmp_path).normalize == (Normalization.DIGITS,)
+
+
+def test_a_seed_that_came_to_be_drawn_leaves_the_digest_as_it_was(tmp_path: Path) -> None:
+    without = EVERYTHING.replace(", seed: 9", "")
+    policies = [
+        _load(tmp_path, EVERYTHING.replace("seed: 9", "seed: 0")),
+        _load(tmp_path, without),
+        _load(tmp_path),
+    ]
+    assert [policy.engine.seed for policy in policies] == [0, None, 9]
+    assert policies[0].digest == policies[1].digest != policies[2].digest

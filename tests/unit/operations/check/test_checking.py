@@ -379,3 +379,11 @@ def test_every_way_in_is_warned_of_no_spellings_where_ids_have_one_each() -> Non
     assert _study(policy, [_event(f"p{i}") for i in range(20)]).spellings == ()
     everybody = dataclasses.replace(policy, individual=EVERY_RECORD)
     assert _study(everybody, [_event(one) for one in IDS]).spellings == ()
+
+
+def test_a_seed_is_warned_of_since_it_makes_windows_replayable() -> None:
+    policy = _policy()
+    assert policy.engine.seed is None
+    assert policy_findings(policy) == []
+    seeded = dataclasses.replace(policy, engine=dataclasses.replace(policy.engine, seed=0))
+    assert [finding.place for finding in policy_findings(seeded)] == ["engine.seed"]
