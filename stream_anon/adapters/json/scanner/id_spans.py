@@ -9,7 +9,7 @@ from stream_anon.adapters.json.scanner.members import INTEGER, STRING
 from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.errors import Unfit
 from stream_anon.microdata.ids import MOST_LETTERS, Normalization, normalized
-from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, span_keys, text_key
+from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, span_keys, text_keys
 from stream_anon.microdata.policy import Policy
 
 _CASEFOLD, _STRIP, _UUID, _DIGITS = 1, 2, 4, 8
@@ -173,21 +173,18 @@ class IdSpans:
         folded = np.empty(len(text) + len(PADDING), np.uint8)
         fold_ids(text, forms, starts, stops, self._bits, _URN, plain, foreign, folded, ends)
         span_keys(padded_words(folded), ends, PROCESS_KEY, keys)
-        known: dict[bytes, int | None] = {}  # for this call: nobody's id outlives its batch
-        for place in np.flatnonzero(foreign).tolist():
-            written = text[starts[place] : stops[place]].tobytes()
-            if written not in known:
-                known[written] = self._key(written)
-            key = known[written]
-            if key is None:
-                plain[place] = False
-            else:
-                keys[place] = key
+        places = np.flatnonzero(foreign)
+        written = [text[starts[place] : stops[place]].tobytes() for place in places.tolist()]
+        # Each distinct id once, and only for this call: nobody's id outlives its batch.
+        spelled = {one: self._spelled(one) for one in set(written)}
+        texts = [spelled[one] for one in written]
+        keys[places] = text_keys(texts)
+        plain[places] = np.array(texts, np.object_).astype(np.bool_)
         return keys
 
-    def _key(self, written: bytes) -> int | None:
+    def _spelled(self, written: bytes) -> str:
+        """Return the one spelling of an id, an empty text if only a single look judges it."""
         try:
-            text = normalized(written.decode(), self._steps)
+            return normalized(written.decode(), self._steps)
         except Unfit:
-            return None
-        return text_key(text) if text else None
+            return ""
