@@ -1,0 +1,1 @@
+"""What a table tells of people, and what a release of it lost: pure functions on columns."""

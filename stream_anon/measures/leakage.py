@@ -1,0 +1,129 @@
+"""What an attacker who knows attributes of a person learns, by the entropy of partitions (Longpré et al.).
+
+Who knows that somebody is among n individuals lacks log2 n bits. Who also knows the person's values of some
+attributes is left with those who match them; the difference is what these attributes leak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.measures.boxes import Boxes
+from stream_anon.measures.grouping import dense, firsts, grouped, people
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """The rows of a table, and whose they are.
+
+    Parameters
+    ----------
+    codes
+        Integers [q, n], a row an attribute.
+    individuals
+        Integers [n], equal for equal individuals; None where every row is somebody else's.
+    """
+
+    codes: NDArray[np.int32]
+    individuals: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.individuals is not None and len(self.individuals) != self.codes.shape[1]:
+            raise ValueError("there is one individual for each row")
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return int(self.codes.shape[1])
+
+    @cached_property
+    def _people(self) -> tuple[NDArray[np.int64] | None, int]:
+        """Return dense numbers of individuals, None where all differ, and how many there are."""
+        if self.individuals is None:
+            return None, self.rows
+        numbers, count = dense(self.individuals)
+        return (None if count == self.rows else numbers), count
+
+    @property
+    def size(self) -> int:
+        """Return the number of individuals."""
+        return self._people[1]
+
+    @property
+    def uncertainty(self) -> float:
+        """Return S0 in bits: log2 of the number of individuals."""
+        return float(np.log2(self.size)) if self.size else 0.0
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """Return what each row counts in a mean over individuals: a person's rows share one person's weight."""
+        numbers, count = self._people
+        if numbers is None:
+            return np.full(self.rows, 1 / max(count, 1))
+        return np.asarray(1 / (np.bincount(numbers)[numbers] * count), np.float64)
+
+    def matching(self, attributes: Sequence[int]) -> NDArray[np.int64]:
+        """Return for each row how many individuals have a row with the same values of some attributes, int64[n]."""
+        groups, count = grouped((self.codes[place] for place in attributes), self.rows)
+        return people(groups, count, self._people[0])[groups]
+
+    def unique_share(self, attributes: Sequence[int]) -> float:
+        """Return the share of individuals whom some attributes single out: of no other has a row their values."""
+        return float(self.weights[self.matching(attributes) == 1].sum())
+
+
+def leakage(population: Population, attributes: Sequence[int]) -> float:
+    """Return the bits that some attributes leak together; O(n) to O(n log n) for each attribute.
+
+    The mean over individuals of log2(n / |match|): where every row is somebody else's, the entropy of the partition
+    by these attributes. Somebody with several rows counts the mean of theirs. More attributes never leak less.
+
+    Parameters
+    ----------
+    attributes
+        Places in `population.codes`; none leak nothing.
+    """
+    bits = population.uncertainty - np.log2(population.matching(attributes))
+    return max(0.0, float(population.weights @ bits))
+
+
+def leakage_given(population: Population, attributes: Sequence[int], disclosed: Sequence[int]) -> float:
+    """Return the bits that attributes leak beyond what disclosed ones have leaked: leak(A and D) - leak(D)."""
+    together = tuple(dict.fromkeys((*disclosed, *attributes)))
+    return max(0.0, leakage(population, together) - leakage(population, disclosed))
+
+
+def leakage_after(population: Population, boxes: Boxes, attributes: Sequence[int], suppressed: int = 0) -> float:
+    """Return the bits that some attributes leak to who holds the release; see `Boxes.matches` for the cost.
+
+    The mean over individuals of log2(n / |match|), where |match| counts the released records whose published values
+    are compatible with the true ones. A release names nobody, so that n and |match| count records. A suppressed
+    record may be anybody's: it matches everyone, as if it were published as all `*`.
+
+    Parameters
+    ----------
+    population
+        The original table.
+    boxes
+        What was released of it.
+    suppressed
+        Its records that were not released.
+
+    Raises
+    ------
+    ValueError
+        If a row of the original matches nothing: then this is no release of it.
+    """
+    total = int(boxes.records.sum()) + suppressed
+    groups, count = grouped((population.codes[place] for place in attributes), population.rows)
+    tuples = population.codes[:, firsts(groups, count)]
+    found = boxes.matches(tuples, attributes) + suppressed
+    if count and int(found.min()) == 0:
+        raise ValueError("some original values are compatible with no released record")
+    bits = np.log2(total / found) if count else np.empty(0)
+    return max(0.0, float(population.weights @ bits[groups]))
