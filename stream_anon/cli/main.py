@@ -279,6 +279,44 @@ def show_topics(
     raise typer.Exit(topics(config, create=create, inputs=inputs, commands=commands, partitions=partitions))
 
 
+@app.command("leakage")
+def rank_leakage(
+    policy: Annotated[Path | None, typer.Argument(metavar="[POLICY]", help="The same as --config.")] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--input", metavar="FILE", help="Records; - for standard input. Else a sample of the topic."),
+    ] = None,
+    released: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What was released of FILE: shows what it leaks too.")
+    ] = None,
+    disclosed: Annotated[
+        str, typer.Option(metavar="NAMES", help="Attributes that are known already, joined by commas.")
+    ] = "",
+    sets: Annotated[int, typer.Option(help="Rank sets of up to so many attributes.", min=1, max=16)] = 3,
+    most: Annotated[int, typer.Option(help="Look at so many sets at the most.", min=1, max=1_000_000)] = 2_000,
+    threshold: Annotated[
+        float | None, typer.Option(help="Fail if a set leaks more than this share.", min=0, max=1)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    standard: _StandardFormat = Format.JSONL,
+) -> None:
+    """Rank attributes and sets of them by what they tell of people, before and after a release."""
+    from stream_anon.cli.decide.leakage import leakage
+    from stream_anon.operations.leakage.study import Asked
+
+    chosen = config or policy
+    if chosen is None or (config and policy):
+        raise SettingsError("leakage", "give --config FILE")
+    if released is not None and source is None:
+        raise SettingsError("--released", "needs --input FILE, the records that it was made of")
+    known = tuple(name for name in (part.strip() for part in disclosed.split(",")) if name)
+    asked = Asked(known, sets, most, threshold)
+    raise typer.Exit(leakage(chosen, source, released, asked, standard, as_json=as_json))
+
+
 @app.command("propose")
 def propose_policy(
     sample: Annotated[Path, typer.Option("--input", metavar="FILE", help="CSV or JSON Lines sample.")],

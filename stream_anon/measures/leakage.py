@@ -72,24 +72,44 @@ class Population:
         groups, count = grouped((self.codes[place] for place in attributes), self.rows)
         return people(groups, count, self._people[0])[groups]
 
-    def unique_share(self, attributes: Sequence[int]) -> float:
-        """Return the share of individuals whom some attributes single out: of no other has a row their values."""
-        return float(self.weights[self.matching(attributes) == 1].sum())
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """What some attributes tell together.
+
+    Parameters
+    ----------
+    bits
+        See `leakage`.
+    unique
+        The share of individuals whom they single out: nobody else has a row with the same values.
+    """
+
+    bits: float
+    unique: float
 
 
-def leakage(population: Population, attributes: Sequence[int]) -> float:
-    """Return the bits that some attributes leak together; O(n) to O(n log n) for each attribute.
-
-    The mean over individuals of log2(n / |match|): where every row is somebody else's, the entropy of the partition
-    by these attributes. Somebody with several rows counts the mean of theirs. More attributes never leak less.
+def exposure(population: Population, attributes: Sequence[int]) -> Exposure:
+    """Return what some attributes leak, and whom they single out; O(n) to O(n log n) for each attribute.
 
     Parameters
     ----------
     attributes
         Places in `population.codes`; none leak nothing.
     """
-    bits = population.uncertainty - np.log2(population.matching(attributes))
-    return max(0.0, float(population.weights @ bits))
+    matching = population.matching(attributes)
+    bits = population.uncertainty - np.log2(matching)
+    singled = float(population.weights[matching == 1].sum())
+    return Exposure(max(0.0, float(population.weights @ bits)), singled)
+
+
+def leakage(population: Population, attributes: Sequence[int]) -> float:
+    """Return the bits that some attributes leak together; see `exposure`.
+
+    The mean over individuals of log2(n / |match|): where every row is somebody else's, the entropy of the partition
+    by these attributes. Somebody with several rows counts the mean of theirs. More attributes never leak less.
+    """
+    return exposure(population, attributes).bits
 
 
 def leakage_given(population: Population, attributes: Sequence[int], disclosed: Sequence[int]) -> float:

@@ -176,10 +176,11 @@ def slide_negative_binomial(sample: SampleClasses) -> float | None:
     """Return the share of the population that is unique if class sizes less one are negative binomial; or None.
 
     Of K classes in the population, each has 1 + G people, G negative binomial with parameters alpha and beta; K
-    times beta to the power of alpha are unique. G. Chen, S. Keller-McNulty, "Estimation of identification disclosure risk
-    in microdata", Journal of Official Statistics 14 (1998). K is the modified estimator of Shlosser (Haas, Stokes,
-    Journal of the American Statistical Association 1998); alpha and beta are those by which as many classes of one
-    and of two people are expected in the sample as there are. None where no parameters give such a sample.
+    times beta to the power of alpha are unique. G. Chen, S. Keller-McNulty, "Estimation of identification
+    disclosure risk in microdata", Journal of Official Statistics 14 (1998). K is the modified estimator of Shlosser
+    (Haas, Stokes, Journal of the American Statistical Association 1998); alpha and beta are those by which as many
+    classes of one and of two people are expected in the sample as there are. None where no parameters give such a
+    sample.
 
     Notes
     -----

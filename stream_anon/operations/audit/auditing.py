@@ -8,7 +8,7 @@ import datetime as dt
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from math import inf, isinf
 from pathlib import Path
@@ -135,10 +135,7 @@ def audit_files(
     policy = build_policy(settings, policy_path)
     with ExitStack() as stack:
         parts = _counted(_lines(stack.enter_context(_open(certificates)), certificates), wanted)
-        if output.suffix.lower() == ".csv":
-            records = _rows(stack.enter_context(_open(output)), output, policy)
-        else:
-            records = map(decode_record, _lines(stack.enter_context(_open(output)), output))
+        records = stack.enter_context(released_records(output, policy))
         reads = wanted.reads(settings.kafka)
         verdict = audit_in_order(policy, parts, _counted(records, wanted), reads=reads, stretch=wanted.stretch)
     return _report(verdict, str(output), policy_path, policy, wanted, (begun, clock.wall()))
@@ -238,6 +235,22 @@ def _batch(record: CommittedRecord) -> str | None:
     """Return the header that names the window; None where it is absent or stands twice."""
     values = [value for name, value in record.headers if name == "batch"]
     return values[0].decode("ascii", "replace") if len(values) == 1 else None
+
+
+@contextmanager
+def released_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
+    """Open a file of released records, CSV if its name ends so, else JSON Lines; None for what is no record.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    with _open(path) as file:
+        if path.suffix.lower() == ".csv":
+            yield _rows(file, path, policy)
+        else:
+            yield map(decode_record, _lines(file, path))
 
 
 def _open(path: Path) -> BinaryIO:

@@ -104,7 +104,7 @@ async def look_at_sample(
     if not inputs:
         return Sampled(None, ())
     try:
-        readings = await _newest(connection, inputs, policy)
+        readings = await newest_records(connection, inputs, policy)
     except TopicError as error:
         finding = Finding(Severity.FORBIDS, str(kafka.inputs), str(error), Condition.INPUT_UNREADABLE)
         return Sampled(None, (finding,))
@@ -231,8 +231,16 @@ async def _permissions(
     return seen, refused
 
 
-async def _newest(connection: Connection, inputs: Sequence[str], policy: Policy) -> list[TopicReading]:
-    """Return the newest records of each partition, as many in all as two windows hold, within limits."""
+async def newest_records(connection: Connection, inputs: Sequence[str], policy: Policy) -> list[TopicReading]:
+    """Return the newest records of each partition, as many in all as two windows hold, within limits.
+
+    Raises
+    ------
+    TopicError
+        If there is no such topic, or this user may not read it.
+    BrokerError
+        If no broker answers.
+    """
     total = min(max(2 * policy.window.max_records, LEAST_SAMPLED), MOST_SAMPLED)
     sampled = inputs[:MOST_SAMPLED_TOPICS]
     return [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stream_anon.measures.boxes import Boxes, boxes_of
-from stream_anon.measures.leakage import Population, leakage, leakage_after, leakage_given
+from stream_anon.measures.leakage import Population, exposure, leakage, leakage_after, leakage_given
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.domains.domain import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
@@ -52,7 +52,7 @@ def test_the_census_leaks_as_was_computed_from_the_published_file() -> None:
     assert sorted(alone, key=alone.__getitem__, reverse=True) == list(ADULT)
     every = range(len(columns))
     assert round(leakage(people, every) / people.uncertainty, 4) == 0.9136
-    assert round(people.unique_share(every) * people.size) == 14_021
+    assert round(exposure(people, every).unique * people.size) == 14_021
     assert len(np.unique(people.codes, axis=1).T) == 18_109
 
 
@@ -74,7 +74,7 @@ def test_leakage_is_the_mean_over_people_of_what_their_values_leave(seed: int, a
     size = len(set(persons.tolist()))
     assert people.size == size
     assert leakage(people, attributes) == pytest.approx(total / size, abs=1e-12)
-    assert people.unique_share(attributes) == pytest.approx(singled / size, abs=1e-12)
+    assert exposure(people, attributes).unique == pytest.approx(singled / size, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -156,7 +156,7 @@ def test_a_release_of_another_table_is_refused() -> None:
 
 def test_nobody_leaks_nothing() -> None:
     nobody = Population(np.empty((2, 0), np.int32))
-    assert nobody.uncertainty == leakage(nobody, [0]) == nobody.unique_share([0]) == 0.0
+    assert nobody.uncertainty == leakage(nobody, [0]) == exposure(nobody, [0]).unique == 0.0
     with pytest.raises(ValueError, match="one individual for each row"):
         Population(np.zeros((1, 2), np.int32), np.zeros(1, np.int64))
 

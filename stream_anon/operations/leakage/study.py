@@ -1,0 +1,354 @@
+"""What the attributes of a table leak, before and after a release: read the records, rank sets of attributes.
+
+No value of anybody leaves here: names of attributes, bits and shares.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from stream_anon.adapters.codecs import codec_of
+from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
+
+from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.kafka.topics import requirements as kafka_topics
+from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.tables.format_names import Format
+from stream_anon.adapters.tables.formats import open_reader
+from stream_anon.audit.records import RecordReader
+from stream_anon.errors import InputError, SettingsError
+from stream_anon.measures.boxes import Boxes, boxes_of
+from stream_anon.measures.leakage import Exposure, Population, exposure, leakage_after
+from stream_anon.measures.ranking import ranked
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.operations.audit.auditing import released_records
+from stream_anon.service.starting.conditions import newest_records, sample_of
+from stream_anon.settings.model import load_settings
+from stream_anon.settings.policy_file import build_policy
+
+LARGEST_SET = 3
+MOST_SETS = 2_000
+MOST_RECORDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be ranked.
+
+    Parameters
+    ----------
+    disclosed
+        Names of quasi-identifiers that the attacker knows already.
+    largest
+        Attributes in a set, at the most.
+    most
+        Sets that are looked at, at the most.
+    threshold
+        Share of all that can leak above which a set leaks too much; None for no such bound.
+    """
+
+    disclosed: tuple[str, ...] = ()
+    largest: int = LARGEST_SET
+    most: int = MOST_SETS
+    threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """The records that are looked at.
+
+    Parameters
+    ----------
+    source
+        A file or topics.
+    policy
+        Its quasi-identifiers are what the rows of the population's codes hold.
+    rejected
+        Records that do not fit the policy: they are left out.
+    whole
+        Whether these are all records of the source.
+    """
+
+    source: str
+    policy: Policy
+    population: Population
+    rejected: int
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Released:
+    """What was released of a table."""
+
+    source: str
+    boxes: Boxes
+
+    @property
+    def records(self) -> int:
+        """Return how many records were released."""
+        return int(self.boxes.records.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class SetLeakage:
+    """A set of attributes, by name.
+
+    Parameters
+    ----------
+    bits, normalized
+        What it leaks beyond what is disclosed, and the share that is of all that can leak.
+    unique
+        The share of individuals whom it singles out together with what is disclosed.
+    after
+        Bits and share for who holds the release instead of the table; None without one.
+    """
+
+    attributes: tuple[str, ...]
+    bits: float
+    normalized: float
+    unique: float
+    after: tuple[float, float] | None = None
+
+    @property
+    def judged(self) -> float:
+        """Return the share that a threshold is compared with: after the release, where there is one."""
+        return self.normalized if self.after is None else self.after[1]
+
+
+@dataclass(frozen=True, slots=True)
+class LeakageReport:
+    """What sets of attributes leak, by size, most first.
+
+    Parameters
+    ----------
+    uncertainty
+        Bits that tell one individual from all others.
+    whole
+        Whether all records of the source were looked at.
+    released, suppressed
+        Records of the release and those of the table that are not in it; None without a release.
+    measured, implied, left
+        See `stream_anon.measures.ranking.Ranking`.
+    """
+
+    source: str
+    asked: Asked
+    records: int
+    individuals: int
+    rejected: int
+    whole: bool
+    uncertainty: float
+    sets: tuple[SetLeakage, ...]
+    measured: int
+    implied: int
+    left: int
+    released: int | None = None
+    suppressed: int | None = None
+
+    @property
+    def above(self) -> tuple[SetLeakage, ...]:
+        """Return the sets that leak more than the threshold allows."""
+        threshold = self.asked.threshold
+        return () if threshold is None else tuple(each for each in self.sets if each.judged > threshold)
+
+    def document(self) -> dict[str, Any]:
+        """Return the report as an object that JSON can hold."""
+        return {
+            "individuals": self.individuals,
+            "records": self.records,
+            "rejected": self.rejected,
+            "whole": self.whole,
+            "bits": self.uncertainty,
+            "disclosed": list(self.asked.disclosed),
+            "released": self.released,
+            "suppressed": self.suppressed,
+            "sets": [_set_document(each) for each in self.sets],
+            "measured": self.measured,
+            "implied": self.implied,
+            "left": self.left,
+            "threshold": self.asked.threshold,
+            "above": len(self.above),
+        }
+
+
+def _set_document(each: SetLeakage) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "attributes": list(each.attributes),
+        "bits": each.bits,
+        "normalized": each.normalized,
+        "unique": each.unique,
+    }
+    if each.after is not None:
+        found["after"] = {"bits": each.after[0], "normalized": each.after[1]}
+    return found
+
+
+def study_leakage(table: Table, asked: Asked, released: Released | None = None) -> LeakageReport:
+    """Return what sets of attributes of a table leak; O(n log n) for each set, for a release see `Boxes.matches`.
+
+    Raises
+    ------
+    SettingsError
+        If something is disclosed that is no quasi-identifier.
+    InputError
+        If the release is not one of this table.
+    """
+    names = [attribute.name for attribute in table.policy.quasi_identifiers]
+    unknown = [name for name in asked.disclosed if name not in names]
+    if unknown:
+        raise SettingsError("--disclosed", f"{unknown[0]!r} is no quasi-identifier; these are {', '.join(names)}")
+    known = tuple(names.index(name) for name in asked.disclosed)
+    others = [place for place in range(len(names)) if place not in known]
+    people = table.population
+    before = exposure(people, known)
+    seen: dict[tuple[int, ...], Exposure] = {}
+
+    def leak(chosen: tuple[int, ...]) -> float:
+        seen[chosen] = exposure(people, (*known, *chosen))
+        return max(0.0, seen[chosen].bits - before.bits)
+
+    everything = people.uncertainty - before.bits
+    found = ranked(leak, others, everything, asked.largest, asked.most)
+    after = _After(table, released, known) if released is not None else None
+    scale = people.uncertainty or 1.0
+    sets = tuple(
+        SetLeakage(
+            tuple(names[place] for place in each.attributes),
+            each.bits,
+            each.bits / scale,
+            1.0 if each.implied else seen[each.attributes].unique,
+            None if after is None else after.leakage(each.attributes),
+        )
+        for each in found.sets
+    )
+    return LeakageReport(
+        table.source,
+        asked,
+        people.rows,
+        people.size,
+        table.rejected,
+        table.whole,
+        people.uncertainty,
+        sets,
+        found.measured,
+        found.implied,
+        found.left,
+        None if released is None else released.records,
+        None if after is None else after.suppressed,
+    )
+
+
+class _After:
+    """Measures what a release of a table leaks."""
+
+    def __init__(self, table: Table, released: Released, known: tuple[int, ...]) -> None:
+        if not table.whole:
+            raise InputError(f"{table.source}: holds more than {MOST_RECORDS:,} records, too many to compare")
+        self.suppressed = table.population.rows - released.records
+        if self.suppressed < 0:
+            raise InputError(f"{released.source}: holds more records than {table.source}; it is no release of it")
+        self._table, self._released, self._known = table, released, known
+        self._all = float(np.log2(table.population.rows)) or 1.0
+        self._disclosed = self._bits(known)
+
+    def leakage(self, chosen: tuple[int, ...]) -> tuple[float, float]:
+        """Return the bits that a set leaks beyond what is disclosed, and their share of all."""
+        bits = max(0.0, self._bits((*self._known, *chosen)) - self._disclosed)
+        return bits, bits / self._all
+
+    def _bits(self, attributes: Sequence[int]) -> float:
+        try:
+            return leakage_after(self._table.population, self._released.boxes, attributes, self.suppressed)
+        except ValueError as error:
+            raise InputError(f"{self._released.source}: is no release of {self._table.source}: {error}") from None
+
+
+def read_table(policy: Policy, source: str, standard: Format = Format.JSONL) -> Table:
+    """Return the records of a CSV or JSON Lines file, `MOST_RECORDS` at the most; `-` for standard input.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read or holds no record that fits the policy.
+    """
+    batches, count = [], 0
+    whole = True
+    with closing(open_reader(source, policy, codec_of(policy).decode, standard)) as reader:
+        for batch in reader:
+            if count >= MOST_RECORDS:
+                whole = False
+                break
+            batches.append(batch)
+            count += len(batch)
+    return _table(policy, source, batches, whole=whole)
+
+
+def read_topic_sample(config: Path) -> Table:
+    """Return the newest records of the input topics, as many as `stream-anon check` looks at.
+
+    Raises
+    ------
+    SettingsError, BrokerError
+        If the settings are wrong, or the input cannot be read.
+    InputError
+        If no record fits the policy.
+    """
+    settings = load_settings(config)
+    kafka, policy = kafka_of(settings), build_policy(settings, config)
+    connection, topics = connection_of(kafka), topics_of(kafka)
+
+    async def sampled() -> list[bytes | None]:
+        _, described = await kafka_topics.look(connection, topics)
+        inputs = [name for name in described if topics.input.holds(name)]
+        return list(sample_of(*await newest_records(connection, inputs, policy)).values)
+
+    clock = SystemClock()
+    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+        values = asyncio.run(sampled())
+    codec = codec_of(policy, kafka.max_record_bytes)
+    batch = codec.decode(values, 0, np.arange(len(values), dtype=np.int64))
+    return _table(policy, str(kafka.inputs), [batch], whole=False)
+
+
+def _table(policy: Policy, source: str, batches: Sequence[CodedBatch], *, whole: bool) -> Table:
+    rejected = sum(len(batch.rejects) for batch in batches)
+    if not any(len(batch) for batch in batches):
+        raise InputError(f"{source}: holds no record that fits the policy")
+    codes = np.concatenate([batch.codes for batch in batches], axis=1)
+    individuals = np.concatenate([batch.individuals for batch in batches])
+    people = Population(codes, None if policy.individual == EVERY_RECORD else individuals)
+    return Table(source, policy, people, rejected, whole)
+
+
+def read_released(policy: Policy, path: Path) -> Released:
+    """Return what the records of a released file publish.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or holds what the policy cannot publish; the message names the line or the attribute.
+    """
+    reader = RecordReader(policy)
+    counts: Counter[bytes] = Counter()
+    tuples: dict[bytes, tuple[Any, ...]] = {}
+    with released_records(path, policy) as records:
+        for number, record in enumerate(records, start=1):
+            if record is None:
+                raise InputError(f"{path}: record {number} is none that a release holds")
+            read, _ = reader.read(record)
+            counts[read.key] += 1
+            tuples.setdefault(read.key, read.quasi)
+    try:
+        boxes = boxes_of(policy.quasi_identifiers, list(tuples.values()), [counts[key] for key in tuples])
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    return Released(str(path), boxes)
