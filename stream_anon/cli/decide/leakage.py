@@ -27,6 +27,7 @@ from stream_anon.settings.policy_file import load_policy
 SHOWN = 10  # sets of a size that are printed
 WIDTH = 100
 BAR = 24
+LEAST_NAMES, MOST_NAMES = 16, 44  # characters of the column of names
 
 
 def leakage(
@@ -60,8 +61,10 @@ def show(report: LeakageReport, console: Console) -> None:
     console.print(Text(_heading(report), style="bold"))
     for text in _remarks(report):
         console.print(Text(f"  {text}"))
-    for size, sets in groupby(report.sets, key=lambda each: len(each.attributes)):
-        _show_sets(size, list(sets), console)
+    tables = {size: list(sets) for size, sets in groupby(report.sets, key=lambda each: len(each.attributes))}
+    longest = max((len(_named(each)) for sets in tables.values() for each in sets[:SHOWN]), default=0)
+    for size, sets in tables.items():
+        _show_sets(size, sets, min(max(longest, LEAST_NAMES), MOST_NAMES), console)
     if report.left:
         console.print(
             Text(
@@ -91,11 +94,15 @@ def _remarks(report: LeakageReport) -> list[str]:
     return found
 
 
-def _show_sets(size: int, sets: list[SetLeakage], console: Console) -> None:
+def _named(each: SetLeakage) -> str:
+    return ", ".join(each.attributes)
+
+
+def _show_sets(size: int, sets: list[SetLeakage], width: int, console: Console) -> None:
     names = {1: "attribute", 2: "two attributes", 3: "three attributes"}
     shown = sets if size == 1 else sets[:SHOWN]
     table = Table.grid(padding=(0, 2))
-    table.add_column(overflow="fold", max_width=44)
+    table.add_column(overflow="fold", width=width)
     after = shown[0].after is not None
     headings = ["bits", "leaked", *(["after"] if after else []), "singled out"]
     for _ in headings:
@@ -105,7 +112,7 @@ def _show_sets(size: int, sets: list[SetLeakage], console: Console) -> None:
     for each in shown:
         figures = [f"{each.bits:.2f}", f"{each.normalized:.1%}"]
         figures += [f"{each.after[1]:.1%}"] if each.after is not None else []
-        cells = (", ".join(each.attributes), *figures, f"{each.unique:.1%}", _bar(each))
+        cells = (_named(each), *figures, f"{each.unique:.1%}", _bar(each))
         table.add_row(*map(Text, cells))
     console.print()
     console.print(table)
@@ -130,6 +137,6 @@ def _show_verdict(report: LeakageReport, threshold: float, console: Console) -> 
     smallest = min(report.above, key=lambda each: (len(each.attributes), -each.judged))
     text = (
         f"{len(report.above):,} sets leak more than {threshold:.1%}{where}, the smallest of them "
-        f"{', '.join(smallest.attributes)}."
+        f"{_named(smallest)}."
     )
     console.print(Text(text, style="bold red"))

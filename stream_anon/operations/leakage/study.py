@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.kafka.topics import requirements as kafka_topics
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.adapters.tables.format_names import Format
@@ -32,6 +31,7 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.audit.auditing import released_records
 from stream_anon.service.starting.conditions import newest_records, sample_of
+from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
 from stream_anon.settings.model import load_settings
 from stream_anon.settings.policy_file import build_policy
 

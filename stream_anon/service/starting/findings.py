@@ -13,7 +13,7 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 from stream_anon.service.starting.missing_values import MissingValues
-from stream_anon.service.starting.sample_study import MOST_LINKABLE, Forecast, RareValues, Study
+from stream_anon.service.starting.sample_study import MOST_LINKABLE, Forecast, RareValues, Singled, Study
 from stream_anon.service.starting.spellings import Spelling
 
 MANY_REJECTS = 0.05
@@ -21,6 +21,7 @@ MANY_OVER_LIMIT = 0.01
 MANY_SUPPRESSED = 0.1
 MANY_INDIVIDUALS = 0.99  # of the records: they may be events
 MANY_MISSING = 0.5
+MANY_SINGLED = 0.5
 FEWEST_RECORDS = 1000  # of which that can be said
 SPELLED = {
     Normalization.NFKC: "in Unicode's form (composed letters, full width)",
@@ -186,6 +187,8 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
     if many and policy.individual != EVERY_RECORD:
         found.append(_events(study))
     found += [_spelling(each) for each in study.spellings if not each.asked]
+    if study.fit >= FEWEST_RECORDS:
+        found += [_singling(each) for each in study.singled if each.share > MANY_SINGLED][:1]
     if study.rejected_share > MANY_REJECTS:
         found.append(_warning("input", f"{study.rejected_share:.1%} of the sampled records would be dead letters"))
     if study.forecast is not None:
@@ -251,6 +254,16 @@ def _events(study: Study) -> Finding:
         f"{study.fit} sampled records are of {study.individuals} individuals: does the field tell people, or "
         "events? If it is new in every record, k counts records, and a person with k of them makes a class of "
         "their own; where everybody has one record, all is well",
+    )
+
+
+def _singling(found: Singled) -> Finding:
+    one = len(found.attributes) == 1
+    return _warning(
+        ", ".join(f"attributes.{name}" for name in found.attributes),
+        f"{'it singles' if one else 'together they single'} out {found.share:.0%} of the sampled individuals: who "
+        "knows these values of a person finds the person in the input, and in any copy of it. The release guards "
+        "against that. Coarser values or fewer attributes lose less in it; `stream-anon leakage` ranks all sets",
     )
 
 

@@ -387,3 +387,24 @@ def test_a_seed_is_warned_of_since_it_makes_windows_replayable() -> None:
     assert policy_findings(policy) == []
     seeded = dataclasses.replace(policy, engine=dataclasses.replace(policy.engine, seed=0))
     assert [finding.place for finding in policy_findings(seeded)] == ["engine.seed"]
+
+
+def test_a_set_that_singles_out_most_people_is_warned_of() -> None:
+    policy = _policy(k=3, max_records=500, plot={"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}})
+    draws = np.random.default_rng(0)
+    places = draws.permutation(10_000)[:1000]  # nobody shares both with another
+    places[:400] = 77
+    events = [_event(i, int(place) % 100, plot=int(place) // 100) for i, place in enumerate(places.tolist())]
+    found = _study(policy, [*events])
+    assert [each.attributes for each in found.singled][1:] == [("age", "plot")]
+    assert found.singled[0].share < 0.01
+    assert found.singled[1].share == pytest.approx(0.6, abs=0.001)
+    said = [finding for finding in sample_findings(policy, found) if "single" in finding.text]
+    assert [finding.place for finding in said] == ["attributes.age, attributes.plot"]
+    assert "together they single out 60% of the sampled individuals" in said[0].text
+    few = _study(policy, [*events[:900]])
+    assert not [finding for finding in sample_findings(policy, few) if "single" in finding.text]
+    places[:600] = 77
+    events = [_event(i, int(place) % 100, plot=int(place) // 100) for i, place in enumerate(places.tolist())]
+    fewer = _study(policy, [*events])
+    assert not [finding for finding in sample_findings(policy, fewer) if "single" in finding.text]
