@@ -308,7 +308,9 @@ def read_topic_sample(config: Path) -> Table:
 
     async def sampled() -> list[bytes | None]:
         _, described = await kafka_topics.look(connection, topics)
-        inputs = [name for name in described if topics.input.holds(name)]
+        # Asking for records of a topic that is not there could create it.
+        there = (name for name, found in described.items() if isinstance(found, kafka_topics.Described))
+        inputs = [name for name in there if topics.input.holds(name)]
         return list(sample_of(*await newest_records(connection, inputs, policy)).values)
 
     clock = SystemClock()

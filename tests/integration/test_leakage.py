@@ -1,0 +1,61 @@
+"""`stream-anon leakage` on the input topic of a settings file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+from stream_anon.errors import InputError
+from stream_anon.operations.leakage.study import Asked, read_topic_sample, study_leakage
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.policies import people, write_policy
+
+pytestmark = pytest.mark.kafka
+
+
+async def _topics(address: str) -> set[str]:
+    admin = AIOKafkaAdminClient(bootstrap_servers=address)
+    await admin.start()
+    try:
+        return set(await admin.list_topics())
+    finally:
+        await admin.close()
+
+
+async def _fill(address: str, topic: str, values: list[bytes]) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=address)
+    await admin.start()
+    try:
+        await admin.create_topics([NewTopic(topic, 2, 1)])
+    finally:
+        await admin.close()
+    producer = AIOKafkaProducer(bootstrap_servers=address)
+    await producer.start()
+    try:
+        sent = [await producer.send(topic, value, partition=i % 2) for i, value in enumerate(values)]
+        await asyncio.gather(*sent)
+    finally:
+        await producer.stop()
+
+
+def test_a_sample_of_the_topic_is_ranked_and_a_missing_topic_is_not_created(
+    kafka: ApacheKafka, unique: str, tmp_path: Path
+) -> None:
+    names = {"input": f"{unique}.in", "output": f"{unique}.out"}
+    config = write_policy(
+        tmp_path, kafka={"bootstrap_servers": kafka.address, "group": unique, "development": True, **names}
+    )
+    with pytest.raises(InputError, match="holds no record that fits the policy"):
+        read_topic_sample(config)
+    assert f"{unique}.in" not in asyncio.run(_topics(kafka.address))
+    values = [json.dumps(record).encode() for record in people(200)]
+    asyncio.run(_fill(kafka.address, f"{unique}.in", [*values, b"{"]))
+    report = study_leakage(read_topic_sample(config), Asked())
+    assert (report.source, report.individuals, report.rejected, report.whole) == (f"{unique}.in", 200, 1, False)
+    assert [each.attributes for each in report.sets] == [("age",), ("home.city",), ("age", "home.city")]
+    assert report.sets[1].bits == pytest.approx(2.0, abs=0.1)

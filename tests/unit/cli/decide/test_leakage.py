@@ -1,0 +1,229 @@
+"""`stream-anon leakage` on files: ranking, what is disclosed, before and after a release, thresholds."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_anon.errors import InputError, SettingsError
+from stream_anon.measures.leakage import Population
+from stream_anon.microdata.policy import EVERY_RECORD
+from stream_anon.operations.leakage import study
+from stream_anon.operations.leakage.study import Asked, read_table, study_leakage
+from stream_anon.settings.policy_file import load_policy
+from tests.support.policies import people, write_json_lines, write_policy
+from tests.unit.cli.run.test_anonymize import run
+
+PERSONAL = "Zyxwvut"  # stands in values; must stand in nothing that is printed
+STARS = {"age": "*", "home": {"city": "*"}, "visits": 1, "illness": "flu"}
+
+
+def _report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0
+) -> dict[str, Any]:
+    assert run(monkeypatch, "leakage", *arguments, "--json") == code
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_sets_are_ranked_by_the_bits_that_they_leak(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = people(120)
+    source = write_json_lines(tmp_path / "in.jsonl", records)
+    found = _report(monkeypatch, capsys, write_policy(tmp_path), "--input", source)
+    ages = Counter(record["age"] for record in records)
+    cities = Counter(record["home"]["city"] for record in records)
+    both = Counter((record["age"], record["home"]["city"]) for record in records)
+    expected = [
+        (
+            names,
+            sum(count / 120 * log2(120 / count) for count in counts.values()),
+            sum(c == 1 for c in counts.values()),
+        )
+        for names, counts in ((["age"], ages), (["home.city"], cities), (["age", "home.city"], both))
+    ]
+    assert found["individuals"] == found["records"] == 120
+    assert found["bits"] == pytest.approx(log2(120))
+    assert [each["attributes"] for each in found["sets"]] == [names for names, _, _ in expected]
+    for each, (_, bits, alone) in zip(found["sets"], expected, strict=True):
+        assert each["bits"] == pytest.approx(bits)
+        assert each["normalized"] == pytest.approx(bits / log2(120))
+        assert each["unique"] == pytest.approx(alone / 120)
+        assert "after" not in each
+    assert (found["measured"], found["implied"], found["left"], found["above"]) == (3, 0, 0, 0)
+
+
+def test_people_and_not_records_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = {"home": {"city": "Oslo"}, "visits": 1, "illness": "flu"}
+    records = [{"person": f"p{i // 3}", "age": i // 3 % 2, **one} for i in range(48)]
+    source = write_json_lines(tmp_path / "in.jsonl", records)
+    found = _report(monkeypatch, capsys, "-c", write_policy(tmp_path), "--input", source)
+    assert (found["individuals"], found["records"], found["bits"]) == (16, 48, 4.0)
+    assert found["sets"][0]["attributes"] == ["age"]
+    assert found["sets"][0]["bits"] == 1.0
+    every = write_policy(tmp_path, privacy={"individual": EVERY_RECORD})
+    assert _report(monkeypatch, capsys, every, "--input", source)["individuals"] == 48
+
+
+def test_what_is_known_already_counts_no_more_and_is_in_no_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", people(120))
+    policy = write_policy(tmp_path)
+    alone, _, both = _report(monkeypatch, capsys, policy, "--input", source)["sets"]
+    found = _report(monkeypatch, capsys, policy, "--input", source, "--disclosed", "age")
+    assert found["disclosed"] == ["age"]
+    assert [each["attributes"] for each in found["sets"]] == [["home.city"]]
+    assert found["sets"][0]["bits"] == pytest.approx(both["bits"] - alone["bits"])
+    assert found["sets"][0]["unique"] == both["unique"]
+    with pytest.raises(SettingsError, match=r"'visits' is no quasi-identifier; these are age, home\.city"):
+        study_leakage(read_table(load_policy(policy), str(source)), Asked(("visits",)))
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_a_release_leaks_less_than_what_it_was_made_of(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = write_policy(tmp_path)
+    source, target = tmp_path / "in.csv", tmp_path / f"out.{suffix}"
+    with source.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["person", "age", "home.city", "visits", "illness"])
+        for record in people(150):
+            writer.writerow([*(record[name] for name in ("person", "age")), record["home"]["city"], 1, "flu"])
+    assert run(monkeypatch, "anonymize", policy, source, target) == 0
+    capsys.readouterr()
+    found = _report(monkeypatch, capsys, policy, "--input", source, "--released", target)
+    assert (found["released"], found["suppressed"]) == (150, 0)
+    for each in found["sets"]:
+        assert 0 < each["after"]["bits"] < each["bits"]
+        assert each["after"]["normalized"] == pytest.approx(each["after"]["bits"] / log2(150))
+    most = max(each["after"]["normalized"] for each in found["sets"])
+    common = (policy, "--input", source, "--released", target, "--threshold")
+    assert _report(monkeypatch, capsys, *common, most + 0.001)["above"] == 0
+    assert _report(monkeypatch, capsys, *common, most - 0.001, code=1)["above"] == 1
+
+
+def test_suppressed_records_may_be_anybodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", people(50))
+    target = write_json_lines(tmp_path / "out.jsonl", [STARS] * 40)
+    found = _report(monkeypatch, capsys, write_policy(tmp_path), "--input", source, "--released", target)
+    assert (found["released"], found["suppressed"]) == (40, 10)
+    assert {each["after"]["bits"] for each in found["sets"]} == {0.0}
+
+
+def test_a_set_above_the_threshold_ends_the_command_with_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", people(120))
+    policy = write_policy(tmp_path)
+    assert run(monkeypatch, "leakage", policy, "--input", source, "--threshold", "0.5") == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 sets leak more than 50.0%, the smallest of them age." in said
+    assert run(monkeypatch, "leakage", policy, "--input", source, "--threshold", "1") == 0
+    assert "No set leaks more than 100.0%." in capsys.readouterr().out
+
+
+def test_the_bound_on_sets_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", people(120))
+    assert run(monkeypatch, "leakage", write_policy(tmp_path), "--input", source, "--most", "2") == 0
+    assert "1 sets were not looked at: --most 2 was reached." in capsys.readouterr().out
+
+
+def test_no_value_of_anybody_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = people(60)
+    for record in records:
+        record["person"] += PERSONAL
+    records[7]["home"]["city"] = PERSONAL
+    source = write_json_lines(tmp_path / "in.jsonl", records)
+    policy = write_policy(tmp_path)
+    target = write_json_lines(tmp_path / "out.jsonl", [{**STARS, "home": {"city": PERSONAL}}] * 9)
+    for more in ((), ("--json",), ("--disclosed", "age"), ("--released", target)):
+        run(monkeypatch, "leakage", policy, "--input", source, *more)
+        said = capsys.readouterr()
+        assert PERSONAL not in said.out + said.err
+    assert "home.city: a published value is none that the policy can publish" in said.err
+    assert run(monkeypatch, "leakage", policy, "--input", source) == 0
+    said = capsys.readouterr()
+    assert "1 records do not fit the policy and are left out" in said.out
+    assert not [city for city in ("Oslo", "Bergen", "Rome", "Bari") if city in said.out]
+
+
+@pytest.mark.parametrize(
+    ("released", "reason"),
+    [
+        ([STARS] * 51, "holds more records than"),
+        ([{**STARS, "age": 200}] * 50, "age: a published value is none"),
+        ([{**STARS, "age": {"min": 0, "max": 24}}] * 50, "compatible with no released record"),
+        (["text"] * 50, "record 1 is none that a release holds"),
+    ],
+)
+def test_what_is_no_release_of_the_table_is_refused(
+    released: list[Any],
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", people(50))
+    target = write_json_lines(tmp_path / "out.jsonl", released)
+    assert run(monkeypatch, "leakage", write_policy(tmp_path), "--input", source, "--released", target) == 2
+    assert reason in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((), "give --config FILE"),
+        (("policy.yaml", "--config", "policy.yaml"), "give --config FILE"),
+        (("policy.yaml", "--released", "out.jsonl"), "needs --input FILE"),
+        (("policy.yaml",), "kafka"),
+    ],
+)
+def test_options_that_say_too_little_or_too_much_are_refused(
+    arguments: tuple[str, ...],
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_policy(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert run(monkeypatch, "leakage", *arguments) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_a_file_without_a_record_that_fits_is_refused(tmp_path: Path) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", [{"person": 1, "age": 900}])
+    with pytest.raises(InputError, match="holds no record that fits the policy"):
+        read_table(load_policy(write_policy(tmp_path)), str(source))
+
+
+def test_of_a_large_file_the_first_records_are_looked_at_and_a_release_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "MOST_RECORDS", 4_000)
+    source = tmp_path / "in.csv"
+    rows = [f"p{i},{i % 100},Oslo,1,flu" for i in range(9_000)]
+    source.write_text("\n".join(["person,age,home.city,visits,illness", *rows]))
+    table = read_table(load_policy(write_policy(tmp_path)), str(source))
+    assert isinstance(table.population, Population)
+    assert (table.population.rows, table.whole) == (4_000, False)
+    nothing = study.Released("out.csv", study.boxes_of(table.policy.quasi_identifiers, [], []))
+    with pytest.raises(InputError, match="too many to compare"):
+        study_leakage(table, Asked(), nothing)
