@@ -66,11 +66,8 @@ def show(report: LeakageReport, console: Console) -> None:
     for size, sets in tables.items():
         _show_sets(size, sets, min(max(longest, LEAST_NAMES), MOST_NAMES), console)
     if report.left:
-        console.print(
-            Text(
-                f"{report.left:,} sets were not looked at: --most {report.asked.most} was reached.", style="yellow"
-            )
-        )
+        text = f"Not looked at: {report.left:,} sets, since --most {report.asked.most} was reached."
+        console.print(Text(text, style="yellow"))
     if report.asked.threshold is not None:
         _show_verdict(report, report.asked.threshold, console)
 
@@ -135,8 +132,7 @@ def _show_verdict(report: LeakageReport, threshold: float, console: Console) -> 
         return
     where = "" if report.released is None else " after the release"
     smallest = min(report.above, key=lambda each: (len(each.attributes), -each.judged))
-    text = (
-        f"{len(report.above):,} sets leak more than {threshold:.1%}{where}, the smallest of them "
-        f"{_named(smallest)}."
-    )
+    many = len(report.above) > 1
+    sets = f"{len(report.above):,} sets leak" if many else "One set leaks"
+    text = f"{sets} more than {threshold:.1%}{where}{', first of all' if many else ''}: {_named(smallest)}."
     console.print(Text(text, style="bold red"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from math import log2
 from pathlib import Path
@@ -15,8 +16,9 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations.leakage import study
-from stream_anon.operations.leakage.study import Asked, read_table, study_leakage
+from stream_anon.operations.leakage.study import Asked, Table, read_table, study_leakage
 from stream_anon.settings.policy_file import load_policy
+from tests.support.data import ROOT
 from tests.support.policies import people, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run
 
@@ -130,7 +132,7 @@ def test_a_set_above_the_threshold_ends_the_command_with_one(
     policy = write_policy(tmp_path)
     assert run(monkeypatch, "leakage", policy, "--input", source, "--threshold", "0.5") == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "2 sets leak more than 50.0%, the smallest of them age." in said
+    assert "2 sets leak more than 50.0%, first of all: age." in said
     assert run(monkeypatch, "leakage", policy, "--input", source, "--threshold", "1") == 0
     assert "No set leaks more than 100.0%." in capsys.readouterr().out
 
@@ -140,7 +142,7 @@ def test_the_bound_on_sets_is_told(
 ) -> None:
     source = write_json_lines(tmp_path / "in.jsonl", people(120))
     assert run(monkeypatch, "leakage", write_policy(tmp_path), "--input", source, "--most", "2") == 0
-    assert "1 sets were not looked at: --most 2 was reached." in capsys.readouterr().out
+    assert "Not looked at: 1 sets, since --most 2 was reached." in capsys.readouterr().out
 
 
 def test_no_value_of_anybody_is_printed(
@@ -227,3 +229,17 @@ def test_of_a_large_file_the_first_records_are_looked_at_and_a_release_is_refuse
     nothing = study.Released("out.csv", study.boxes_of(table.policy.quasi_identifiers, [], []))
     with pytest.raises(InputError, match="too many to compare"):
         study_leakage(table, Asked(), nothing)
+
+
+def test_the_page_shows_the_figures_of_the_census() -> None:
+    from tests.support.adult import adult_batch, adult_policy
+
+    policy = adult_policy()
+    table = Table("adult.csv", policy, Population(adult_batch(policy).codes), 0, whole=True)
+    page = (ROOT / "docs" / "leakage.md").read_text()
+    for asked, after in ((Asked(largest=2), r" +[0-9.]+%"), (Asked(("sex", "age"), 1), "")):
+        report = study_leakage(table, asked)
+        shown = [each for each in report.sets if len(each.attributes) == 1] + list(report.sets[8:18])
+        for each in shown:
+            figures = f"{each.bits:.2f} +{each.normalized:.1%}{after} +{each.unique:.1%}"
+            assert re.search(rf"^{', '.join(each.attributes)} +{figures} ", page, re.MULTILINE), each.attributes
