@@ -301,10 +301,13 @@ def rank_leakage(
         float | None, typer.Option(help="Fail if a set leaks more than this share.", min=0, max=1)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    page: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the report as a page too.")
+    ] = None,
     standard: _StandardFormat = Format.JSONL,
 ) -> None:
     """Rank attributes and sets of them by what they tell of people, before and after a release."""
-    from stream_anon.cli.decide.leakage import leakage
+    from stream_anon.cli.decide.leakage import Told, leakage
     from stream_anon.operations.leakage.study import Asked
 
     chosen = config or policy
@@ -314,7 +317,7 @@ def rank_leakage(
         raise SettingsError("--released", "needs --input FILE, the records that it was made of")
     known = tuple(name for name in (part.strip() for part in disclosed.split(",")) if name)
     asked = Asked(known, sets, most, threshold)
-    raise typer.Exit(leakage(chosen, source, released, asked, standard, as_json=as_json))
+    raise typer.Exit(leakage(chosen, source, released, asked, standard, Told(as_json, page)))
 
 
 @app.command("propose")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_anon.adapters.tables.format_names import Format
+from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.cli.compiling import saying_when_compiling
+from stream_anon.operations.leakage.page import leakage_page
 from stream_anon.operations.leakage.study import (
     Asked,
     LeakageReport,
@@ -30,8 +33,16 @@ BAR = 24
 LEAST_NAMES, MOST_NAMES = 16, 44  # characters of the column of names
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How the report is told: as JSON instead of tables, and as a page in a file."""
+
+    as_json: bool = False
+    page: Path | None = None
+
+
 def leakage(
-    config: Path, source: str | None, released: Path | None, asked: Asked, standard: Format, *, as_json: bool
+    config: Path, source: str | None, released: Path | None, asked: Asked, standard: Format, told: Told
 ) -> int:
     """Print what sets of attributes leak; return 1 if one leaks more than the threshold allows, else 0.
 
@@ -48,7 +59,11 @@ def leakage(
         else:
             table = read_table(load_policy(config, {"engine": {"order": None}}), source, standard)
         report = study_leakage(table, asked, None if released is None else read_released(table.policy, released))
-    if as_json:
+    if told.page is not None:
+        with NewFile(str(told.page)) as new:
+            new.file.write(leakage_page(report).encode())
+            new.publish()
+    if told.as_json:
         typer.echo(json.dumps(report.document(), indent=2, ensure_ascii=False))
     else:
         console = Console(highlight=False, markup=False)

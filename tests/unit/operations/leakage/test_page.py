@@ -1,0 +1,120 @@
+"""The page of `stream-anon leakage`, also in a real browser."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stream_anon.adapters.tables.format_names import Format
+from stream_anon.cli.decide.leakage import Told, leakage
+from stream_anon.measures.leakage import Population
+from stream_anon.operations.leakage.page import leakage_page
+from stream_anon.operations.leakage.study import Asked, LeakageReport, Released, Table, boxes_of, study_leakage
+from stream_anon.settings.policy_file import load_policy
+from tests.support.policies import people, write_json_lines, write_policy
+
+NAME = "<b>age</b>"
+
+
+def _report(folder: Path, *, released: bool = False, asked: Asked | None = None) -> LeakageReport:
+    attributes = {NAME: {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}}}
+    policy = load_policy(write_policy(folder, attributes=attributes))
+    draws = np.random.default_rng(0)
+    codes = np.stack([draws.integers(0, 100, 60), draws.integers(0, 4, 60), draws.integers(0, 50, 60)])
+    table = Table("people & co.csv", policy, Population(codes.astype(np.int32)), 3, whole=False)
+    if not released:
+        return study_leakage(table, asked or Asked(threshold=0.5))
+    whole = Table("people & co.csv", policy, table.population, 0, whole=True)
+    boxes = boxes_of(policy.quasi_identifiers, [("*", "north", "*"), ("*", "south", "*")], [30, 30])
+    return study_leakage(whole, asked or Asked(), Released("out.csv", boxes))
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("released", [False, True])
+def test_the_page_is_sound_and_names_are_no_markup(released: bool, tmp_path: Path) -> None:
+    page = leakage_page(_report(tmp_path, released=released))
+    tags = _Tags()
+    tags.feed(page)
+    assert tags.open == []
+    assert not {"b", "script", "link", "img"} & set(tags.seen)
+    assert "&lt;b&gt;age&lt;/b&gt;" in page
+    assert "people &amp; co.csv" in page
+    assert not re.search(r"(?:src|href)=|url\(|https?:", page)
+
+
+def test_every_set_has_its_figures_and_a_bar_as_long_as_its_leakage(tmp_path: Path) -> None:
+    report = _report(tmp_path)
+    page = leakage_page(report)
+    bars = [float(width) for width in re.findall(r'class="after" width="([0-9.]+)"', page)]
+    assert bars == pytest.approx([100 * each.normalized for each in report.sets], abs=0.006)
+    assert page.count('<tr class="bad">') == len(report.above) > 0
+    assert "3 records do not fit the policy" in page
+    assert "60 individuals in 60 records (a sample)" in page
+
+
+def test_after_a_release_the_bar_has_two_parts(tmp_path: Path) -> None:
+    report = _report(tmp_path, released=True, asked=Asked(("age",), 2, 2))
+    page = leakage_page(report)
+    for part, shares in (
+        ("before", [each.normalized for each in report.sets]),
+        ("after", [each.after[1] for each in report.sets if each.after]),
+    ):
+        widths = [float(width) for width in re.findall(rf'class="{part}" width="([0-9.]+)"', page)]
+        assert widths == pytest.approx([100 * share for share in shares], abs=0.006)
+    assert "Known already: age." in page
+    assert "1 sets were not looked at: the bound of 2 was reached." in page
+    assert "Released: 60 records, 0 suppressed." in page
+
+
+def test_the_command_writes_the_page_beside_what_it_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, page = write_json_lines(tmp_path / "in.jsonl", people(90)), tmp_path / "page.html"
+    asked = Asked(largest=2)
+    assert leakage(write_policy(tmp_path), str(source), None, asked, Format.JSONL, Told(page=page)) == 0
+    assert "attribute " in capsys.readouterr().out
+    assert "90 individuals" in page.read_text()
+
+
+def test_on_a_telephone_nothing_sticks_out_of_the_page(tmp_path: Path) -> None:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
+    (tmp_path / "page.html").write_text(leakage_page(_report(tmp_path, released=True)))
+
+    async def measured() -> tuple[int, int, int]:
+        async with playwright.async_playwright() as driver:
+            browser = await driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            page = await browser.new_page(viewport={"width": 390, "height": 800})
+            await page.goto((tmp_path / "page.html").as_uri())
+            width = await page.evaluate("document.documentElement.scrollWidth")
+            wide = "r => r.getBoundingClientRect().width > 1"
+            bars = await page.evaluate(f"[...document.querySelectorAll('rect.before')].filter({wide}).length")
+            rows = await page.evaluate("document.querySelectorAll('td:first-child').length")
+            await browser.close()
+            return width, bars, rows
+
+    width, bars, rows = asyncio.run(measured())
+    assert width <= 390
+    assert bars == rows == 7
