@@ -43,9 +43,23 @@ def grouped(columns: Iterable[NDArray[np.integer]], rows: int) -> tuple[NDArray[
     """
     groups, count = np.zeros(rows, np.int64), min(1, rows)
     for column in columns:
-        values, kinds = dense(column)
-        groups, count = dense(groups * max(kinds, 1) + values)
+        groups, count = split(groups, count, *dense(column))
     return groups, count
+
+
+def split(
+    groups: NDArray[np.int64], count: int, values: NDArray[np.int64], kinds: int
+) -> tuple[NDArray[np.int64], int]:
+    """Return groups split by a further column: numbers 0..g-1 of the rows that are equal in both, and g.
+
+    Parameters
+    ----------
+    groups, count
+        int64[n], numbers below `count`.
+    values, kinds
+        int64[n], numbers below `kinds`, as `dense` gives them.
+    """
+    return (values, kinds) if count == 1 else dense(groups * kinds + values)
 
 
 def firsts(groups: NDArray[np.int64], count: int) -> NDArray[np.int64]:

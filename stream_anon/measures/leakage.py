@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.measures.boxes import Boxes
-from stream_anon.measures.grouping import dense, firsts, grouped, people
+from stream_anon.measures.grouping import dense, firsts, people, split
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +69,20 @@ class Population:
 
     def matching(self, attributes: Sequence[int]) -> NDArray[np.int64]:
         """Return for each row how many individuals have a row with the same values of some attributes, int64[n]."""
-        groups, count = grouped((self.codes[place] for place in attributes), self.rows)
+        groups, count = self.groups(attributes)
         return people(groups, count, self._people[0])[groups]
+
+    def groups(self, attributes: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+        """Return the number of each row's group of equal values, int64[n], and how many groups there are."""
+        groups, count = np.zeros(self.rows, np.int64), min(1, self.rows)
+        for place in attributes:
+            groups, count = split(groups, count, *self._values[place])
+        return groups, count
+
+    @cached_property
+    def _values(self) -> tuple[tuple[NDArray[np.int64], int], ...]:
+        """Return dense numbers of each attribute's values, and how many occur."""
+        return tuple(dense(column) for column in self.codes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +152,7 @@ def leakage_after(population: Population, boxes: Boxes, attributes: Sequence[int
         If a row of the original matches nothing: then this is no release of it.
     """
     total = int(boxes.records.sum()) + suppressed
-    groups, count = grouped((population.codes[place] for place in attributes), population.rows)
+    groups, count = population.groups(attributes)
     tuples = population.codes[:, firsts(groups, count)]
     found = boxes.matches(tuples, attributes) + suppressed
     if count and int(found.min()) == 0:
