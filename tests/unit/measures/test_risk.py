@@ -37,6 +37,12 @@ def test_risks_are_those_of_the_definitions_record_by_record(seed: int) -> None:
     assert prosecutor(sizes, 0.1).average == marketer(sizes) == pytest.approx(30 / sizes.sum())
 
 
+def test_the_journalist_goes_from_the_population_to_the_release_where_that_is_the_better_way() -> None:
+    found = journalist(np.array([1, 100]), np.array([50, 100]), 0.5)
+    assert found.average == pytest.approx(2 / 150)
+    assert marketer(np.array([1, 100]), np.array([50, 100])) == pytest.approx(1.02 / 101)
+
+
 def test_who_holds_all_of_a_population_is_a_prosecutor() -> None:
     sizes = np.array([1, 4, 2])
     assert journalist(sizes, sizes, 0.3) == prosecutor(sizes, 0.3)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stream_anon.measures.special import digamma
 from stream_anon.measures.uniqueness import (
     SampleClasses,
+    _classes_of_population,
     pitman,
     population_uniqueness,
     slide_negative_binomial,
@@ -136,6 +137,16 @@ def test_its_parameters_give_the_classes_of_one_and_two_that_the_sample_has(
     monkeypatch.setattr("stream_anon.measures.uniqueness._classes_of_population", lambda _: classes)
     sample = SampleClasses(seen, np.array(expected), population)
     assert slide_negative_binomial(sample) == pytest.approx(classes * beta**alpha / population, rel=1e-4)
+
+
+def test_the_classes_of_the_population_are_estimated_as_haas_and_stokes_modified_shlosser() -> None:
+    """Their formula, class by class: three classes of 1, two of 2, one of 5, a fifth of 60 people."""
+    q, classes = 0.2, [1, 1, 1, 2, 2, 5]
+    first = sum(i * q**2 * (1 - q**2) ** (i - 1) for i in classes)
+    second = sum((1 - q) ** i * ((1 + q) ** i - 1) for i in classes)
+    third = sum((1 - q) ** i for i in classes) / sum(i * q * (1 - q) ** (i - 1) for i in classes)
+    found = _classes_of_population(SampleClasses.of(np.array(classes), 60))
+    assert found == pytest.approx(6 + 3 * first / second * third**2)
 
 
 def test_without_a_unique_record_nobody_is_thought_unique() -> None:
