@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from stream_anon.measures.special import digamma
 
 _CLOSE = 1e-13  # of a root: bisection ends there
+_LARGE = 1e7  # from here on the difference of two logarithms of gamma loses more digits than the series
 _LEAST = 1e-12  # stands for 0 in a divisor
 _SMALL_SAMPLE = 0.1  # share of the population up to which Dankar et al. take Pitman's estimate
 
@@ -138,9 +139,15 @@ def pitman(sample: SampleClasses) -> float | None:
         return None
     alpha = _falling_root(lambda each: _slope_of_alpha(sample, each, _theta(sample, each)), 0.0, 1 - 1e-9)
     theta = _theta(sample, alpha)
-    people = sample.population
-    falling = lgamma(people + theta + alpha - 1) - lgamma(people + theta)
-    return min(1.0, exp(lgamma(theta + 1) - lgamma(theta + alpha) + falling))
+    rest = 1 - alpha
+    return min(1.0, exp(_log_rise(theta + alpha, rest) - _log_rise(sample.population + theta - rest, rest)))
+
+
+def _log_rise(x: float, step: float) -> float:
+    """Return log gamma(x + step) - log gamma(x) for a step from 0 to 1, where x is large by its series."""
+    if x < _LARGE:
+        return lgamma(x + step) - lgamma(x)
+    return step * log(x) - step * (1 - step) / 2 / x
 
 
 def _theta(sample: SampleClasses, alpha: float) -> float:

@@ -20,7 +20,7 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.kafka.topics import requirements as kafka_topics
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.adapters.tables.format_names import Format
+from stream_anon.adapters.tables.format_names import STANDARD, Format
 from stream_anon.adapters.tables.formats import open_reader
 from stream_anon.audit.records import RecordReader
 from stream_anon.errors import InputError, SettingsError
@@ -289,7 +289,7 @@ def read_table(policy: Policy, source: str, standard: Format = Format.JSONL) -> 
                 break
             batches.append(batch)
             count += len(batch)
-    return _table(policy, source, batches, whole=whole)
+    return _table(policy, "standard input" if source == STANDARD else source, batches, whole=whole)
 
 
 def read_topic_sample(config: Path) -> Table:

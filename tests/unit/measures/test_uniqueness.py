@@ -106,6 +106,15 @@ def _mean_tables(theta: float, alpha: float, people: int) -> list[float]:
     return mean
 
 
+def test_a_sample_of_a_million_with_a_single_pair_is_almost_all_unique() -> None:
+    """Ewens' formula, alpha = 0, of which theta / (theta + n - 1) is the share of uniques, bounds it from below."""
+    sample = SampleClasses(np.array([1, 2]), np.array([999_998, 1]), 10_000_000)
+    found = pitman(sample)
+    assert found is not None
+    theta = 999_999 * 1_000_000 / 2  # one pair is expected in the sample
+    assert theta / (theta + 1e7) - 1e-6 < found < 1.0
+
+
 @pytest.mark.parametrize(("share", "near"), [(0.05, 0.5), (0.1, 0.5), (0.5, 0.1)])
 def test_pitman_is_near_the_truth_where_his_model_holds(share: float, near: float) -> None:
     labels = _restaurant(6_000, 60.0, 0.5, 3)

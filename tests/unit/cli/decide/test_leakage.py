@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
+import sys
 from collections import Counter
 from math import log2
 from pathlib import Path
@@ -243,3 +245,13 @@ def test_the_page_shows_the_figures_of_the_census() -> None:
         for each in shown:
             figures = f"{each.bits:.2f} +{each.normalized:.1%}{after} +{each.unique:.1%}"
             assert re.search(rf"^{', '.join(each.attributes)} +{figures} ", page, re.MULTILINE), each.attributes
+
+
+def test_standard_input_is_read_where_a_dash_stands_for_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"p{i},{i % 10},Oslo,1,flu\n" for i in range(40))
+    text = f"person,age,home.city,visits,illness\n{rows}".encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert run(monkeypatch, "leakage", write_policy(tmp_path), "--input", "-", "--format", "csv") == 0
+    assert "standard input: 40 individuals in 40 records" in capsys.readouterr().out
