@@ -11,7 +11,8 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from stream_anon.errors import InputError
-from stream_anon.operations.leakage.study import Asked, read_topic_sample, study_leakage
+from stream_anon.operations.leakage.study import Asked, study_leakage
+from stream_anon.operations.leakage.tables import read_topic_sample
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.policies import people, write_policy
 

@@ -16,15 +16,8 @@ from stream_anon.adapters.tables.format_names import Format
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.operations.leakage.page import leakage_page
-from stream_anon.operations.leakage.study import (
-    Asked,
-    LeakageReport,
-    SetLeakage,
-    read_released,
-    read_table,
-    read_topic_sample,
-    study_leakage,
-)
+from stream_anon.operations.leakage.study import Asked, LeakageReport, SetLeakage, study_leakage
+from stream_anon.operations.leakage.tables import read_released, read_table, read_topic_sample
 from stream_anon.settings.policy_file import load_policy
 
 SHOWN = 10  # sets of a size that are printed

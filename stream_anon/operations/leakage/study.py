@@ -1,43 +1,23 @@
-"""What the attributes of a table leak, before and after a release: read the records, rank sets of attributes.
+"""What the attributes of a table leak, before and after a release: sets of them, ranked.
 
 No value of anybody leaves here: names of attributes, bits and shares.
 """
 
 from __future__ import annotations
 
-import asyncio
-import io
-from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.kafka.topics import requirements as kafka_topics
-from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.adapters.tables.format_names import STANDARD, Format
-from stream_anon.adapters.tables.formats import open_reader
-from stream_anon.audit.records import RecordReader
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.measures.boxes import Boxes, boxes_of
-from stream_anon.measures.leakage import Exposure, Population, exposure, leakage_after
+from stream_anon.measures.leakage import Exposure, exposure, leakage_after
 from stream_anon.measures.ranking import ranked
-from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.audit.auditing import released_records
-from stream_anon.service.starting.conditions import newest_records, sample_of
-from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
-from stream_anon.settings.model import load_settings
-from stream_anon.settings.policy_file import build_policy
+from stream_anon.operations.leakage.tables import MOST_RECORDS, Released, Table
 
 LARGEST_SET = 3
 MOST_SETS = 2_000
-MOST_RECORDS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,42 +40,6 @@ class Asked:
     largest: int = LARGEST_SET
     most: int = MOST_SETS
     threshold: float | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """The records that are looked at.
-
-    Parameters
-    ----------
-    source
-        A file or topics.
-    policy
-        Its quasi-identifiers are what the rows of the population's codes hold.
-    rejected
-        Records that do not fit the policy: they are left out.
-    whole
-        Whether these are all records of the source.
-    """
-
-    source: str
-    policy: Policy
-    population: Population
-    rejected: int
-    whole: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Released:
-    """What was released of a table."""
-
-    source: str
-    boxes: Boxes
-
-    @property
-    def records(self) -> int:
-        """Return how many records were released."""
-        return int(self.boxes.records.sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,87 +214,3 @@ class _After:
             return leakage_after(self._table.population, self._released.boxes, attributes, self.suppressed)
         except ValueError as error:
             raise InputError(f"{self._released.source}: is no release of {self._table.source}: {error}") from None
-
-
-def read_table(policy: Policy, source: str, standard: Format = Format.JSONL) -> Table:
-    """Return the records of a CSV or JSON Lines file, `MOST_RECORDS` at the most; `-` for standard input.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read or holds no record that fits the policy.
-    """
-    batches, count = [], 0
-    whole = True
-    with closing(open_reader(source, policy, codec_of(policy).decode, standard)) as reader:
-        for batch in reader:
-            if count >= MOST_RECORDS:
-                whole = False
-                break
-            batches.append(batch)
-            count += len(batch)
-    return _table(policy, "standard input" if source == STANDARD else source, batches, whole=whole)
-
-
-def read_topic_sample(config: Path) -> Table:
-    """Return the newest records of the input topics, as many as `stream-anon check` looks at.
-
-    Raises
-    ------
-    SettingsError, BrokerError
-        If the settings are wrong, or the input cannot be read.
-    InputError
-        If no record fits the policy.
-    """
-    settings = load_settings(config)
-    kafka, policy = kafka_of(settings), build_policy(settings, config)
-    connection, topics = connection_of(kafka), topics_of(kafka)
-
-    async def sampled() -> list[bytes | None]:
-        _, described = await kafka_topics.look(connection, topics)
-        # Asking for records of a topic that is not there could create it.
-        there = (name for name, found in described.items() if isinstance(found, kafka_topics.Described))
-        inputs = [name for name in there if topics.input.holds(name)]
-        return list(sample_of(*await newest_records(connection, inputs, policy)).values)
-
-    clock = SystemClock()
-    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
-        values = asyncio.run(sampled())
-    codec = codec_of(policy, kafka.max_record_bytes)
-    batch = codec.decode(values, 0, np.arange(len(values), dtype=np.int64))
-    return _table(policy, str(kafka.inputs), [batch], whole=False)
-
-
-def _table(policy: Policy, source: str, batches: Sequence[CodedBatch], *, whole: bool) -> Table:
-    rejected = sum(len(batch.rejects) for batch in batches)
-    if not any(len(batch) for batch in batches):
-        raise InputError(f"{source}: holds no record that fits the policy")
-    codes = np.concatenate([batch.codes for batch in batches], axis=1)
-    individuals = np.concatenate([batch.individuals for batch in batches])
-    people = Population(codes, None if policy.individual == EVERY_RECORD else individuals)
-    return Table(source, policy, people, rejected, whole)
-
-
-def read_released(policy: Policy, path: Path) -> Released:
-    """Return what the records of a released file publish.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or holds what the policy cannot publish; the message names the line or the attribute.
-    """
-    reader = RecordReader(policy)
-    counts: Counter[bytes] = Counter()
-    tuples: dict[bytes, tuple[Any, ...]] = {}
-    with released_records(path, policy) as records:
-        for number, record in enumerate(records, start=1):
-            if record is None:
-                raise InputError(f"{path}: record {number} is none that a release holds")
-            read, _ = reader.read(record)
-            counts[read.key] += 1
-            tuples.setdefault(read.key, read.quasi)
-    try:
-        boxes = boxes_of(policy.quasi_identifiers, list(tuples.values()), [counts[key] for key in tuples])
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
-    return Released(str(path), boxes)

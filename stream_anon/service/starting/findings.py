@@ -13,7 +13,8 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 from stream_anon.service.starting.missing_values import MissingValues
-from stream_anon.service.starting.sample_study import MOST_LINKABLE, Forecast, RareValues, Singled, Study
+from stream_anon.service.starting.sample_study import MOST_LINKABLE, Forecast, RareValues, Study
+from stream_anon.service.starting.singling import Singled
 from stream_anon.service.starting.spellings import Spelling
 
 MANY_REJECTS = 0.05

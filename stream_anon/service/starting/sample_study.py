@@ -18,18 +18,16 @@ from stream_anon.adapters.codecs import MOST_RECORD_BYTES, codec_of
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
-from stream_anon.measures.leakage import Population, exposure
-from stream_anon.measures.ranking import telling
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.coding import Passed
 from stream_anon.microdata.payload import Payload, taken
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.service.starting.missing_values import MissingValues, missing_values
+from stream_anon.service.starting.singling import Singled, singled
 from stream_anon.service.starting.spellings import Spelling, spellings
 
 MOST_LINKABLE = 0.05  # design: a field passes if at most this share of its values is rare
-_MOST_TOGETHER = 3  # quasi-identifiers that somebody is thought to know of a person
 _MOST_CHUNK = 2048  # rows that are handed to the engine at once
 
 _Outcome = tuple[SealedWindow, Release]  # a window, and what becomes of it
@@ -152,14 +150,6 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class Singled:
-    """A set of quasi-identifiers, and the share of the sampled individuals whom it tells from all others."""
-
-    attributes: tuple[str, ...]
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
 class Study:
     """All that a sample tells.
 
@@ -205,21 +195,8 @@ def study(policy: Policy, sample: Sample, *, max_record_bytes: int = MOST_RECORD
         forecast=_forecast(windows, whole) if len(batch) else None,
         missing=missing_values(policy, batch, sample.values),
         spellings=spellings(policy, sample.values),
-        singled=_singled(policy, batch) if len(batch) else (),
+        singled=singled(policy, batch) if len(batch) else (),
     )
-
-
-def _singled(policy: Policy, batch: CodedBatch) -> tuple[Singled, ...]:
-    """Return sets of up to three quasi-identifiers that tell much of the input, and whom they single out."""
-    people = Population(batch.codes, None if policy.individual == EVERY_RECORD else batch.individuals)
-
-    def told(chosen: tuple[int, ...]) -> tuple[float, float]:
-        found = exposure(people, chosen)
-        return found.unique, found.bits
-
-    names = [attribute.name for attribute in policy.quasi_identifiers]
-    sets = telling(told, range(len(names)), _MOST_TOGETHER)
-    return tuple(Singled(tuple(names[place] for place in each), told(each)[0]) for each in sets)
 
 
 def _reject_counts(policy: Policy, rejects: Rejects) -> tuple[RejectCount, ...]:

@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.policy import EVERY_RECORD
-from stream_anon.operations.leakage import study
-from stream_anon.operations.leakage.study import Asked, Table, read_table, study_leakage
+from stream_anon.operations.leakage import tables
+from stream_anon.operations.leakage.study import Asked, study_leakage
+from stream_anon.operations.leakage.tables import Released, Table, read_table
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT
 from tests.support.policies import people, write_json_lines, write_policy
@@ -221,14 +223,14 @@ def test_a_file_without_a_record_that_fits_is_refused(tmp_path: Path) -> None:
 def test_of_a_large_file_the_first_records_are_looked_at_and_a_release_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(study, "MOST_RECORDS", 4_000)
+    monkeypatch.setattr(tables, "MOST_RECORDS", 4_000)
     source = tmp_path / "in.csv"
     rows = [f"p{i},{i % 100},Oslo,1,flu" for i in range(9_000)]
     source.write_text("\n".join(["person,age,home.city,visits,illness", *rows]))
     table = read_table(load_policy(write_policy(tmp_path)), str(source))
     assert isinstance(table.population, Population)
     assert (table.population.rows, table.whole) == (4_000, False)
-    nothing = study.Released("out.csv", study.boxes_of(table.policy.quasi_identifiers, [], []))
+    nothing = Released("out.csv", boxes_of(table.policy.quasi_identifiers, [], []))
     with pytest.raises(InputError, match="too many to compare"):
         study_leakage(table, Asked(), nothing)
 

@@ -13,9 +13,11 @@ import pytest
 
 from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.decide.leakage import Told, leakage
+from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.operations.leakage.page import leakage_page
-from stream_anon.operations.leakage.study import Asked, LeakageReport, Released, Table, boxes_of, study_leakage
+from stream_anon.operations.leakage.study import Asked, LeakageReport, study_leakage
+from stream_anon.operations.leakage.tables import Released, Table
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import people, write_json_lines, write_policy
 
