@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from stream_anon.measures.grouping import firsts, grouped
 from stream_anon.microdata.attributes import QuasiIdentifier
 
+_GRID = 4_000_000  # combinations of values up to which all are counted
 _CELLS = 2_000_000  # pairs of a box and a tuple that are compared at once
 
 Members = Sequence[tuple[int, ...]]
@@ -81,7 +84,8 @@ class Boxes:
     def matches(self, codes: NDArray[np.integer], attributes: Sequence[int]) -> NDArray[np.int64]:
         """Return for each tuple how many records are published with values that are compatible with it.
 
-        O(m c q) for m tuples and c distinct published ones, in pieces of some megabytes.
+        Counted over the grid of all combinations of values where these are few, O(grid + 2^q c) for c distinct
+        published tuples; else by comparing each with each of m tuples, O(m c q), in pieces of some megabytes.
 
         Parameters
         ----------
@@ -91,6 +95,11 @@ class Boxes:
             The places of those that are looked at; with none every record matches.
         """
         chosen, weights = self.alike(attributes)
+        axes = [np.unique(codes[place]) for place in attributes]
+        intervals = not any(place in self.members for place in attributes)
+        few = prod(len(axis) + 1 for axis in axes) <= _GRID and 2 ** len(axes) <= codes.shape[1]
+        if intervals and few:
+            return self._over_grid(codes, attributes, axes, chosen, weights)
         found = np.empty(codes.shape[1], np.int64)
         piece = max(1, _CELLS // max(len(chosen), 1))
         for start in range(0, codes.shape[1], piece):
@@ -100,6 +109,34 @@ class Boxes:
                 inside &= self.cover(place, part[place], chosen)
             found[start : start + piece] = weights @ inside
         return found
+
+    def _over_grid(
+        self,
+        codes: NDArray[np.integer],
+        attributes: Sequence[int],
+        axes: Sequence[NDArray[np.integer]],
+        chosen: NDArray[np.int64],
+        weights: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Count by differences: each box is noted at its corners, and sums along each axis spread it."""
+        shape = [len(axis) + 1 for axis in axes]
+        lows = [np.searchsorted(axis, self.low[j, chosen]) for j, axis in zip(attributes, axes, strict=True)]
+        ends = [
+            np.searchsorted(axis, self.high[j, chosen], "right") for j, axis in zip(attributes, axes, strict=True)
+        ]
+        size = prod(shape)
+        grid = np.zeros(size)
+        for corner in product((0, 1), repeat=len(axes)):
+            places = np.zeros(len(chosen), np.int64)
+            for at_end, low, end, length in zip(corner, lows, ends, shape, strict=True):
+                places = places * length + (end if at_end else low)
+            grid += np.bincount(places, weights * (-1) ** sum(corner), size)
+        spread = grid.reshape(shape)
+        for axis in range(len(axes)):
+            spread = spread.cumsum(axis=axis)
+        at = tuple(np.searchsorted(axis, codes[j]) for j, axis in zip(attributes, axes, strict=True))
+        # Whole numbers below 2^53: floats add them without error.
+        return np.asarray(spread[at], np.int64) if at else np.full(codes.shape[1], int(grid[0]), np.int64)
 
 
 def boxes_of(
