@@ -1,0 +1,1 @@
+"""How much attributes tell of people, before and after a release."""
