@@ -18,7 +18,7 @@ from stream_anon.fleet.reports import Report, framed, reports
 from stream_anon.service import events as e
 from stream_anon.service.status.page import REMARKS, StatusBoard
 from stream_anon.service.wiring.observing import into_metrics, tell_all
-from tests.unit.service.test_observing import PUBLISHED, STARTED
+from tests.unit.service.wiring.test_observing import PUBLISHED, STARTED
 
 
 class Worker:
