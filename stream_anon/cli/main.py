@@ -334,6 +334,53 @@ def propose_policy(
     raise typer.Exit(propose(sample, output, k))
 
 
+@app.command("negotiate")
+def negotiate_levels(
+    policy: Annotated[
+        Path | None, typer.Argument(metavar="[POLICY]", help="The policy; else that of --config.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", "-c", metavar="FILE", help="Settings file; its input topic is sampled."),
+    ] = None,
+    sample: Annotated[
+        str | None,
+        typer.Option("--input", metavar="FILE", help="CSV or JSON Lines sample; - for standard input."),
+    ] = None,
+    k: Annotated[int | None, typer.Option(help="Least individuals in a group; else the policy's.", min=2)] = None,
+    l: Annotated[  # noqa: E741
+        int | None, typer.Option(help="Least distinct sensitive values; else the policy's, 1 for none.", min=1)
+    ] = None,
+    max_level: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=LEVEL", help="Highest level of an attribute; may be given again."),
+    ] = None,
+    max_suppressed: Annotated[
+        str, typer.Option(metavar="RECORDS", help="Records that may be suppressed (40), or a share (0.5%).")
+    ] = "0",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--policy", metavar="FILE", help="Write the policy with the answer in it.")
+    ] = None,
+    relax: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --policy, if nothing is exact: suppression, height or privacy."),
+    ] = None,
+    standard: _StandardFormat = Format.JSONL,
+) -> None:
+    """Say which levels of the attributes reach k, or what would have to give way; from a sample."""
+    from stream_anon.cli.decide.negotiate import Output, Relaxation, Source, asked_of, negotiate
+
+    chosen = policy or config
+    if chosen is None or (config is None and sample is None):
+        raise SettingsError("negotiate", "give a policy and --input FILE, or --config FILE to sample its topic")
+    if relax is not None and relax not in list(Relaxation):
+        raise SettingsError("--relax", f"must be one of {', '.join(Relaxation)}")
+    asked = asked_of(k, l, max_level or (), max_suppressed)
+    out = Output(as_json, output, Relaxation(relax) if relax else None)
+    raise typer.Exit(negotiate(chosen, Source(sample, config or chosen, standard), asked, out))
+
+
 @app.command("learn")
 def learn_from_sample(
     sample: Annotated[str, typer.Argument(help="CSV or JSON Lines file; - for standard input.")],
