@@ -175,12 +175,11 @@ class _Search:
 
     def _largest(self, limit: int, l: int, most: int) -> tuple[int, int]:  # noqa: E741
         """Return the largest k up to that asked for which a node meets, 0 for none, and what it suppresses then."""
-        node = np.array([limit])
         low, high = 0, self._k
         best = 0
         while low < high:
             middle = (low + high + 1) // 2
-            suppressed = int(self._lattice.suppressed(node, middle, l)[0])
+            suppressed = self._lattice.histograms.suppressed_at(limit, middle, l)
             if suppressed <= most:
                 low, best = middle, suppressed
             else:

@@ -199,7 +199,7 @@ def _show_relaxations(console: Console, found: Negotiation) -> None:
         else f"levels of height {sum(height.levels)}, {_suppressed(found, height.suppressed)}",
         "privacy": "none: not even 2"
         if weaker is None
-        else f"{_criteria(found, weaker.k, weaker.l)} at the levels asked, {_suppressed(found, weaker.suppressed)}",
+        else f"{_criteria(found, weaker.k, weaker.l)}, {_suppressed(found, weaker.suppressed)}",
     }
     for name, line in lines.items():
         console.print(Text.assemble((f"  {name:<12}", "bold"), line))

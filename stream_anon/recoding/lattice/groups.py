@@ -47,13 +47,19 @@ class TupleKeys:
 
     def raised(self, keys: Keys, place: int, step: NDArray[np.int64]) -> Keys:
         """Return the keys after the nodes of one attribute were replaced by `step[node]`."""
+        word = self.words[place]
+        wider = keys.copy() if len(keys) > 1 else np.empty_like(keys)
+        wider[word] = keys[word] + self.rise(keys, place, step)
+        return wider
+
+    def rise(self, keys: Keys, place: int, step: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return by how much the attribute's word grows when its nodes are replaced by `step[node]`."""
         word, stride = self.words[place], self.strides[place]
         digit = keys[word] // stride
         if place and self.words[place - 1] == word:
             digit %= self.radices[place]
-        wider = keys.copy() if len(keys) > 1 else np.empty_like(keys)
-        wider[word] = keys[word] + ((step - np.arange(len(step))) * stride)[digit]
-        return wider
+        rises: NDArray[np.int64] = ((step - np.arange(len(step))) * stride)[digit]
+        return rises
 
     def beginnings(self, keys: Keys, places: int) -> Keys:
         """Return the keys of only the first attributes; at least one."""
@@ -90,6 +96,12 @@ class Members:
     def merged(self, group_of: NDArray[np.int64]) -> Members:
         """Return the pairs after groups merged; `group_of` int64[g] is the new group of each."""
         return Members.of(group_of[self.groups], self.items, self.span) if len(self.groups) else self
+
+    def merged_at_once(self, group_of: NDArray[np.int64]) -> Members:
+        """Return the pairs of several nodes; int64[m, g] is the group of each on each of m nodes."""
+        if not len(self.groups):
+            return self
+        return Members.of(group_of[:, self.groups].ravel(), np.tile(self.items, len(group_of)), self.span)
 
     def within(self, kept: NDArray[np.bool_]) -> Members:
         """Return the pairs of the groups that are kept, which are numbered anew."""
@@ -143,14 +155,35 @@ class GroupTable:
             records, settled = records[order], settled[order]
             group_of, ranks = np.empty_like(group_of), group_of
             group_of[order] = ranks
-        if len(starts):
-            records, settled = np.add.reduceat(records, starts), np.add.reduceat(settled, starts)
         return GroupTable(
             np.ascontiguousarray(ranked[:, starts]),
-            records,
-            settled,
+            _summed(records, starts),
+            _summed(settled, starts),
             self.roaming.merged(group_of),
             tuple(each.merged(group_of) for each in self.values),
+        )
+
+    def at_once(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], GroupTable]:
+        """Return the groups of several coarser nodes, and the row of `keys` that each group is of.
+
+        Parameters
+        ----------
+        keys
+            int64[m, g], those that the groups have on each of m nodes; of one word.
+        """
+        order = np.argsort(keys, axis=1)
+        ranked = np.take_along_axis(keys, order, axis=1)
+        new = np.ones(keys.shape, np.bool_)
+        new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+        starts = np.flatnonzero(new)
+        group_of = np.empty(keys.shape, np.int64)
+        np.put_along_axis(group_of, order, (np.cumsum(new) - 1).reshape(keys.shape), axis=1)
+        return starts // max(keys.shape[1], 1), GroupTable(
+            ranked.reshape(1, -1)[:, starts],
+            _summed(self.records[order].ravel(), starts),
+            _summed(self.settled[order].ravel(), starts),
+            self.roaming.merged_at_once(group_of),
+            tuple(each.merged_at_once(group_of) for each in self.values),
         )
 
     def within(self, kept: NDArray[np.bool_]) -> GroupTable:
@@ -176,11 +209,21 @@ class GroupTable:
         least: NDArray[np.int64] = np.minimum.reduce([each.counts(len(self)) for each in self.values])
         return least
 
-    def entries(self, node: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the node's histogram as keys and records, for `Histograms`."""
+    def entries(self, node: int | NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the histogram as keys and records, for `Histograms`.
+
+        Parameters
+        ----------
+        node
+            Number of the node, or int64[g] that of each group.
+        """
         sizes = np.minimum(self.sizes(), MOST_SIZE)
         values = np.minimum(self.diversity(), MOST_VALUES) if self.values else 0
         return aggregated(entry_keys(node, sizes, values), self.records)
+
+
+def _summed(counts: NDArray[np.int64], starts: NDArray[np.intp]) -> NDArray[np.int64]:
+    return np.add.reduceat(counts, starts) if len(starts) else counts
 
 
 def _order(keys: Keys) -> NDArray[np.intp] | None:

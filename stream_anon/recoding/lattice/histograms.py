@@ -11,8 +11,10 @@ MOST_NODES = 1 << (63 - _VALUE_BITS - _SIZE_BITS)
 _MOST_KEPT = 4  # values of l whose sums are kept
 
 
-def entry_keys(node: int, sizes: NDArray[np.int64], values: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """Return the keys of a node's groups: equal for groups of one size and one number of values."""
+def entry_keys(
+    node: int | NDArray[np.int64], sizes: NDArray[np.int64], values: NDArray[np.int64] | int
+) -> NDArray[np.int64]:
+    """Return the keys of groups: equal for groups of one node, one size and one number of values."""
     return (node << (_VALUE_BITS + _SIZE_BITS)) | (sizes << _VALUE_BITS) | values
 
 
@@ -57,10 +59,14 @@ class Histograms:
             found = found + poor[self._starts[nodes + 1]] - poor[ends]
         return found
 
-    def sizes(self, node: int) -> NDArray[np.int64]:
-        """Return the sizes of groups that occur on a node, ascending; int64."""
-        own = self.keys[self._starts[node] : self._starts[node + 1]]
-        return np.unique((own >> _VALUE_BITS) & MOST_SIZE)
+    def suppressed_at(self, node: int, k: int, l: int) -> int:  # noqa: E741 - the letter of the paper
+        """Return the same of one node, without sums over all nodes that are kept for the next request; O(e)."""
+        own = slice(self._starts[node], self._starts[node + 1])
+        keys = self.keys[own]
+        short = ((keys >> _VALUE_BITS) & MOST_SIZE) < k
+        if l > 1:
+            short |= (keys & MOST_VALUES) < l
+        return int(self.records[own][short].sum())
 
     def entries(self, node: int) -> list[tuple[int, int, int]]:
         """Return a node's histogram as (size of group, values in it, records), ascending."""

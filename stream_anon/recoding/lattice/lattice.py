@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,11 @@ from stream_anon.recoding.lattice.levels import AttributeLevels
 from stream_anon.recoding.lattice.rows import RowBag, Rows
 from stream_anon.recoding.lattice.shape import Shape
 
-Visit = Callable[[int, GroupTable], None]
+Tables = Mapping[int, GroupTable]
+"""Tables by the sign with which their entries count."""
+Visit = Callable[[int | NDArray[np.int64], int, GroupTable], None]
+_AT_ONCE = 8_192  # groups times nodes up to which a part of the lattice is one operation on arrays
+_FEW = 0.001  # share of the rows up to which a change touches few enough groups to look for them
 
 
 class Lattice:
@@ -33,7 +38,9 @@ class Lattice:
     -----
     Each node is rolled up from a finer one, depth first, so that only the tables on the way to it are held: the
     attribute with the most levels is the last to go up, and as the least significant digit of the groups' keys it
-    leaves them sorted. Negotiation over such histograms: Pilalidou and Vassiliadis, SSDBM 2012.
+    leaves them sorted. Where groups are few, all nodes that come of a table are made at once.
+
+    Negotiation over such histograms: Pilalidou and Vassiliadis, SSDBM 2012.
     """
 
     def __init__(self, levels: Sequence[AttributeLevels], rows: Rows) -> None:
@@ -47,8 +54,13 @@ class Lattice:
         self._steps = [
             [levels[place].step(level) for level in range(1, levels[place].height + 1)] for place in self._order
         ]
+        heights = [levels[place].height + 1 for place in self._order]
+        self._after = [prod(heights[place + 1 :]) for place in range(len(heights))]  # nodes of the later attributes
         self._hold(RowBag.of(rows))
-        self.histograms = Histograms(self.shape.nodes, *self._swept(self._table(self._bag), None))
+        self.histograms = self._from_scratch(self._bag)
+
+    def _from_scratch(self, bag: RowBag) -> Histograms:
+        return Histograms(self.shape.nodes, *self._swept({1: self._table(bag)}, None))
 
     def _hold(self, bag: RowBag) -> None:
         self._bag = bag
@@ -67,8 +79,8 @@ class Lattice:
     def add(self, rows: Rows) -> None:
         """Add rows; ValueError if one holds a value that the levels were made without.
 
-        O(n) to find the groups that may change, then O(their rows) a node: quicker than from scratch where few rows
-        come, slower where the table doubles.
+        Of few rows only the groups that they may change are made again, before and after; more than one in a
+        thousand cost as much as the lattice. `benchmarks/lattice.py` measures both.
         """
         self._change(rows, RowBag.with_rows)
 
@@ -88,20 +100,19 @@ class Lattice:
                 upper = every[self.shape.vectors[:, place] > 0]
                 _assert((found[upper] <= found[upper - stride]).all(), "a higher node suppresses more")
         # The histograms are those from scratch.
-        anew = Histograms(self.shape.nodes, *self._swept(self._table(self._bag), None))
+        anew = self._from_scratch(self._bag)
         _assert(np.array_equal(anew.keys, self.histograms.keys), "groups of another size or diversity")
         _assert(np.array_equal(anew.records, self.histograms.records), "another number of records")
 
     def _change(self, rows: Rows, change: Callable[[RowBag, RowBag], RowBag]) -> None:
         if not len(rows):
             return
-        delta = RowBag.of(rows)
-        focus = self._table(delta)
-        before, after = self._bag, change(self._bag, delta)
-        gone = self._swept(self._table(before), focus)
-        come = self._swept(self._table(after), focus)
-        keys = np.concatenate([gone[0], come[0]])
-        self.histograms = self.histograms.changed(keys, np.concatenate([-gone[1], come[1]]))
+        before, after = self._bag, change(self._bag, RowBag.of(rows))
+        if len(rows) > _FEW * self.records:
+            self.histograms = self._from_scratch(after)
+        else:
+            tables = {-1: self._table(before), 1: self._table(after)}
+            self.histograms = self.histograms.changed(*self._swept(tables, self._table(RowBag.of(rows))))
         self._hold(after)
 
     def _table(self, bag: RowBag) -> GroupTable:
@@ -123,36 +134,66 @@ class Lattice:
             tuple(_values(group, row) for row in bag.sensitive),
         )
 
-    def _swept(self, table: GroupTable, focus: GroupTable | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the entries of all nodes; with a focus only of groups that hold its rows, and of some others."""
+    def _swept(self, tables: Tables, focus: GroupTable | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the entries of all nodes, each table's times its sign.
+
+        With a focus they are only those of groups that hold its rows, and of some others that are alike in all
+        tables. The tables go up together: what is left out of one is left out of all.
+        """
         keys: list[NDArray[np.int64]] = []
         records: list[NDArray[np.int64]] = []
 
-        def visit(node: int, groups: GroupTable) -> None:
+        def visit(node: int | NDArray[np.int64], sign: int, groups: GroupTable) -> None:
             found, counts = groups.entries(node)
             keys.append(found)
-            records.append(counts)
+            records.append(sign * counts)
 
-        self._walk(table, focus, 0, 0, visit)
+        self._walk(tables, focus, 0, 0, visit)
         return np.concatenate(keys), np.concatenate(records)
 
-    def _walk(self, table: GroupTable, focus: GroupTable | None, node: int, first: int, visit: Visit) -> None:
+    def _walk(self, tables: Tables, focus: GroupTable | None, node: int, first: int, visit: Visit) -> None:
         """Visit a node and all that come of raising its attributes from the `first` on, in their order.
 
         What stands before the attribute that is raised stays as it is below here, so groups that differ there from
         all rows of the focus never merge with them, and are left out.
         """
-        visit(node, table)
+        levels = self.shape.levels(node)
+        nodes = (self.levels[self._order[first]].height - levels[self._order[first]] + 1) * self._after[first]
+        if self._keys.words[-1] == 0 and sum(map(len, tables.values())) * nodes <= _AT_ONCE:
+            for sign, table in tables.items():
+                self._visit_all(table, node, first, sign, visit)
+            return
+        for sign, table in tables.items():
+            visit(node, sign, table)
         for place in range(first, len(self._order)):
             if focus is not None and place > 0:
-                table = self._narrowed(table, focus, place)
+                tables = {sign: self._narrowed(table, focus, place) for sign, table in tables.items()}
             own = self._order[place]
-            level = int(self.shape.vectors[node, own])
+            level = levels[own]
             if level < self.levels[own].height:
                 step = self._steps[place][level]
-                wider = table.merged(self._keys.raised(table.keys, place, step))
-                aim = None if focus is None else focus.merged(self._keys.raised(focus.keys, place, step))
+                wider = {sign: self._raised(table, place, step) for sign, table in tables.items()}
+                aim = None if focus is None else self._raised(focus, place, step)
                 self._walk(wider, aim, node + self.shape.strides[own], place, visit)
+
+    def _raised(self, table: GroupTable, place: int, step: NDArray[np.int64]) -> GroupTable:
+        return table.merged(self._keys.raised(table.keys, place, step))
+
+    def _visit_all(self, table: GroupTable, node: int, first: int, sign: int, visit: Visit) -> None:
+        """Visit a node and all that come of raising its attributes from the `first` on, as one node."""
+        keys, nodes = table.keys, np.array([node])
+        for place in range(first, len(self._order)):
+            own = self._order[place]
+            level, stride = int(self.shape.vectors[node, own]), self.shape.strides[own]
+            above = np.arange(self.levels[own].sizes[level])
+            rises = [np.zeros(len(table), np.int64)]
+            for step in self._steps[place][level:]:
+                above = step[above]
+                rises.append(self._keys.rise(table.keys, place, above))
+            keys = (keys[:, None] + np.array(rises)).reshape(len(keys) * len(rises), len(table))
+            nodes = (nodes[:, None] + stride * np.arange(len(rises))).ravel()
+        row, groups = table.at_once(keys)
+        visit(nodes[row], sign, groups)
 
     def _narrowed(self, table: GroupTable, focus: GroupTable, places: int) -> GroupTable:
         kept = marked(self._keys.beginnings(table.keys, places), self._keys.beginnings(focus.keys, places))

@@ -70,9 +70,12 @@ def test_race_and_zip_suppress_everything_at_the_bottom_and_nothing_elsewhere() 
     assert found == {(0, 0): 8, (0, 1): 0, (0, 2): 0, (1, 0): 0, (1, 1): 0, (1, 2): 0}
 
 
+@pytest.mark.parametrize("at_once", [0, 60, 10**6])
 @given(table=tables())
-def test_each_node_counts_what_one_counts_by_hand(table: Table) -> None:
-    levels, lattice = table.levels, table.lattice
+def test_each_node_counts_what_one_counts_by_hand(at_once: int, table: Table) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("stream_anon.recoding.lattice.lattice._AT_ONCE", at_once)
+        levels, lattice = table.levels, table.lattice
     lattice.check_invariants()
     assert lattice.records == len(table.rows)
     for vector in product(*(range(own.height + 1) for own in levels)):
@@ -84,8 +87,20 @@ def test_each_node_counts_what_one_counts_by_hand(table: Table) -> None:
             assert lattice.suppressed(np.array([node]), k, l).tolist() == [too_small(groups, k, l)]
 
 
+@pytest.mark.parametrize("few", [0.0, 1.0, 100.0])
+@pytest.mark.parametrize("at_once", [0, 60, 10**6])
 @given(table=tables(), data=st.data())
-def test_rows_that_come_and_leave_give_the_histograms_from_scratch(table: Table, data: st.DataObject) -> None:
+def test_rows_that_come_and_leave_give_the_histograms_from_scratch(
+    few: float, at_once: int, table: Table, data: st.DataObject
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        # Whatever is looked for, and however many nodes are made at once.
+        patched.setattr("stream_anon.recoding.lattice.lattice._FEW", few)
+        patched.setattr("stream_anon.recoding.lattice.lattice._AT_ONCE", at_once)
+        _come_and_leave(table, data)
+
+
+def _come_and_leave(table: Table, data: st.DataObject) -> None:
     levels, n = table.levels, len(table.rows)
     there = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     lattice = Lattice(levels, table.rows.take(np.flatnonzero(there)))
@@ -151,6 +166,7 @@ def test_tuples_of_several_words_make_the_same_groups(table: Table, data: st.Dat
     narrow = table.lattice
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("stream_anon.recoding.lattice.groups._MOST_WORD", data.draw(st.integers(1, 40)))
+        patched.setattr("stream_anon.recoding.lattice.lattice._FEW", 100.0)
         wide = table.lattice
         rows = table.rows.take(slice(0, 2))
         wide.take_away(rows)
