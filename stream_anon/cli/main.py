@@ -366,6 +366,10 @@ def negotiate_levels(
         str | None,
         typer.Option(metavar="NAME", help="With --policy, if nothing is exact: suppression, height or privacy."),
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page that answers as one drags its sliders."),
+    ] = None,
     standard: _StandardFormat = Format.JSONL,
 ) -> None:
     """Say which levels of the attributes reach k, or what would have to give way; from a sample."""
@@ -377,7 +381,7 @@ def negotiate_levels(
     if relax is not None and relax not in list(Relaxation):
         raise SettingsError("--relax", f"must be one of {', '.join(Relaxation)}")
     asked = asked_of(k, l, max_level or (), max_suppressed)
-    out = Output(as_json, output, Relaxation(relax) if relax else None)
+    out = Output(as_json, output, Relaxation(relax) if relax else None, page)
     raise typer.Exit(negotiate(chosen, Source(sample, config or chosen, standard), asked, out))
 
 

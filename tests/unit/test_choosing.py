@@ -29,7 +29,7 @@ def test_the_commands_of_the_page_print_what_it_shows(
     (tmp_path / "policy.yaml").write_text(YAML.findall(BEFORE)[0])
     monkeypatch.chdir(tmp_path)
     blocks = CONSOLE.findall(PAGE)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         command, _, shown = block.partition("\n")
         assert run(monkeypatch, *command.split()[2:]) == 0
@@ -38,6 +38,7 @@ def test_the_commands_of_the_page_print_what_it_shows(
             assert _printed(said) == _printed(shown)
     engine = yaml.safe_load(Path("chosen.yaml").read_text())["engine"]
     assert f"engine: {json.dumps(engine)}".replace('"', "") in PAGE
+    assert Path("page.html").read_text().startswith("<!doctype html>")
     # The JSON on the page is the first answer.
     assert run(monkeypatch, *blocks[0].partition("\n")[0].split()[2:], "--json") == 0
     answer = json.loads(capsys.readouterr().out)

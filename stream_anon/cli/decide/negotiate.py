@@ -25,6 +25,7 @@ from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.operations.negotiate import negotiating
 from stream_anon.operations.negotiate.negotiating import Asked, MostSuppressed, Negotiation
+from stream_anon.operations.negotiate.page import negotiation_page
 from stream_anon.operations.negotiate.policy import check_folder, negotiated_text
 from stream_anon.recoding.negotiation import Scheme
 from stream_anon.settings.policy_file import load_policy
@@ -60,11 +61,14 @@ class Output:
         Write the answer into a copy of the policy.
     relaxation
         Which one is written there if there is no exact answer.
+    page
+        Write a page that answers as one drags its sliders.
     """
 
     as_json: bool = False
     policy: Path | None = None
     relaxation: Relaxation | None = None
+    page: Path | None = None
 
 
 def asked_of(k: int | None, l: int | None, max_levels: Sequence[str], max_suppressed: str) -> Asked:  # noqa: E741
@@ -108,6 +112,8 @@ def negotiate(config: Path, source: Source, asked: Asked, output: Output) -> int
         sys.stdout.write(json.dumps(found.document(), indent=2) + "\n")
     else:
         show(found, _console())
+    if output.page is not None:
+        _write(output.page, negotiation_page(found))
     if output.policy is not None:
         _write(output.policy, _written(found, text, config, output.relaxation, distinct=asked.l is not None))
     return 0

@@ -93,8 +93,8 @@ class Negotiation:
 
     Parameters
     ----------
-    levels
-        Of the lattice that was asked, by attribute.
+    lattice
+        That was asked.
     nodes, nodes_in_all
         Its nodes; and those of the lattice of all levels, of which it may be a chosen subset.
     sensitive
@@ -104,7 +104,7 @@ class Negotiation:
     """
 
     request: Request
-    levels: tuple[AttributeLevels, ...]
+    lattice: Lattice
     answer: Answer
     records: int
     individuals: int
@@ -113,6 +113,11 @@ class Negotiation:
     nodes_in_all: int
     sensitive: tuple[str, ...]
     milliseconds: float
+
+    @property
+    def levels(self) -> tuple[AttributeLevels, ...]:
+        """Return the lattice's levels, by attribute."""
+        return self.lattice.levels
 
     @property
     def subset(self) -> bool:
@@ -177,7 +182,7 @@ def negotiate_over(policy: Policy, table: Table, asked: Asked, clock: Clock) -> 
         times.append(1000 * (clock.monotonic() - begun))
     return Negotiation(
         request,
-        levels,
+        lattice,
         answer,
         len(rows),
         lattice.individuals,

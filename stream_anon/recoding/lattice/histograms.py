@@ -75,6 +75,23 @@ class Histograms:
         sizes, values = (keys >> _VALUE_BITS) & MOST_SIZE, keys & MOST_VALUES
         return list(zip(sizes.tolist(), values.tolist(), self.records[own].tolist(), strict=True))
 
+    def up_to(self, k: int, l: int) -> tuple[NDArray[np.int64], ...]:  # noqa: E741 - the letter of the paper
+        """Return all entries, with sizes above k counted as k and values above l as l.
+
+        Returns
+        -------
+        starts
+            int64[nodes + 1], where each node's entries begin.
+        sizes, values, records
+            int64[e].
+        """
+        sizes = np.minimum((self.keys >> _VALUE_BITS) & MOST_SIZE, k)
+        values = np.minimum(self.keys & MOST_VALUES, l)
+        nodes = self.keys >> (_VALUE_BITS + _SIZE_BITS)
+        keys, records = aggregated(entry_keys(nodes, sizes, values), self.records)
+        starts = np.searchsorted(keys, self._first)
+        return starts, (keys >> _VALUE_BITS) & MOST_SIZE, keys & MOST_VALUES, records
+
     def changed(self, keys: NDArray[np.int64], records: NDArray[np.int64]) -> Histograms:
         """Return the histograms after entries were added, and taken away where `records` is negative."""
         return Histograms(

@@ -149,7 +149,9 @@ class Lattice:
             records.append(sign * counts)
 
         self._walk(tables, focus, 0, 0, visit)
-        return np.concatenate(keys), np.concatenate(records)
+        found = np.concatenate(keys)
+        keys.clear()  # of a large lattice they take as much as all that is kept of it
+        return found, np.concatenate(records)
 
     def _walk(self, tables: Tables, focus: GroupTable | None, node: int, first: int, visit: Visit) -> None:
         """Visit a node and all that come of raising its attributes from the `first` on, in their order.

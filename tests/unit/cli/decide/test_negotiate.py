@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -144,6 +146,26 @@ def test_a_policy_is_not_written_where_its_hierarchies_are_not(
     assert run(monkeypatch, *asked) == 2
     assert "must be in the folder of" in capsys.readouterr().err
     assert not target.exists()
+
+
+def test_a_page_with_the_histograms_inside_is_written(
+    adult: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = adult.parent / "page.html"
+    _answer(monkeypatch, capsys, adult, "--k", 3, *LEVELS, "--max-suppressed", 40, "--html", page)
+    text = page.read_text()
+    start = text.index('{"attributes"')
+    data = json.JSONDecoder().raw_decode(text[start:])[0]
+    assert data["asked"] == {"k": 3, "l": 1, "limits": [1, 2, 1], "most": 40}
+    assert data["nodes"] == 60
+    sizes, records, starts = (
+        np.frombuffer(base64.b64decode(data[name]), kind)
+        for name, kind in (("sizes", "<u2"), ("records", "<u4"), ("starts", "<u4"))
+    )
+    bottom = slice(starts[0], starts[1])
+    assert records[bottom].sum() == 30162
+    assert records[bottom][sizes[bottom] < 3].sum() == 1751
+    assert not [value for value in ("Private", "Bachelors", "Adm-clerical") if value in text]
 
 
 @pytest.mark.parametrize(
