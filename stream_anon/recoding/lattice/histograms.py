@@ -112,11 +112,13 @@ def aggregated(keys: NDArray[np.int64], records: NDArray[np.int64]) -> tuple[NDA
     if not len(keys):
         return keys.astype(np.int64), records.astype(np.int64)
     order = np.argsort(keys)
-    keys = keys[order]
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    sums = np.add.reduceat(records[order], starts)
+    keys, sums = keys[order], records[order]
+    new = np.concatenate([[True], keys[1:] != keys[:-1]])
+    if not new.all():
+        sums = np.add.reduceat(sums, np.flatnonzero(new))
+        keys = keys[new]
     there = sums != 0
-    return keys[starts][there], sums[there]
+    return (keys, sums) if there.all() else (keys[there], sums[there])
 
 
 def _running(records: NDArray[np.int64]) -> NDArray[np.int64]:
