@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -107,7 +107,9 @@ def negotiate(config: Path, source: Source, asked: Asked, output: Output) -> int
             table = negotiating.table_of_file(counted, source.file, source.standard)
         else:
             table = negotiating.table_of_topic(counted, source.config)
-    found = negotiating.negotiate_over(policy, table, asked, clock)
+    waiting = Console(stderr=True, highlight=False, markup=False)
+    with waiting.status("building the lattice ...") if waiting.is_terminal else nullcontext():
+        found = negotiating.negotiate_over(policy, table, asked, clock)
     if output.as_json:
         sys.stdout.write(json.dumps(found.document(), indent=2) + "\n")
     else:
