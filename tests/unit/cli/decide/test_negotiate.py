@@ -235,6 +235,28 @@ def test_the_policys_own_criteria_are_asked_for_where_no_option_says_otherwise(
     assert json.loads(capsys.readouterr().out)["exact"] == {"levels": {"age": 0, "home.city": 0}, "suppressed": 1}
 
 
+def test_levels_are_those_of_the_hierarchy_also_where_some_are_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = {
+        "privacy": {"k": 4, "individual": "every-record"},
+        "window": {"max_records": 100},
+        "attributes": {"zip": {"role": "quasi-identifier", "prefix": {"length": 5}}},
+    }
+    codes = [{"zip": code} for code in ("19362", "19360", "19332", "19334")]
+    policy, sample = write_document(tmp_path, document), write_json_lines(tmp_path / "sample.jsonl", codes)
+    for limit in (2, 3, 4, 5):
+        assert (
+            run(monkeypatch, "negotiate", policy, "--input", sample, "--max-level", f"zip={limit}", "--json") == 0
+        )
+        assert json.loads(capsys.readouterr().out)["exact"] == {"levels": {"zip": 2}, "suppressed": 0}
+    none = ("--max-level", "zip=1", "--json")
+    assert run(monkeypatch, "negotiate", policy, "--input", sample, *none) == 0
+    relaxations = json.loads(capsys.readouterr().out)["relaxations"]
+    assert relaxations["height"] == {"levels": {"zip": 2}, "suppressed": 0}
+    assert relaxations["privacy"] == {"k": 2, "suppressed": 0}
+
+
 def test_a_subset_of_too_many_levels_is_said_to_be_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
