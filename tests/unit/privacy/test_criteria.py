@@ -130,3 +130,22 @@ def test_criteria_stand_beside_the_wrong_attribute() -> None:
     policy = Policy(attributes, 3, "name", diversity={"third": Diversity(5), "first": Diversity(2)})
     assert Criteria.of(policy).distinct_l.tolist() == [2, 5]
     assert [a.name for a in policy.diverse] == ["first", "third"]
+
+
+def test_chosen_classes_keep_their_own_figures() -> None:
+    figures = np.array([[0.1, 0.2, 0.3], [1.1, 1.2, 1.3], [2.1, 2.2, 2.3], [0.4, 0.5, 0.6]])
+    counts = ClassCounts(
+        np.array([7, 8, 9]),
+        np.array([4, 5, 6]),
+        np.array([1, 2, 3]),
+        np.array([[3, 4, 5], [1, 1, 2]]),
+        [None, Spreads(*figures)],
+    )
+    taken = counts.take(np.array([2, 0, 2]))
+    assert (taken.records.tolist(), taken.individuals.tolist()) == ([9, 7, 9], [6, 4, 6])
+    assert (taken.largest.tolist(), taken.values.tolist()) == ([3, 1, 3], [[5, 3, 5], [2, 1, 2]])
+    nothing, spread = taken.spreads
+    assert nothing is None
+    assert spread is not None
+    found = (spread.entropy, spread.tilt, spread.distance, spread.share)
+    assert [figure.tolist() for figure in found] == figures[:, [2, 0, 2]].tolist()
