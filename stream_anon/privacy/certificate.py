@@ -366,8 +366,6 @@ def _achieved(release: Release) -> Achieved:
 
 def _classes(release: Release, policy: Policy) -> list[CertifiedClass]:
     classes = release.classes
-    if not len(classes):
-        return []
     names = [attribute.name for attribute in policy.quasi_identifiers]
     tuples: Iterator[tuple[Published, ...]] = zip(*classes.values, strict=True)
     return [

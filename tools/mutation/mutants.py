@@ -144,9 +144,9 @@ def _edits(node: ast.AST, parent: ast.AST, field: str, around: frozenset[int]) -
     """Yield what can be changed about a node and all below it."""
     values = getattr(parent, field)
     place = next(i for i, value in enumerate(values) if value is node) if isinstance(values, list) else None
-    lines = _lines(node) or around
+    lines = _lines(node) if isinstance(node, ast.stmt) else _lines(node) | around
     for replacement in _replacements(node):
-        yield _Edit(parent, field, place, node, replacement, lines | around)
+        yield _Edit(parent, field, place, node, replacement, lines)
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):  # texts, and what types say anyway
         return
     for name, value in ast.iter_fields(node):

@@ -8,7 +8,7 @@ import pytest
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
 from stream_anon.microdata.domains.domain import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import Diversity, Policy
+from stream_anon.microdata.policy import Closeness, Distance, Diversity, Policy, Recursion
 from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread, Spreads
 
 
@@ -149,3 +149,28 @@ def test_chosen_classes_keep_their_own_figures() -> None:
     assert spread is not None
     found = (spread.entropy, spread.tilt, spread.distance, spread.share)
     assert [figure.tolist() for figure in found] == figures[:, [2, 0, 2]].tolist()
+
+
+def test_every_criterion_is_read_from_its_setting_and_what_is_not_asked_asks_nothing() -> None:
+    assert Spread.of(Diversity(2)) == Spread()
+    assert not Spread().asks
+    for diversity, spread in (
+        (Diversity(entropy_l=2.5), Spread(entropy_l=2.5)),
+        (Diversity(recursive_cl=Recursion(4, 3)), Spread(c=4, l=3)),
+        (Diversity(t_closeness=Closeness(0.2)), Spread(t=0.2)),
+        (Diversity(t_closeness=Closeness(0.2, Distance.ORDERED)), Spread(t=0.2, ordered=True)),
+        (Diversity(alpha=0.4), Spread(alpha=0.4)),
+    ):
+        assert Spread.of(diversity) == spread
+        assert spread.asks
+
+
+def test_a_window_whose_values_are_all_missing_is_in_reach_of_a_share_and_of_no_value() -> None:
+    nothing = [np.zeros(0, np.int64)]
+    assert Criteria(3, 0.5, np.array([0]), (Spread(alpha=0.5),)).in_reach(9, nothing)
+    assert not Criteria(3, 0.5, np.array([1]), (Spread(alpha=0.5),)).in_reach(9, nothing)
+
+
+def test_values_of_fewer_attributes_than_are_judged_are_an_error() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        L2.in_reach(3, [np.array([2, 1])])
