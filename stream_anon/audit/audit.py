@@ -143,10 +143,11 @@ class Audit:
             Its header, where it has one.
         """
         self._seen["parts"] += 1
+        text = part or b""
         try:
-            read = read_part(part or b"")
+            read = read_part(text)
         except CertificateError as error:
-            self._add_document(part or b"", batch, error)
+            self._add_document(text, batch, error)
             return None
         if batch is not None and batch != read.batch:
             self._findings.add(Kind.WRONG_BATCH, read.batch)
@@ -155,7 +156,7 @@ class Audit:
         if done or read.part in held:
             self._findings.add(Kind.BATCH_TWICE, read.batch)
         else:
-            held[read.part] = (read, part or b"")
+            held[read.part] = (read, text)
             if len(held) == read.parts:
                 self._join(read.batch)
         return read

@@ -130,3 +130,15 @@ def test_names_that_nobody_declared_are_not_repeated() -> None:
     verdict = _verdict(NEW, _events([(encode(certificate), records)]))
     assert not verdict.clean
     assert "Smith" not in str(verdict)
+
+
+def test_each_window_waits_for_its_own_document() -> None:
+    windows, given = _windows(OLD, NEW), ward_policy(k=4)
+    events = _events(windows)
+    for policy in (NEW, OLD):
+        events += [("document", part) for part in PolicyDocument.of(policy).parts()]
+    verdict = _verdict(given, events)
+    assert verdict.violations == ()
+    assert [(period.k, period.on_trust) for period in verdict.periods] == [(3, False), (5, False)]
+    assert verdict.pending is not None
+    assert verdict.pending.weaker[0].startswith("privacy.k was 5")

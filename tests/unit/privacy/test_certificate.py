@@ -289,3 +289,8 @@ def test_a_mean_that_rounding_took_above_one_is_one(policy: Policy, release: Rel
     beyond = np.full_like(release.classes.ncp, np.nextafter(1, 2))
     document = _document(policy, replace(release, classes=replace(release.classes, ncp=beyond)))
     assert [one["ncp"] for one in document["classes"]] == [1.0, 1.0]
+
+
+def test_what_fits_nowhere_stands_alone_in_its_part(policy: Policy, release: Release) -> None:
+    parts = [read_part(part) for part in certificate_parts(release, policy, frame_of(release), part_bytes=1)]
+    assert [(len(part.inputs), len(part.classes)) for part in parts] == [(1, 0), (0, 1), (0, 1)]
