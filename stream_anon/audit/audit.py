@@ -308,7 +308,7 @@ class Audit:
     def _settle(self, batch: str, horizon: float = -inf) -> None:
         window, (certificate, judge) = self._open.pop(batch), self._waiting.pop(batch)
         missing = certificate.released - window.records
-        removed = missing > 0 and seconds_of(certificate.closed) <= horizon
+        removed = seconds_of(certificate.closed) <= horizon
         if removed:
             self._removed.windows += 1
             self._removed.records += missing

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stream_anon.audit import audit as audit_module
 from stream_anon.audit.audit import Audit
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.microdata.attributes import Insensitive
@@ -142,3 +143,20 @@ def test_each_window_waits_for_its_own_document() -> None:
     assert [(period.k, period.on_trust) for period in verdict.periods] == [(3, False), (5, False)]
     assert verdict.pending is not None
     assert verdict.pending.weaker[0].startswith("privacy.k was 5")
+
+
+def test_records_beyond_those_that_are_kept_are_judged_by_the_given_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five records come before their certificate: two are kept, three have a field too many for OLD."""
+    monkeypatch.setattr(audit_module, "_MOST_HELD", 2)
+    events = _events(_windows(NEW), NEW)
+    events.sort(key=lambda event: event[0] == "part")
+    verdict = _verdict(OLD, events)
+    assert [(one.kind, one.count) for one in verdict.violations] == [(Kind.UNDECLARED_FIELD, 3)]
+    # What was kept is let go with its certificate, so that the next window has room for two again.
+    windows = _windows(NEW, NEW)
+    events = _events(windows[:1], NEW)
+    events.sort(key=lambda event: event[0] == "part")
+    later = _events(windows[1:])
+    later.sort(key=lambda event: event[0] == "part")
+    verdict = _verdict(OLD, [*events, *later])
+    assert [(one.kind, one.count) for one in verdict.violations] == [(Kind.UNDECLARED_FIELD, 3)] * 2

@@ -11,6 +11,7 @@ from stream_anon.audit import audit as audit_module
 from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.stretch import Stretch
 from stream_anon.audit.verdict import Kind, Violation
+from stream_anon.privacy.certificate import certificate_digest
 from stream_anon.privacy.policy_document import PolicyDocument
 from tests.unit.audit.story import Story, encode, kinds
 
@@ -138,5 +139,22 @@ def test_a_part_of_a_certificate_that_was_refused_is_one_too_many(story: Story) 
     audit = Audit(story.policy)
     for part in (first, second, first):
         audit.add_part(encode(part))
+    audit.add_record(first["batch"], story.records[0][0])
     found = kinds(audit.finish())
-    assert found == {Kind.PARTS_DISAGREE, Kind.BATCH_TWICE}
+    alone = {Kind.TOO_FEW_RECORDS, Kind.TOO_FEW_VALUES}
+    assert found == {Kind.PARTS_DISAGREE, Kind.BATCH_TWICE} | alone, "it has a certificate, though a broken one"
+
+
+def test_records_of_a_file_follow_the_last_part_of_their_certificate(story: Story) -> None:
+    whole, *others = story.parts()
+    classes = story.certificates[0]["classes"]
+    parts = [
+        json.loads(whole) | {"parts": 2, "classes": classes[:1]},
+        json.loads(whole) | {"parts": 2, "part": 2, "classes": classes[1:], "inputs": []},
+    ]
+    encoded = [encode(part) for part in parts]
+    second = json.loads(others[0]) | {"previous": certificate_digest(encoded)}
+    flat = [record for window in story.records[:2] for record in window]
+    verdict = audit_in_order(story.policy, [*encoded, encode(second)], flat)
+    assert verdict.violations == ()
+    assert (verdict.counts.windows, verdict.counts.records) == (2, 15)

@@ -22,6 +22,8 @@ POLICY = ward_policy()
 NOON = dt.datetime(2024, 5, 13, 12, tzinfo=dt.UTC)
 HOURS = range(6)  # a window an hour, from noon on
 
+NEVER = float("-inf")
+
 Window = tuple[bytes, list[dict[str, Any]]]
 
 
@@ -116,6 +118,23 @@ def test_an_identifier_is_found_though_its_certificate_is_gone() -> None:
     assert kinds(verdict) == {Kind.IDENTIFYING_FIELD}
 
 
+def test_only_identifiers_are_looked_for_where_the_certificate_may_be_gone() -> None:
+    windows = _windows()
+    strange = windows[0][1][0] | {"note": "x", "visits": "many"}
+    for horizon, found in (
+        (Horizon(NEVER, _after(0)), {Kind.IDENTIFYING_FIELD}),
+        (
+            Horizon(NEVER, _after(0) - 1),
+            {Kind.IDENTIFYING_FIELD, Kind.UNDECLARED_FIELD, Kind.WRONG_TYPE, Kind.NO_CERTIFICATE}
+            | {Kind.TOO_FEW_RECORDS, Kind.TOO_FEW_VALUES},
+        ),
+    ):
+        records = [(0, strange), (0, strange | {"person": "p1"})]
+        verdict = _verdict([], records, horizon)
+        assert kinds(verdict) == found
+        assert verdict.removed.uncertified == (2 if len(found) == 1 else 0)
+
+
 def test_windows_before_since_are_left_out() -> None:
     windows = _windows()
     windows[1][1][0]["person"] = "Mrs Smith"
@@ -197,9 +216,6 @@ def test_files_are_audited_since_a_time_and_by_batch() -> None:
         verdict = audit_in_order(POLICY, [part for part, _ in windows], flat, stretch=stretch)
         assert verdict.violations == ()
         assert verdict.counts.windows == count
-
-
-NEVER = float("-inf")
 
 
 def _whole(audit: Audit) -> None:
