@@ -45,6 +45,14 @@ def test_an_attribute_that_no_class_shows_may_lack_values_in_every_record() -> N
     assert _verdict(policy, release, missing={"day": 4, "visits": 0, "result": 9}).violations == ()
 
 
+def test_a_name_that_is_not_published_is_not_repeated() -> None:
+    policy = ward_policy()
+    release = _without_day(policy)
+    for name in ("Mrs Smith", "person"):
+        verdict = _verdict(policy, release, missing={"day": 4, name: 1})
+        assert verdict.violations == (Violation(Kind.WRONG_MISSING, f"{1:032x}"),)
+
+
 def test_of_a_policy_on_trust_any_attribute_may_lack_values() -> None:
     policy = ward_policy(k=2)
     release = _without_day(policy)
