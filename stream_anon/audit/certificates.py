@@ -117,12 +117,12 @@ class CertificateAudit:
             total += mean * one.records
             if not isclose(mean, one.ncp, rel_tol=_CLOSE, abs_tol=_CLOSE):
                 self._findings.add(Kind.WRONG_NCP, batch, number)
-        judged = certificate.released + certificate.suppressed
-        expected = total / judged if judged and sound else certificate.gcp
-        if certificate.gcp is None or expected is None:
-            if judged or certificate.gcp is not None:
-                self._findings.add(Kind.WRONG_GCP, batch)
-        elif not judged or not isclose(expected, certificate.gcp, rel_tol=_CLOSE, abs_tol=_CLOSE):
+        judged, gcp = certificate.released + certificate.suppressed, certificate.gcp
+        if gcp is None or not judged:
+            wrong = bool(judged) or gcp is not None
+        else:
+            wrong = sound and not isclose(total / judged, gcp, rel_tol=_CLOSE, abs_tol=_CLOSE)
+        if wrong:
             self._findings.add(Kind.WRONG_GCP, batch)
 
     def _mean(self, batch: str, number: int, one: CertifiedClass) -> float | None:

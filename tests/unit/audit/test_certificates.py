@@ -147,3 +147,14 @@ def test_different_risks_may_be_accepted() -> None:
     release = release_of(policy, [ward_people(4)])
     verdict = _verdict(policy, release, accepted=["no-replicas", "few-partitions"])
     assert (verdict.violations, verdict.accepted) == ((), {"few-partitions": 1, "no-replicas": 1})
+
+
+def test_an_illegal_value_hides_no_wrong_loss_of_a_later_class() -> None:
+    policy = ward_policy()
+    release = _without_day(policy)
+    (part,) = certificate_parts(release, policy, frame_of(release))
+    first, second = json.loads(part)["classes"]
+    wrong = [first | {"values": first["values"] | {"illness": "influenza"}}, second | {"ncp": 0.9}]
+    violations = _verdict(policy, release, classes=wrong).violations
+    assert Violation(Kind.WRONG_NCP, f"{1:032x}", 1) in violations
+    assert Violation(Kind.ILLEGAL_CLASS_VALUE, f"{1:032x}", 0, "illness") in violations
