@@ -103,6 +103,10 @@ def test_a_mutant_takes_the_place_of_functions_methods_properties_and_kernels(
             def c(cls): return 1
         @bare_kernel
         def k(a): a[0] = 1
+        @bare_kernel
+        def calling(a): k(a)
+        @bare_kernel
+        def calling_it(a): calling(a)
         """
     path = tmp_path / "stream_anon_mutated.py"
     path.write_text(dedent(source))
@@ -111,9 +115,11 @@ def test_a_mutant_takes_the_place_of_functions_methods_properties_and_kernels(
     codes = codes_of(compile(dedent(source).replace("1", "2"), str(path), "exec"))
     for name in ("f", "C.m", "C.p", "C.c", "k"):
         put(module, name, codes[name])
-    column = [0]
-    module.k(column)
-    assert (module.f(), module.C().m(), module.C().p, module.C.c(), column) == (2, 2, 2, 2, [2])
+    assert (module.f(), module.C().m(), module.C().p, module.C.c()) == (2, 2, 2, 2)
+    for kernel in (module.k, module.calling, module.calling_it):
+        column = [0]
+        kernel(column)
+        assert column == [2]
     with pytest.raises(LookupError):
         put(module, "C.absent", codes["f"])
 
