@@ -74,6 +74,10 @@ class Trial:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run all tests once, then each mutant's tests until one fails."""
         paths = sorted({mutant.path for mutant in self.mutants})
+        # Kernels of other modules must be compiled, and kept on disk, before those that they call are interpreted.
+        failed = _in_child(lambda: _failing(session.items), "a test")
+        if failed:
+            raise pytest.UsageError(f"the tests fail without a mutant: {failed}")
         baseline = _in_child(lambda: _baseline(session.items, paths), None)
         if not isinstance(baseline, dict):
             raise pytest.UsageError(f"the tests fail without a mutant: {baseline}")
@@ -122,6 +126,14 @@ class Trial:
 
 def _module(path: str) -> Any:
     return importlib.import_module(path.removesuffix(".py").replace("/", "."))
+
+
+def _failing(items: Sequence[pytest.Item]) -> str:
+    """Run the tests as they are; return the first that fails, nothing if none does."""
+    for item, after in zip(items, [*items[1:], None], strict=True):
+        if any(report.failed for report in runtestprotocol(item, log=False, nextitem=after)):
+            return item.nodeid
+    return ""
 
 
 def _baseline(items: Sequence[pytest.Item], paths: Iterable[str]) -> Any:
