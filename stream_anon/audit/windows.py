@@ -140,7 +140,7 @@ class WindowAudit:
             asked = self._policy.diversity[attribute.name]
             parts = [group.shown[place] for group in window.groups.values()]
             least = min((len(shown.values) for shown in parts), default=0)
-            if asked.values and not asked.values <= certificate.achieved.distinct_l.get(attribute.name, 0) <= least:
+            if not asked.values <= certificate.achieved.distinct_l.get(attribute.name, 0) <= least:
                 self._findings.add(Kind.WRONG_ACHIEVED_L, certificate.batch, attribute=attribute.name)
             achieved = certificate.achieved.sensitive.get(attribute.name, AchievedSpread())
             if not _is_true(achieved, parts, whole[place], asked):

@@ -198,7 +198,7 @@ def _plain(thing: Any) -> Any:
 
 def _is_default(field: Any, value: Any) -> bool:
     default = field.default_factory() if field.default_factory is not MISSING else field.default
-    return default is not MISSING and bool(default == value)
+    return bool(default == value)
 
 
 def _policy(plain: dict[str, Any]) -> Policy:

@@ -18,7 +18,7 @@ from tests.support.releases import ward_policy
 MORE = Policy(
     (
         QuasiIdentifier("ward", CategoricalDomain(Hierarchy.flat(["1", "2"])), type=ScalarType.INTEGER),
-        QuasiIdentifier("code", CategoricalDomain(Hierarchy.flat(["[x]", "y"]))),
+        QuasiIdentifier("code", CategoricalDomain(Hierarchy.flat(["[1]", "y"]))),
         QuasiIdentifier("dose", NumericDomain(Decimal(0), Decimal(9), Decimal(1), 0)),
         Insensitive("paid", ScalarType.BOOLEAN),
         Insensitive("cost", ScalarType.NUMBER),
@@ -70,6 +70,7 @@ def test_a_column_under_the_name_of_a_parent_leaves_its_children_no_place() -> N
         ("ward", "1", 1),
         ("ward", "3", "3"),
         ("ward", "*", "*"),
+        ("code", "[1]", "[1]"),
         ("code", "[x]", "[x]"),
         ("code", '["y"]', ["y"]),
         ("code", "y", "y"),

@@ -59,7 +59,9 @@ def test_of_a_policy_on_trust_any_attribute_may_lack_values() -> None:
     given = ward_policy(k=5, digest="sha256:" + "5" * 64)
     verdict = _verdict(policy, release, given, missing={"day": 4, "other": 2})
     assert (verdict.violations, verdict.counts.on_trust) == ((), 1)
-    assert kinds(_verdict(policy, release, given, missing={"day": 3})) == {Kind.WRONG_MISSING}
+    for name, shown in (("day", "day"), ("Mrs Smith", None)):
+        verdict = _verdict(policy, release, given, missing={name: 3 if name == "day" else 99})
+        assert verdict.violations == (Violation(Kind.WRONG_MISSING, f"{1:032x}", None, shown),)
 
 
 def test_people_may_come_twice_in_a_window_on_trust() -> None:

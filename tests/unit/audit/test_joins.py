@@ -104,6 +104,28 @@ def test_a_range_within_another_hides_no_gap_behind_both() -> None:
     }
 
 
+def test_what_follows_is_compared_with_the_range_that_reaches_farthest() -> None:
+    # [0, 30) with [5, 10) inside, then [20, 40); far behind [60, 70), [65, 80).
+    rows = [(0, 30), (5, 10), (20, 40), (60, 70), (65, 80)]
+    ranges, findings = _ranges([_Window(n, a, b, n) for n, (a, b) in enumerate(rows)])
+    ranges.finish(Removed(), -inf)
+    found = {one.batch: one.kind for one in findings.listed()}
+    assert found == {
+        _batch(1): Kind.OVERLAP,
+        _batch(2): Kind.OVERLAP,
+        _batch(3): Kind.GAP,
+        _batch(4): Kind.OVERLAP,
+    }
+
+
+def test_each_gap_is_excused_by_the_window_before_it() -> None:
+    ranges, findings = _ranges([_Window(1, 0, 10, 1), _Window(2, 20, 30, 9), _Window(3, 40, 50, 3)])
+    removed = Removed()
+    ranges.finish(removed, seconds_of(_time(5)))
+    assert removed.gaps == 1
+    assert findings.listed() == (Violation(Kind.GAP, _batch(3), None, "people/0"),)
+
+
 @pytest.mark.parametrize("again", [_Window(9, 0, 5, 9), _Window(9, 5, 10, 9), _Window(9, 0, 10, 9)])
 def test_a_range_that_begins_or_ends_where_another_does_overlaps_it(again: _Window) -> None:
     _, findings = _ranges([_Window(1, 0, 10, 1), again])
@@ -133,7 +155,8 @@ def test_an_empty_range_is_right_and_one_that_ends_before_it_starts_is_not() -> 
 @pytest.mark.parametrize(("records", "right"), [(9, True), (10, True), (11, False)])
 def test_a_window_has_no_more_records_than_its_ranges_hold(records: int, right: bool) -> None:
     findings = Findings()
-    Ranges(findings).add(_certificate(_Window(1, 3, 10, 1), _Window(1, 5, 8, 1, partition=1), records=records))
+    windows = (_Window(1, 3, 10, 1), _Window(1, 5, 8, 1, partition=1), _Window(1, 5, 5, 1, partition=2))
+    Ranges(findings).add(_certificate(*windows, records=records))
     assert findings.listed() == (() if right else (Violation(Kind.TOO_MANY_RECORDS, _batch(1)),))
 
 
@@ -163,8 +186,17 @@ def test_windows_without_an_id_are_part_of_the_first_life_by_time() -> None:
             Life("people", "a", _time(40), _time(40), 1, _batch(4)),
         ]
         assert ranges.joined()
-        ranges.finish(Removed(), -inf)
+        removed = Removed()
+        ranges.finish(removed, inf)
         assert findings.listed() == ()
+        assert removed.gaps == 0, "they meet"
+
+
+def test_a_range_of_nothing_begins_no_life() -> None:
+    ranges = Ranges(Findings())
+    ranges.add(_certificate(_Window(1, 5, 5, 1, topic_id="new")))
+    assert ranges.lives() == []
+    assert ranges.finish(Removed(), -inf) == 1
 
 
 @pytest.mark.parametrize(("last", "mixed"), [(100, False), (160, False), (161, True)])

@@ -78,6 +78,8 @@ def test_the_given_policy_judges_windows_that_name_its_document_or_its_digest() 
     assert other is not None
     assert (other.on_trust, other.promises) == (True, "sha256:" + "7" * 64)
     assert not judges.add_part(_parts(PolicyDocument.of(GIVEN))[0])
+    known = "sha256:" + "8" * 64
+    assert Judges(GIVEN, Findings(), known).given.promises == known
 
 
 def test_a_document_that_is_not_its_name_s_is_told_once_and_its_windows_are_judged_on_trust() -> None:

@@ -152,3 +152,13 @@ def test_all_that_is_wrong_with_a_class_is_told() -> None:
     asked = Diversity(3, alpha=0.4, t_closeness=Closeness(0.1))
     found = faults(_shown("00"), _shown("0123"), asked)
     assert found == [Kind.TOO_FEW_VALUES, Kind.UNEVEN_VALUES, Kind.DISTANT_VALUES]
+
+
+def test_the_order_of_values_is_their_own_and_not_that_of_their_coming() -> None:
+    whole = _shown("3102")
+    assert _shown("01").distance(whole, ordered=True) == pytest.approx((0.25 + 0.5 + 0.25) / 3)
+    mixed = Shown()
+    for value in ("a", 1, "a", 1):
+        mixed.add(value)
+    # Of a policy on trust a text may be any scalar, and has no order then.
+    assert mixed.distance(mixed, ordered=False) == 0

@@ -158,3 +158,11 @@ def test_records_of_a_file_follow_the_last_part_of_their_certificate(story: Stor
     verdict = audit_in_order(story.policy, [*encoded, encode(second)], flat)
     assert verdict.violations == ()
     assert (verdict.counts.windows, verdict.counts.records) == (2, 15)
+
+
+def test_topics_that_the_settings_read_are_right_and_their_lives_are_told(story: Story) -> None:
+    flat = [record for window in story.records for record in window]
+    for reads, lives in (({"people"}, ["people"]), (set[str](), [])):
+        verdict = audit_in_order(story.policy, story.parts(), flat, reads=reads.__contains__)
+        assert [life.topic for life in verdict.lives] == lives
+        assert kinds(verdict) == (set() if reads else {Kind.WRONG_TOPIC})

@@ -199,6 +199,39 @@ def test_values_are_no_more_than_every_class_shows_and_no_fewer_than_asked() -> 
         assert _spread(policy, {}, values) == (set() if right else {Kind.WRONG_ACHIEVED_L})
 
 
+def test_a_number_of_values_that_nobody_asked_for_is_no_more_than_is_shown() -> None:
+    policy = ward_policy(diversity={"result": Diversity(t_closeness=Closeness(0.4))})
+    for values, found in ((None, set()), (3, set()), (4, {Kind.WRONG_ACHIEVED_L})):
+        assert _spread(policy, {"t": 0.0}, values) == found
+    silent = [record | {"result": None} for record in ward_people(4)]
+    release = release_of(policy, [silent], reached={"result": ReachedSpread(t=0.0)})
+    (part,) = certificate_parts(release, policy, frame_of(release))
+    assert _found(json.loads(part), released_records(release, policy), policy=policy) == set()
+
+
+def test_a_figure_is_that_of_the_worst_class() -> None:
+    policy = ward_policy(diversity={"result": Diversity(alpha=0.8)})
+    uneven = [
+        record | {"result": result}
+        for record, result in zip(
+            ward_people(6, first=6, age=60, illness="stroke"), [*["fine"] * 3, "poor", "poor", "bad"], strict=True
+        )
+    ]
+    for alpha, right in ((1 / 3, False), (0.5, True)):
+        release = release_of(policy, [ward_people(6), uneven], reached={"result": ReachedSpread(alpha=alpha)})
+        (part,) = certificate_parts(release, policy, frame_of(release))
+        found = _found(json.loads(part), released_records(release, policy), policy=policy)
+        assert {one.kind for one in found} == (set() if right else {Kind.WRONG_ACHIEVED_SPREAD})
+
+
+def test_figures_of_a_window_of_which_no_record_is_there_are_not_compared() -> None:
+    policy = ward_policy(diversity={"result": Diversity(alpha=0.8)})
+    release = release_of(policy, [ward_people(6)], reached={"result": ReachedSpread(alpha=1 / 3)})
+    (part,) = certificate_parts(release, policy, frame_of(release))
+    found = {one.kind for one in _found(json.loads(part), [], policy=policy)}
+    assert found == {Kind.NO_RECORDS, Kind.WRONG_CLASS_SIZE, Kind.WRONG_ACHIEVED_L}
+
+
 def test_the_recursion_of_a_certificate_is_that_of_its_l() -> None:
     policy = ward_policy(diversity={"result": Diversity(recursive_cl=Recursion(3, 3))})
     # A third each: r1 / r3 is 1.
