@@ -203,7 +203,7 @@ def _is_default(field: Any, value: Any) -> bool:
 
 def _policy(plain: dict[str, Any]) -> Policy:
     attributes = tuple(_attribute(one) for one in plain.pop("attributes"))
-    window = WindowLimits(max_records=max(WindowLimits.max_records, min(plain["k"], 10_000_000)))
+    window = WindowLimits(max_records=max(WindowLimits.max_records, plain["k"]))
     return _build(Policy, plain, attributes=attributes, window=window)
 
 
