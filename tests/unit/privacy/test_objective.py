@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from stream_anon.clustering.forest.line.cut import cut_line
 from stream_anon.clustering.legality import ledger_of
 from stream_anon.clustering.mondrian import mondrian_classes
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.domain import CategoricalDomain
@@ -143,3 +143,21 @@ def test_mondrian_leaves_large_classes_for_discernibility() -> None:
         answer = mondrian_classes(codes, model, np.arange(n), ledger, False, True)
         squares[loss] = _classes(np.bincount(answer).tolist())
     assert squares[Loss.DISCERNIBILITY] < squares[Loss.NCP]
+
+
+def test_for_discernibility_a_record_pays_its_class_and_less_than_one_of_loss() -> None:
+    model = objective(ATTRIBUTES, Loss.DISCERNIBILITY)
+    assert model.crowd == 1
+    assert model.weight.tolist() == [0.5, 0.25, 0.25]
+    whole = [interval_cost(model, j, 0, attribute.domain.size - 1) for j, attribute in enumerate(ATTRIBUTES)]
+    assert whole == [pytest.approx(0.5), pytest.approx(0.25), pytest.approx(0.25)]
+    assert objective(ATTRIBUTES, Loss.NCP).crowd == 0
+
+
+def test_for_classification_a_set_is_taken_for_all_values_between_its_ends() -> None:
+    letters = CategoricalDomain(Hierarchy.flat(["u", "v", "w"]))
+    attribute = QuasiIdentifier("set", letters, publication=Publication.VALUES)
+    codes = np.array([[0, 1, 2] * 20], np.int32)
+    model = objective([attribute], Loss.CLASSIFICATION, LabelCounts.of(codes, codes[0].astype(np.int64), [5]))
+    assert model.share.tolist() == [0]
+    assert objective([attribute], Loss.NCP).share.tolist() == [pytest.approx(1 / 3)]
