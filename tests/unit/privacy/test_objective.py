@@ -161,3 +161,38 @@ def test_for_classification_a_set_is_taken_for_all_values_between_its_ends() -> 
     model = objective([attribute], Loss.CLASSIFICATION, LabelCounts.of(codes, codes[0].astype(np.int64), [5]))
     assert model.share.tolist() == [0]
     assert objective([attribute], Loss.NCP).share.tolist() == [pytest.approx(1 / 3)]
+
+
+def test_every_interval_costs_the_worst_of_the_nodes_inside_it() -> None:
+    draws = np.random.default_rng(4)
+    sizes = [attribute.size for attribute in ATTRIBUTES]
+    codes = np.array([draws.integers(0, size, 300) for size in sizes], np.int32)
+    counted = LabelCounts.of(codes, (codes[0] + codes[1] // 3 + codes[2] // 4).astype(np.int64) % 3, sizes)
+    model, plain = objective(ATTRIBUTES, Loss.CLASSIFICATION, counted), objective(ATTRIBUTES, Loss.NCP)
+    bits = []
+    for attribute, own in zip(ATTRIBUTES, counted.counts, strict=True):
+        n = attribute.domain.size
+        nodes = {attribute.node(a, b) for a in range(n) for b in range(a, n)}
+        bits.append({(a, b): _lost(own.tolist()[:n], range(a, min(b, n - 1) + 1)) for a, b in nodes})
+    most = max(max(own.values()) for own in bits)
+    for j, attribute in enumerate(ATTRIBUTES):
+        n = attribute.domain.size
+        for low in range(n):
+            for high in range(low, n):
+                a, b = attribute.node(low, high)
+                worst = max(value for (c, d), value in bits[j].items() if a <= c and d <= b)
+                expected = 0.9 * worst / most * attribute.weight + 0.1 * interval_cost(plain, j, low, high)
+                assert interval_cost(model, j, low, high) == pytest.approx(expected, abs=1e-5)
+                assert interval_cost(model, j, high, low) == interval_cost(model, j, low, high)
+
+
+def test_an_attribute_of_one_value_has_nothing_to_lose() -> None:
+    only = QuasiIdentifier("only", CategoricalDomain(Hierarchy.flat(["u"])))
+    other = QuasiIdentifier("other", CategoricalDomain(Hierarchy.flat(["u", "v"])))
+    codes = np.array([[0] * 40, [0, 1] * 20], np.int32)
+    counted = LabelCounts.of(codes, codes[1].astype(np.int64), [3, 4])
+    model = objective([only, other], Loss.CLASSIFICATION, counted)
+    assert interval_cost(model, 0, 0, 0) == 0
+    assert interval_cost(model, 1, 0, 1) == pytest.approx(1)
+    alone = objective([only], Loss.CLASSIFICATION, LabelCounts.of(codes[:1], codes[1].astype(np.int64), [3]))
+    assert interval_cost(alone, 0, 0, 0) == 0
