@@ -165,25 +165,46 @@ def test_for_classification_a_set_is_taken_for_all_values_between_its_ends() -> 
 
 def test_every_interval_costs_the_worst_of_the_nodes_inside_it() -> None:
     draws = np.random.default_rng(4)
-    sizes = [attribute.size for attribute in ATTRIBUTES]
+    attributes = (
+        *ATTRIBUTES,
+        QuasiIdentifier("numbers", NumericDomain(Decimal(0), Decimal(6), Decimal(1), 0)),
+        QuasiIdentifier("set", TREE, publication=Publication.VALUES),
+    )
+    sizes = [attribute.size for attribute in attributes]
     codes = np.array([draws.integers(0, size, 300) for size in sizes], np.int32)
-    counted = LabelCounts.of(codes, (codes[0] + codes[1] // 3 + codes[2] // 4).astype(np.int64) % 3, sizes)
-    model, plain = objective(ATTRIBUTES, Loss.CLASSIFICATION, counted), objective(ATTRIBUTES, Loss.NCP)
+    labels = (codes[0] + codes[1] // 3 + codes[2] // 4 + codes[3] // 2).astype(np.int64) % 3
+    counted = LabelCounts.of(codes, labels, sizes)
+    model, plain = objective(attributes, Loss.CLASSIFICATION, counted), objective(attributes, Loss.NCP)
     bits = []
-    for attribute, own in zip(ATTRIBUTES, counted.counts, strict=True):
+    for attribute, own in zip(attributes, counted.counts, strict=True):
         n = attribute.domain.size
-        nodes = {attribute.node(a, b) for a in range(n) for b in range(a, n)}
-        bits.append({(a, b): _lost(own.tolist()[:n], range(a, min(b, n - 1) + 1)) for a, b in nodes})
+        nodes = {_node(attribute, a, b) for a in range(n) for b in range(a, n)}
+        bits.append({(a, b): _lost(own.tolist()[:n], range(a, b + 1)) for a, b in nodes})
     most = max(max(own.values()) for own in bits)
-    for j, attribute in enumerate(ATTRIBUTES):
+    for j, attribute in enumerate(attributes):
         n = attribute.domain.size
+
+        def expected(lost: float, low: int, high: int, j: int = j, weight: float = attribute.weight) -> float:
+            return 0.9 * lost / most * weight + 0.1 * interval_cost(plain, j, low, high)
+
         for low in range(n):
             for high in range(low, n):
-                a, b = attribute.node(low, high)
+                a, b = _node(attribute, low, high)
                 worst = max(value for (c, d), value in bits[j].items() if a <= c and d <= b)
-                expected = 0.9 * worst / most * attribute.weight + 0.1 * interval_cost(plain, j, low, high)
-                assert interval_cost(model, j, low, high) == pytest.approx(expected, abs=1e-5)
+                assert interval_cost(model, j, low, high) == pytest.approx(expected(worst, low, high), abs=1e-5)
                 assert interval_cost(model, j, high, low) == interval_cost(model, j, low, high)
+            for high in (attribute.missing_code, attribute.unknown_code):
+                whole = expected(max(bits[j].values()), low, high)
+                assert interval_cost(model, j, low, high) == pytest.approx(whole, abs=1e-5)
+        assert interval_cost(model, j, attribute.missing_code, attribute.missing_code) == 0
+
+
+def _node(attribute: QuasiIdentifier, low: int, high: int) -> tuple[int, int]:
+    """Return the codes for which a target is lost: of sets and tight ranges those between the ends."""
+    if attribute.name in {"tight", "set"}:
+        return low, high
+    a, b = attribute.node(low, high)
+    return a, min(b, attribute.domain.size - 1)
 
 
 def test_an_attribute_of_one_value_has_nothing_to_lose() -> None:
