@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from stream_anon.audit.records import RecordReader, ValueBook
+from stream_anon.audit.records import ReleasedRecordReader, ValueBook
 from stream_anon.audit.spreads import Shown, faults
 from stream_anon.audit.verdict import Findings, Kind
 from stream_anon.microdata.attributes import QuasiIdentifier
@@ -55,7 +55,7 @@ class WindowAudit:
     def __init__(self, policy: Policy, values: ValueBook | None, findings: Findings) -> None:
         self._policy = policy
         self._findings = findings
-        self._reader = RecordReader(policy, typed=values is not None)
+        self._reader = ReleasedRecordReader(policy, typed=values is not None)
         self._attributes = policy.quasi_identifiers
         self._values = values
 

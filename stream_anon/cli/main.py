@@ -193,7 +193,7 @@ def audit_release(
     """Check released records against their certificates, without any code of the engine."""
     from stream_anon.cli.prove import audit
 
-    options = audit.Options(since, batch, tuple(former_input or ()), as_json, metrics)
+    options = audit.AuditOptions(since, batch, tuple(former_input or ()), as_json, metrics)
     if config is not None and output is certificates is None:
         raise typer.Exit(audit.audit_topic(config, options))
     if config is not None and output is not None and certificates is not None:
@@ -240,11 +240,13 @@ def realign_mirrored(
 ) -> None:
     """Let a service go on in the cluster that MirrorMaker 2 copied its topics to, and release nothing twice."""
     from stream_anon.cli.run.realign import realign
-    from stream_anon.operations.ledger.mirror_reading import Options
+    from stream_anon.operations.ledger.mirror_reading import MirrorOptions
 
     if (offset_syncs is None) is not to_end:
         raise SettingsError("realign", "give either --offset-syncs or --to-end")
-    raise typer.Exit(realign(config, Options(offset_syncs, source_alias, exactly_once_mirror, to_end), yes=yes))
+    raise typer.Exit(
+        realign(config, MirrorOptions(offset_syncs, source_alias, exactly_once_mirror, to_end), yes=yes)
+    )
 
 
 @app.command("check")
@@ -307,8 +309,8 @@ def rank_leakage(
     standard: _StandardFormat = Format.JSONL,
 ) -> None:
     """Rank attributes and sets of them by what they tell of people, before and after a release."""
-    from stream_anon.cli.decide.leakage import Told, leakage
-    from stream_anon.operations.leakage.study import Asked
+    from stream_anon.cli.decide.leakage import Presentation, leakage
+    from stream_anon.operations.leakage.study import LeakageRequest
 
     chosen = config or policy
     if chosen is None or (config and policy):
@@ -316,8 +318,8 @@ def rank_leakage(
     if released is not None and source is None:
         raise SettingsError("--released", "needs --input FILE, the records that it was made of")
     known = tuple(name for name in (part.strip() for part in disclosed.split(",")) if name)
-    asked = Asked(known, sets, most, threshold)
-    raise typer.Exit(leakage(chosen, source, released, asked, standard, Told(as_json, page)))
+    asked = LeakageRequest(known, sets, most, threshold)
+    raise typer.Exit(leakage(chosen, source, released, asked, standard, Presentation(as_json, page)))
 
 
 @app.command("propose")
@@ -373,7 +375,7 @@ def negotiate_levels(
     standard: _StandardFormat = Format.JSONL,
 ) -> None:
     """Say which levels of the attributes reach k, or what would have to give way; from a sample."""
-    from stream_anon.cli.decide.negotiate import Output, Relaxation, Source, asked_of, negotiate
+    from stream_anon.cli.decide.negotiate import Output, Relaxation, SampleSource, asked_of, negotiate
 
     chosen = policy or config
     if chosen is None or (config is None and sample is None):
@@ -382,7 +384,7 @@ def negotiate_levels(
         raise SettingsError("--relax", f"must be one of {', '.join(Relaxation)}")
     asked = asked_of(k, l, max_level or (), max_suppressed)
     out = Output(as_json, output, Relaxation(relax) if relax else None, page)
-    raise typer.Exit(negotiate(chosen, Source(sample, config or chosen, standard), asked, out))
+    raise typer.Exit(negotiate(chosen, SampleSource(sample, config or chosen, standard), asked, out))
 
 
 @app.command("learn")

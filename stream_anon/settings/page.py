@@ -89,7 +89,7 @@ repeat a million characters."""
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("kafka", model.KafkaSettings, _KAFKA),
     ("kafka.input", model.InputSettings, _INPUT),
-    ("kafka.security", model.Security, _SECURITY),
+    ("kafka.security", model.SecuritySettings, _SECURITY),
     ("privacy", model.PrivacySettings, _PRIVACY),
     ("privacy.individual", model.IndividualSettings, _INDIVIDUAL),
     ("privacy.sensitive.NAME", model.DiversitySettings, _SENSITIVE),

@@ -24,7 +24,7 @@ from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.operations.negotiate import negotiating
-from stream_anon.operations.negotiate.negotiating import Asked, MostSuppressed, Negotiation
+from stream_anon.operations.negotiate.negotiating import MostSuppressed, Negotiation, NegotiationRequest
 from stream_anon.operations.negotiate.page import negotiation_page
 from stream_anon.operations.negotiate.policy import check_folder, negotiated_text
 from stream_anon.recoding.negotiation import Scheme
@@ -43,7 +43,7 @@ class Relaxation(StrEnum):
 
 
 @dataclass(frozen=True)
-class Source:
+class SampleSource:
     """Where the sample comes from: a file, else the input topic of a settings file."""
 
     file: str | None
@@ -71,7 +71,7 @@ class Output:
     page: Path | None = None
 
 
-def asked_of(k: int | None, l: int | None, max_levels: Sequence[str], max_suppressed: str) -> Asked:  # noqa: E741
+def asked_of(k: int | None, l: int | None, max_levels: Sequence[str], max_suppressed: str) -> NegotiationRequest:  # noqa: E741
     """Return what the options ask for; SettingsError if they cannot be read."""
     limits = {}
     for text in max_levels:
@@ -79,10 +79,10 @@ def asked_of(k: int | None, l: int | None, max_levels: Sequence[str], max_suppre
         if not mark or not number.strip().isascii() or not number.strip().isdigit():
             raise SettingsError("--max-level", "must be an attribute and a level, such as age=1")
         limits[name.strip()] = int(number)
-    return Asked(k, l, limits, MostSuppressed.parse(max_suppressed))
+    return NegotiationRequest(k, l, limits, MostSuppressed.parse(max_suppressed))
 
 
-def negotiate(config: Path, source: Source, asked: Asked, output: Output) -> int:
+def negotiate(config: Path, source: SampleSource, asked: NegotiationRequest, output: Output) -> int:
     """Print the answer to a request; return the exit code.
 
     Raises
@@ -160,7 +160,7 @@ def _console() -> Console:
 def show(found: Negotiation, console: Console) -> None:
     """Print an answer."""
     request, answer = found.request, found.answer
-    console.print(Text("Asked", style="bold underline"))
+    console.print(Text("NegotiationRequest", style="bold underline"))
     console.print(Text(f"  {_criteria(found, request.k, request.l)} in every group"))
     most = request.most_suppressed
     share = f"{most / found.records:.2%}"

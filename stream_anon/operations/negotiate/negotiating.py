@@ -62,7 +62,7 @@ class MostSuppressed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NegotiationRequest:
     """What the options of the command ask for.
 
     Parameters
@@ -80,7 +80,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FittingSample:
     """The sample: its rows that fit the policy, and how many did not."""
 
     rows: Rows
@@ -155,7 +155,7 @@ class Negotiation:
         return {"levels": self.named(scheme.levels), "suppressed": scheme.suppressed}
 
 
-def negotiate_over(policy: Policy, table: Table, asked: Asked, clock: Clock) -> Negotiation:
+def negotiate_over(policy: Policy, table: FittingSample, asked: NegotiationRequest, clock: Clock) -> Negotiation:
     """Build the lattice over a sample and answer.
 
     Raises
@@ -224,13 +224,13 @@ def _limits(policy: Policy, levels: Sequence[AttributeLevels], asked: Mapping[st
     return [own.at_most(asked.get(own.name, heights[own.name])) for own in levels]
 
 
-def table_of_file(policy: Policy, name: str, standard: Format = Format.JSONL) -> Table:
+def table_of_file(policy: Policy, name: str, standard: Format = Format.JSONL) -> FittingSample:
     """Return all records of a CSV or JSON Lines file, `-` for standard input; InputError if it cannot be read."""
     with closing(open_reader(name, policy, codec_of(policy).decode, standard)) as reader:
         return _table(policy, list(reader))
 
 
-def table_of_topic(policy: Policy, config: Path) -> Table:
+def table_of_topic(policy: Policy, config: Path) -> FittingSample:
     """Return the newest records of a deployment's input, as many as `check` judges.
 
     Raises
@@ -255,8 +255,8 @@ def table_of_topic(policy: Policy, config: Path) -> Table:
     return _table(policy, [asyncio.run(read())])
 
 
-def _table(policy: Policy, batches: list[CodedBatch]) -> Table:
+def _table(policy: Policy, batches: list[CodedBatch]) -> FittingSample:
     empty = np.empty((len(policy.quasi_identifiers), 0), np.int32)
     none = Rows(empty, np.empty(0, np.int64), np.empty((len(policy.diverse), 0), np.int64))
     rejected = sum(len(batch.rejects) for batch in batches)
-    return Table(Rows.of(batches) if batches else none, rejected)
+    return FittingSample(Rows.of(batches) if batches else none, rejected)

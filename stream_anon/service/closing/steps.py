@@ -41,7 +41,7 @@ TOO_LARGE = (
 )
 
 
-class Closer(Protocol):
+class WindowCloser(Protocol):
     """Turns a sealed window into a release: partition, generalization and gate; see `engine.closing.Closer`."""
 
     def release(self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge) -> Release:
@@ -120,7 +120,7 @@ class Checkpoint:
         Withholds a window where a declared field has not come yet.
     """
 
-    closer: Closer
+    closer: WindowCloser
     writer: Writer
     sink: Sink
     ledger: ReleaseLedger

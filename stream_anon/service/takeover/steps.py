@@ -31,7 +31,7 @@ from stream_anon.service.takeover.resuming import Start, Stop, unbacked, unrecor
 _T = TypeVar("_T")
 
 
-class Rows(Protocol):
+class OpenRows(Protocol):
     """What a takeover does to the engine; see `engine.engine.Engine`."""
 
     @property
@@ -56,7 +56,7 @@ class Rows(Protocol):
         ...
 
 
-class Policy(Enum):
+class OnFailure(Enum):
     """What happens when a step fails."""
 
     START_OVER = "start over after a pause"
@@ -71,17 +71,17 @@ class Step:
     number: int
     name: str
     within: float
-    policy: Policy
+    policy: OnFailure
 
 
-MARK = Step(1, "wait for the group's word", 0.0, Policy.START_OVER_AT_ONCE)
-MEMBERSHIP = Step(2, "read generation and member id", 0.0, Policy.START_OVER_AT_ONCE)
-STABLE_OFFSETS = Step(3, "read stable offsets", 60.0, Policy.START_OVER)
-LEDGER = Step(4, "compare with the ledger", 60.0, Policy.START_OVER)
-STOPPED = Step(4, "compare with the ledger", 0.0, Policy.STOP_PARTITION)
-ROWS = Step(5, "decide which rows stay", 0.0, Policy.START_OVER)
-SEEK = Step(6, "seek", 0.0, Policy.START_OVER)
-RESUME = Step(7, "drop the other rows and resume, in an unchanged generation", 0.0, Policy.START_OVER_AT_ONCE)
+MARK = Step(1, "wait for the group's word", 0.0, OnFailure.START_OVER_AT_ONCE)
+MEMBERSHIP = Step(2, "read generation and member id", 0.0, OnFailure.START_OVER_AT_ONCE)
+STABLE_OFFSETS = Step(3, "read stable offsets", 60.0, OnFailure.START_OVER)
+LEDGER = Step(4, "compare with the ledger", 60.0, OnFailure.START_OVER)
+STOPPED = Step(4, "compare with the ledger", 0.0, OnFailure.STOP_PARTITION)
+ROWS = Step(5, "decide which rows stay", 0.0, OnFailure.START_OVER)
+SEEK = Step(6, "seek", 0.0, OnFailure.START_OVER)
+RESUME = Step(7, "drop the other rows and resume, in an unchanged generation", 0.0, OnFailure.START_OVER_AT_ONCE)
 STEPS = (MARK, MEMBERSHIP, STABLE_OFFSETS, LEDGER, STOPPED, ROWS, SEEK, RESUME)
 
 
@@ -138,7 +138,7 @@ class TakenOver:
     gone
         Sources that the group gave to somebody else, and the rows that left with them.
     dropped, read_again
-        Rows that left of sources that are still ours; offsets of theirs that will be read again.
+        OpenRows that left of sources that are still ours; offsets of theirs that will be read again.
     unprotected
         Partitions with a committed offset of which the ledger knows nothing.
     stopped
@@ -186,7 +186,13 @@ class TakenOver:
 
 
 async def take_over(  # noqa: PLR0915 - the steps stand in one function
-    source: Source, sink: Sink, ledger: ReleaseLedger, rows: Rows, beginnings: Beginnings, at: At, revision: int = 0
+    source: Source,
+    sink: Sink,
+    ledger: ReleaseLedger,
+    rows: OpenRows,
+    beginnings: Beginnings,
+    at: At,
+    revision: int = 0,
 ) -> TakenOver:
     """Open the partitions that the group gave, each from the one offset that loses and repeats nothing.
 

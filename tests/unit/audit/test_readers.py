@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_anon.audit import records as records_module
-from stream_anon.audit.records import Problem, RecordReader, ValueBook
+from stream_anon.audit.records import Problem, ReleasedRecordReader, ValueBook
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import (
     Attribute,
@@ -46,7 +46,7 @@ RECORD: dict[str, Any] = {
 
 
 def _problems(record: dict[str, Any], *, typed: bool = True) -> list[Problem]:
-    return RecordReader(POLICY, typed=typed).read(record)[1]
+    return ReleasedRecordReader(POLICY, typed=typed).read(record)[1]
 
 
 def _with(**changes: Any) -> dict[str, Any]:
@@ -58,16 +58,16 @@ def _home(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_right_record_gives_its_tuple_and_its_sensitive_values() -> None:
-    read, problems = RecordReader(POLICY).read(RECORD)
+    read, problems = ReleasedRecordReader(POLICY).read(RECORD)
     assert problems == []
     assert (read.key, read.quasi, read.sensitive) == (b'["a","b"]', ("a", "b"), (1.5, "flu"))
     only = Policy(ATTRIBUTES, 2, "id", diversity={"illness": Diversity(2)})
-    assert RecordReader(only).read(RECORD)[0].sensitive == ("flu",)
+    assert ReleasedRecordReader(only).read(RECORD)[0].sensitive == ("flu",)
 
 
 def test_missing_values_are_values_and_missing_fields_are_not() -> None:
     nothing = _with(sex=None, illness=None, paid=None, visits=None) | {"home": {"city": None, "income": None}}
-    read, problems = RecordReader(POLICY).read(nothing)
+    read, problems = ReleasedRecordReader(POLICY).read(nothing)
     assert (problems, read.quasi, read.sensitive) == ([], (None, None), (None, None))
     for name in ("sex", "illness", "visits"):
         assert _problems({k: v for k, v in RECORD.items() if k != name}) == [(Kind.MISSING_FIELD, name)]
@@ -91,7 +91,7 @@ def test_missing_values_are_values_and_missing_fields_are_not() -> None:
 )
 def test_what_passes_has_its_declared_type(name: str, value: object, right: bool) -> None:
     assert _problems(_with(**{name: value})) == ([] if right else [(Kind.WRONG_TYPE, name)])
-    read, _ = RecordReader(POLICY).read(_with(illness=3))
+    read, _ = ReleasedRecordReader(POLICY).read(_with(illness=3))
     assert read.sensitive == (1.5, None)
 
 

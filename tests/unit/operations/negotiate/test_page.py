@@ -15,9 +15,9 @@ import pytest
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.operations.negotiate.negotiating import (
-    Asked,
     MostSuppressed,
     Negotiation,
+    NegotiationRequest,
     negotiate_over,
     table_of_file,
 )
@@ -50,7 +50,9 @@ def _negotiation(folder: Path, copies: int = 1) -> Negotiation:
     document = {"privacy": {"k": 3, "individual": "person", "sensitive": {"illness": {"distinct_l": 2}}}}
     policy = load_policy(write_document(folder, document | {"attributes": attributes}))
     table = table_of_file(policy, str(write_json_lines(folder / "sample.jsonl", records)))
-    return negotiate_over(policy, table, Asked(3, 2, {HOSTILE: 2}, MostSuppressed.parse("2%")), SystemClock())
+    return negotiate_over(
+        policy, table, NegotiationRequest(3, 2, {HOSTILE: 2}, MostSuppressed.parse("2%")), SystemClock()
+    )
 
 
 @pytest.fixture(scope="module")
