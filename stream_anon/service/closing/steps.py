@@ -92,7 +92,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Closed:
+class ClosedWindow:
     """How a closing ended; `publication` is visible if the outcome says so."""
 
     outcome: Outcome
@@ -107,7 +107,7 @@ class Closed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checkpoint:
+class ClosingSteps:
     """Closes windows, one at a time.
 
     Parameters
@@ -171,7 +171,7 @@ class Checkpoint:
 
     async def close(  # noqa: PLR0915 - the steps stand in one function
         self, closing: Closing, preparing: asyncio.Task[Prepared], stop: asyncio.Event
-    ) -> Closed:
+    ) -> ClosedWindow:
         """Publish a window exactly once, or not at all.
 
         Parameters
@@ -250,7 +250,7 @@ class Checkpoint:
         now = self.clock.monotonic()
         last = max(now - commit, 0.0)
         durations = Durations(prepared.released, prepared.encoded, now - begun, last, release.gate_seconds)
-        return Closed(outcome, release, publication, durations)
+        return ClosedWindow(outcome, release, publication, durations)
 
     def _wall_of(self, monotonic: float) -> float:
         return self.clock.wall() - (self.clock.monotonic() - monotonic)
