@@ -13,12 +13,13 @@ from math import inf
 from typing import Any
 
 from stream_anon.audit.chain import Chain
+from stream_anon.audit.findings import Findings
 from stream_anon.audit.judges import Judge, Judges
 from stream_anon.audit.periods import Periods
 from stream_anon.audit.ranges import Ranges
 from stream_anon.audit.stretch import Horizon, Stretch
 from stream_anon.audit.times import seconds_of
-from stream_anon.audit.verdict import CHECKED, TRUSTED, Counts, Findings, Kind, Removed, Verdict
+from stream_anon.audit.verdict import CHECKED, TRUSTED, Counts, Kind, Removed, Verdict
 from stream_anon.audit.windows import WindowRecords
 from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.policy import Policy

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import isclose, isinf
 
+from stream_anon.audit.findings import Findings
 from stream_anon.audit.records import ValueBook
 from stream_anon.audit.times import seconds_of
-from stream_anon.audit.verdict import Findings, Kind
+from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import published_tuple
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import EVERY_RECORD, Policy

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
+from stream_anon.audit.findings import Findings
 from stream_anon.audit.records import ReleasedRecordReader, ValueBook
 from stream_anon.audit.spreads import Shown, faults
-from stream_anon.audit.verdict import Findings, Kind
+from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import Diversity, Policy
 from stream_anon.privacy.certificate import AchievedSpread, Certificate, CertifiedClass

@@ -21,7 +21,7 @@ from stream_anon.ports import DeadClient, Membership
 from stream_anon.service.closing.preparing import Ahead
 from stream_anon.service.closing.publication import Targets
 from stream_anon.service.closing.queue import ClosingQueue, Unpublished
-from stream_anon.service.closing.steps import Closing
+from stream_anon.service.closing.values import Closing
 from stream_anon.service.components import Components
 from stream_anon.service.events import (
     Away,
@@ -40,7 +40,8 @@ from stream_anon.service.events import (
 from stream_anon.service.intake.reading import Full, Reader
 from stream_anon.service.orders import Orders
 from stream_anon.service.retrying import Patience, describe
-from stream_anon.service.takeover.steps import Beginnings, Moved, TakenOver, take_over
+from stream_anon.service.takeover.steps import take_over
+from stream_anon.service.takeover.values import Beginnings, Moved, TakenOver
 from stream_anon.windowing.limits import is_mature
 
 POLL_SECONDS = 0.2

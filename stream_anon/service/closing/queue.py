@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.ports import Clock, Membership
 from stream_anon.service.closing.rechecking import Rechecks
-from stream_anon.service.closing.steps import ClosedWindow, Closing, ClosingSteps, Prepared
+from stream_anon.service.closing.steps import ClosingSteps
+from stream_anon.service.closing.values import ClosedWindow, Closing, Prepared
 from stream_anon.service.events import Listener, Outcome, WindowAbandoned, WindowPublished
 
 CANCEL_WITHIN = 0.5

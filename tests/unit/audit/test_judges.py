@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from stream_anon.audit import judges as judges_module
+from stream_anon.audit.findings import Findings
 from stream_anon.audit.judges import Judges
-from stream_anon.audit.verdict import Findings, Kind
+from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.policy import (
     EVERY_RECORD,

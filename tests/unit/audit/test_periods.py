@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from stream_anon.audit import periods as periods_module
+from stream_anon.audit.findings import Findings
 from stream_anon.audit.judges import Judge
 from stream_anon.audit.periods import Periods
-from stream_anon.audit.verdict import Change, Findings
+from stream_anon.audit.verdict import Change
 from stream_anon.microdata.attributes import Insensitive
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certificate import Certificate, certificate_parts, read_certificate

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stream_anon.audit.verdict import MOST_OF_A_KIND, Counts, Findings, Kind, Life, Verdict, Violation
+from stream_anon.audit.findings import MOST_OF_A_KIND, Findings
+from stream_anon.audit.verdict import Counts, Kind, Life, Verdict, Violation
 
 
 def test_equal_violations_are_one_with_a_count() -> None:

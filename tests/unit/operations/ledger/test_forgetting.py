@@ -23,7 +23,8 @@ from stream_anon.operations.ledger.changes import refuse_members
 from stream_anon.operations.ledger.forgetting import forget, survey
 from stream_anon.operations.ledger.offsets import Account, OffsetStanding, Question, Survey, parse_places
 from stream_anon.ports import LedgerEntry, Place
-from stream_anon.service.takeover.steps import Stop, judge
+from stream_anon.service.takeover.judging import judge
+from stream_anon.service.takeover.steps import Stop
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 
