@@ -18,7 +18,7 @@ from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria, Spread
 
 _UNBOUNDED = 1 << 62
-_ROWS_FREE = 12_500  # a tenth of a second for REPAIR
+_ROWS_FREE = 100_000  # about a second for REPAIR
 
 
 class Ledger(NamedTuple):
@@ -229,7 +229,7 @@ def deficit(rows: NDArray[np.int64], ledger: Ledger, parts: NDArray[np.float64])
     m = len(rows)
     columns = ledger.columns
     marks = ledger.marks
-    spend(ledger, m)
+    spend(ledger, m if ledger.singles else 2 * m)  # once for the rows, once for their people
     people = m
     over = 0.0
     if not ledger.singles:

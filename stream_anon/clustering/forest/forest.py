@@ -41,7 +41,7 @@ _SMALL = 4_000  # rows up to which PEEL goes twice: 0.7 % less loss (1 % at 10,0
 # Where frequencies decide REPAIR takes most of the time: a wide REFINE costs little and saves 3 to 5 %.
 _REACH_OF_FREQUENCIES = 7
 # Rows that may be looked at for each row of the window: in SPLIT, in a SWAP of its own, and in a REFINE.
-_LOOKS_OF_SPLIT, _LOOKS_OF_SWAP, _LOOKS_OF_REFINE = 80, 50, 160
+_LOOKS_OF_SPLIT, _LOOKS_OF_SWAP, _LOOKS_OF_REFINE = 40, 20, 48
 _LONGEST = 64  # times k: rows beyond which no class is tried, however few individuals they belong to
 
 
