@@ -12,7 +12,7 @@ _ROWS = 40_000
 _MOST = 90.0  # times a plain window; 56 at most were measured on a busy machine
 
 # Before the work of REPAIR, PEEL and their neighbours was bounded, each of these took 108 to 1,325 times as long at
-# 20,000 rows, and the least of them 217 times at these 40,000.
+# 20,000 rows; the one with 108 took 217 at these 40,000.
 _WORST = [
     ("alpha 0.5", "heavy"),
     ("alpha 0.5", "heavy, one with 40 %"),
