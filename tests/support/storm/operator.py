@@ -154,12 +154,14 @@ class Operator:
     async def _delete_ledger(self) -> bool:
         """Delete the ledger under the workers: they make it anew."""
         await self.until_the_ledger_is_whole()
+        await self.team.have_joined()
         await self._delete(f"{self.stage.output}.ledger")
         return True
 
     async def _recreate_input(self) -> bool:
         """Delete the input under the workers and create it anew, and let its partitions begin anew by command."""
         await self.until_the_ledger_is_whole()
+        await self.team.have_joined()
         await self.crowd.hold()
         try:
             records = await self.stage.kafka.read_to_end(self.stage.name, within=120)

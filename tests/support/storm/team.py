@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.support.storm.line import Line
 SESSION = 3.0
 TRANSACTION = 6.0
 _END_WITHIN = 30.0
+_JOIN_WITHIN = 90.0
 
 
 @dataclass(eq=False)
@@ -95,6 +97,15 @@ class Team:
     def present(self) -> list[Member]:
         """Return who works: alive, awake, and with no fault of its own."""
         return [member for member in self.members if member.alive and not member.asleep and not member.busy]
+
+    async def have_joined(self) -> None:
+        """Wait until everybody who works has joined the group: a start is refused while a topic is missing."""
+        deadline = time.monotonic() + _JOIN_WITHIN
+        while not all(m.process.said("assigned") or m.process.said("standing-by") for m in self.present()):
+            if time.monotonic() > deadline:
+                self.failures.append(f"a worker did not join its group within {_JOIN_WITHIN:g} s")
+                return
+            await asyncio.sleep(0.2)
 
     def one(self) -> Member | None:
         present = self.present()

@@ -1,0 +1,49 @@
+"""The command itself, and the options that several sub-commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream_anon.adapters.tables.format_names import Format
+from stream_anon.cli.exit_codes import epilog
+from stream_anon.conditions import Condition
+from stream_anon.version import __version__
+
+app = typer.Typer(
+    name="stream-anon",
+    help="k-anonymity where the data flows: Kafka in, k-anonymous Kafka out.",
+    no_args_is_help=True,
+    epilog=epilog(),
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+Accepted = Annotated[
+    list[Condition] | None,
+    typer.Option(
+        "--accept-risk",
+        metavar="NAME",
+        help="Run though this condition forbids it; may be given again. Every certificate names it.",
+    ),
+]
+Config = Annotated[Path, typer.Option("--config", "-c", help="Settings file (YAML).", metavar="FILE")]
+StandardFormat = Annotated[
+    Format, typer.Option("--format", help="What standard input and output (-) hold; files say it by their suffix.")
+]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"stream-anon {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """k-anonymity where the data flows: Kafka in, k-anonymous Kafka out."""

@@ -1,0 +1,181 @@
+"""Sub-commands for choosing a policy and preparing a run, with their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream_anon.adapters.tables.format_names import Format
+from stream_anon.cli.app import Accepted, Config, StandardFormat, app
+from stream_anon.errors import SettingsError
+
+
+@app.command("check", rich_help_panel="Decide")
+def check_settings(
+    config: Config,
+    accept_risk: Accepted = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Validate settings, topics and permissions, decode a sample, and say what a run would do."""
+    from stream_anon.cli.decide.check import check
+
+    raise typer.Exit(check(config, tuple(accept_risk or ()), as_json=as_json))
+
+
+@app.command("topics", rich_help_panel="Decide")
+def show_topics(
+    config: Config,
+    create: Annotated[bool, typer.Option("--create", help="Create what is missing, but not the input.")] = False,
+    inputs: Annotated[bool, typer.Option("--input", help="With --create: the input too.")] = False,
+    commands: Annotated[
+        bool, typer.Option("--print", help="Print the commands that create what is missing instead.")
+    ] = False,
+    partitions: Annotated[
+        int | None, typer.Option(help="Partitions of input and output; else as many as the input has.", min=1)
+    ] = None,
+) -> None:
+    """Show which topics the service needs and which exist; create the others."""
+    from stream_anon.cli.decide.topics import topics
+
+    if commands and create:
+        raise SettingsError("topics", "give --create or --print, not both")
+    raise typer.Exit(topics(config, create=create, inputs=inputs, commands=commands, partitions=partitions))
+
+
+@app.command("leakage", rich_help_panel="Decide")
+def rank_leakage(
+    policy: Annotated[Path | None, typer.Argument(metavar="[POLICY]", help="The same as --config.")] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--input", metavar="FILE", help="Records; - for standard input. Else a sample of the topic."),
+    ] = None,
+    released: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What was released of FILE: shows what it leaks too.")
+    ] = None,
+    disclosed: Annotated[
+        str, typer.Option(metavar="NAMES", help="Attributes that are known already, joined by commas.")
+    ] = "",
+    sets: Annotated[int, typer.Option(help="Rank sets of up to so many attributes.", min=1, max=16)] = 3,
+    most: Annotated[int, typer.Option(help="Look at so many sets at the most.", min=1, max=1_000_000)] = 2_000,
+    threshold: Annotated[
+        float | None, typer.Option(help="Fail if a set leaks more than this share.", min=0, max=1)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    page: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the report as a page too.")
+    ] = None,
+    standard: StandardFormat = Format.JSONL,
+) -> None:
+    """Rank attributes and sets of them by what they tell of people, before and after a release."""
+    from stream_anon.cli.decide.leakage import Presentation, leakage
+    from stream_anon.operations.leakage.study import LeakageRequest
+
+    chosen = config or policy
+    if chosen is None or (config and policy):
+        raise SettingsError("leakage", "give --config FILE")
+    if released is not None and source is None:
+        raise SettingsError("--released", "needs --input FILE, the records that it was made of")
+    known = tuple(name for name in (part.strip() for part in disclosed.split(",")) if name)
+    asked = LeakageRequest(known, sets, most, threshold)
+    raise typer.Exit(leakage(chosen, source, released, asked, standard, Presentation(as_json, page)))
+
+
+@app.command("propose", rich_help_panel="Decide")
+def propose_policy(
+    sample: Annotated[Path, typer.Option("--input", metavar="FILE", help="CSV or JSON Lines sample.")],
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write; else standard output.")
+    ] = None,
+    k: Annotated[int, typer.Option(help="The k to propose.", min=2)] = 10,
+) -> None:
+    """Write a first policy from a sample; a person must decide what it marks."""
+    from stream_anon.cli.decide.propose import propose
+
+    raise typer.Exit(propose(sample, output, k))
+
+
+@app.command("negotiate", rich_help_panel="Decide")
+def negotiate_levels(
+    policy: Annotated[
+        Path | None, typer.Argument(metavar="[POLICY]", help="The policy; else that of --config.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", "-c", metavar="FILE", help="Settings file; its input topic is sampled."),
+    ] = None,
+    sample: Annotated[
+        str | None,
+        typer.Option("--input", metavar="FILE", help="CSV or JSON Lines sample; - for standard input."),
+    ] = None,
+    k: Annotated[int | None, typer.Option(help="Least individuals in a group; else the policy's.", min=2)] = None,
+    l: Annotated[  # noqa: E741
+        int | None, typer.Option(help="Least distinct sensitive values; else the policy's, 1 for none.", min=1)
+    ] = None,
+    max_level: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=LEVEL", help="Highest level of an attribute; may be given again."),
+    ] = None,
+    max_suppressed: Annotated[
+        str, typer.Option(metavar="RECORDS", help="Records that may be suppressed (40), or a share (0.5%).")
+    ] = "0",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--policy", metavar="FILE", help="Write the policy with the answer in it.")
+    ] = None,
+    relax: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --policy, if nothing is exact: suppression, height or privacy."),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page that answers as one drags its sliders."),
+    ] = None,
+    standard: StandardFormat = Format.JSONL,
+) -> None:
+    """Say which levels of the attributes reach k, or what would have to give way; from a sample."""
+    from stream_anon.cli.decide.negotiate import Output, Relaxation, SampleSource, asked_of, negotiate
+
+    chosen = policy or config
+    if chosen is None or (config is None and sample is None):
+        raise SettingsError("negotiate", "give a policy and --input FILE, or --config FILE to sample its topic")
+    if relax is not None and relax not in list(Relaxation):
+        raise SettingsError("--relax", f"must be one of {', '.join(Relaxation)}")
+    asked = asked_of(k, l, max_level or (), max_suppressed)
+    out = Output(as_json, output, Relaxation(relax) if relax else None, page)
+    raise typer.Exit(negotiate(chosen, SampleSource(sample, config or chosen, standard), asked, out))
+
+
+@app.command("learn", rich_help_panel="Decide")
+def learn_from_sample(
+    sample: Annotated[str, typer.Argument(help="CSV or JSON Lines file; - for standard input.")],
+    config: Annotated[
+        Path, typer.Option("--config", "-c", "--settings", metavar="FILE", help="Settings file (YAML).")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the order.")],
+    standard: StandardFormat = Format.JSONL,
+) -> None:
+    """Learn the forest's order from a sample, for engine.order; it holds no value of anybody."""
+    from stream_anon.cli.decide.learn import learn
+
+    raise typer.Exit(learn(sample, config, output, standard))
+
+
+@app.command("schema", rich_help_panel="Decide")
+def released_schema(
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")
+    ] = None,
+    policy: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The same.", hidden=True)] = None,
+) -> None:
+    """Print the JSON Schema of the records that a policy releases."""
+    from stream_anon.cli.decide.schema import schema
+
+    chosen = config or policy
+    if chosen is None or (config and policy):
+        raise SettingsError("schema", "give --config FILE")
+    raise typer.Exit(schema(chosen))

@@ -1,0 +1,52 @@
+"""Sub-commands that check what was released, with their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream_anon.cli.app import app
+from stream_anon.errors import SettingsError
+
+
+@app.command("audit", rich_help_panel="Prove")
+def audit_release(
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            "-c",
+            "--policy",
+            metavar="FILE",
+            help="Settings file; its output topic is audited, or files.",
+        ),
+    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Released records to audit.")] = None,
+    certificates: Annotated[Path | None, typer.Option(metavar="FILE", help="Their certificates.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Only windows closed since: 2024-05-13T08:30:00Z, a day, or 90m, 36h, 7d ago."
+        ),
+    ] = None,
+    batch: Annotated[str | None, typer.Option(metavar="ID", help="Only the window with this batch id.")] = None,
+    former_input: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TOPIC", help="A topic that the service no longer reads; may be given again."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    metrics: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write figures for node_exporter's textfile collector.")
+    ] = None,
+) -> None:
+    """Check released records against their certificates, without any code of the engine."""
+    from stream_anon.cli.prove import audit
+
+    options = audit.AuditOptions(since, batch, tuple(former_input or ()), as_json, metrics)
+    if config is not None and output is certificates is None:
+        raise typer.Exit(audit.audit_topic(config, options))
+    if config is not None and output is not None and certificates is not None:
+        raise typer.Exit(audit.audit_files(config, output, certificates, options))
+    raise SettingsError("audit", "give --config; for files --output and --certificates as well")

@@ -1,0 +1,190 @@
+"""Sub-commands that run the service or change what it does, with their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream_anon.adapters.tables.format_names import Format
+from stream_anon.cli.app import Accepted, Config, StandardFormat, app
+from stream_anon.errors import SettingsError
+
+
+@app.command("run", rich_help_panel="Run")
+def run_service(
+    config: Config,
+    workers: Annotated[int, typer.Option(help="Worker processes, as one service.", min=1, max=256)] = 1,
+    accept_risk: Accepted = None,
+    shadow: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Publish nothing: add certificates to this file, beside the service."),
+    ] = None,
+    shadow_group: Annotated[str, typer.Option(help="Its consumer group; else GROUP.shadow.")] = "",
+) -> None:
+    """Serve between two topics until stopped; SIGTERM leaves within 10 s and loses nothing.
+
+    What `check` forbids it refuses, unless --accept-risk names it.
+    """
+    from stream_anon.cli.run.run import run
+    from stream_anon.service.shadow import Shadow
+
+    if shadow is None and shadow_group:
+        raise SettingsError("--shadow-group", "is for --shadow FILE")
+    beside = None if shadow is None else Shadow(shadow, shadow_group)
+    raise typer.Exit(run(config, workers, accept_risk or (), beside))
+
+
+@app.command("pause", rich_help_panel="Run")
+def pause_service(config: Config) -> None:
+    """Let the service on this machine read nothing more; the open window is published at its deadline."""
+    from stream_anon.cli.run.orders import order
+
+    raise typer.Exit(order(config, "pause"))
+
+
+@app.command("resume", rich_help_panel="Run")
+def resume_service(config: Config) -> None:
+    """Let a paused service read on."""
+    from stream_anon.cli.run.orders import order
+
+    raise typer.Exit(order(config, "resume"))
+
+
+@app.command("drain", rich_help_panel="Run")
+def drain_service(
+    config: Config,
+    within: Annotated[float, typer.Option(help="Seconds to wait for its end.", min=1)] = 90.0,
+) -> None:
+    """Let the service on this machine publish its open window and end; returns when it has."""
+    from stream_anon.cli.run.orders import drain
+
+    raise typer.Exit(drain(config, within))
+
+
+@app.command("anonymize", rich_help_panel="Run")
+def anonymize_file(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT OUTPUT", help="CSV or JSON Lines files; - for standard input and output."),
+    ],
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            "-c",
+            metavar="FILE",
+            help="Settings file, of which only the privacy side is needed; may also stand before INPUT.",
+        ),
+    ] = None,
+    k: Annotated[int | None, typer.Option(help="Override privacy.k.")] = None,
+    max_records: Annotated[int | None, typer.Option(help="Override window.max_records.")] = None,
+    engine: Annotated[str | None, typer.Option(help="Override engine.name.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Override engine.seed.")] = None,
+    certificates: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the policy document, then certificates in output order, one part a line."
+        ),
+    ] = None,
+    rejects: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the line, reason and attribute of each reject as JSON Lines."),
+    ] = None,
+    max_rejected: Annotated[
+        str, typer.Option(metavar="SHARE", help="Fail above this share (5%) or number (100) of rejects.")
+    ] = "5%",
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write what happened as JSON.")] = None,
+    standard: StandardFormat = Format.JSONL,
+) -> None:
+    """Put a file through the engine, window after window."""
+    from stream_anon.cli.run.anonymize import anonymize, file_job
+
+    if config is None and len(files) == 3:
+        config, files = Path(files[0]), files[1:]
+    if config is None or len(files) != 2:
+        raise SettingsError("anonymize", "give --config FILE, an input and an output")
+    overrides: dict[str, dict[str, object]] = {
+        "privacy": {"k": k} if k is not None else {},
+        "window": {"max_records": max_records} if max_records is not None else {},
+        "engine": {
+            **({"name": engine} if engine is not None else {}),
+            **({"seed": seed} if seed is not None else {}),
+        },
+    }
+    job = file_job(config, overrides, files, certificates, rejects, max_rejected, standard)
+    raise typer.Exit(anonymize(job, report))
+
+
+@app.command("forget", rich_help_panel="Run")
+def forget_released(
+    config: Config,
+    partition: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TOPIC:N", help="Forget this partition; may be given again. Else all that stopped."),
+    ] = None,
+    recreated: Annotated[
+        bool, typer.Option("--recreated", help="Let partitions of a topic that was created anew begin anew.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; this was decided.")] = False,
+) -> None:
+    """Let records be released again whose offsets were set back; shows what is at stake, and asks."""
+    from stream_anon.cli.run.forget import forget
+
+    raise typer.Exit(forget(config, partition or [], yes=yes, recreated=recreated))
+
+
+@app.command("realign", rich_help_panel="Run")
+def realign_mirrored(
+    config: Config,
+    offset_syncs: Annotated[
+        str | None,
+        typer.Option(metavar="TOPIC", help="MirrorMaker's offset syncs here, such as mm2-offset-syncs.A.internal."),
+    ] = None,
+    source_alias: Annotated[
+        str | None,
+        typer.Option(metavar="A", help="The old cluster's alias, where mirrored topics are called A.people."),
+    ] = None,
+    exactly_once_mirror: Annotated[
+        bool, typer.Option("--exactly-once-mirror", help="MirrorMaker ran with exactly.once.source.support.")
+    ] = False,
+    to_end: Annotated[
+        bool, typer.Option("--to-end", help="Withhold all that was mirrored; needs neither syncs nor certificates.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; this was decided.")] = False,
+) -> None:
+    """Let a service go on in the cluster that MirrorMaker 2 copied its topics to, and release nothing twice."""
+    from stream_anon.cli.run.realign import realign
+    from stream_anon.operations.ledger.mirror_reading import MirrorOptions
+
+    if (offset_syncs is None) is not to_end:
+        raise SettingsError("realign", "give either --offset-syncs or --to-end")
+    raise typer.Exit(
+        realign(config, MirrorOptions(offset_syncs, source_alias, exactly_once_mirror, to_end), yes=yes)
+    )
+
+
+@app.command("logs-explain", rich_help_panel="Explain")
+def explain_line(code: Annotated[str, typer.Argument(help="The `event` of a log line.")]) -> None:
+    """Say what a log line means and what to do about it."""
+    from stream_anon.operations.log_lines import explain
+
+    typer.echo(explain(code))
+
+
+@app.command("demo", rich_help_panel="Run")
+def run_demo(
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Stream this CSV instead of clinic visits.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", "--policy", metavar="FILE", help="The policy for it.")
+    ] = None,
+    events: Annotated[int, typer.Option(help="How many events at the most.", min=1, max=10_000_000)] = 60_000,
+    k: Annotated[int | None, typer.Option(help="Override privacy.k.", min=2)] = None,
+) -> None:
+    """Stream events through the service with an embedded broker, and audit what came out."""
+    from stream_anon.cli.run.demo import demo
+
+    raise typer.Exit(demo(csv, config, events, k))
