@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from stream_anon.clustering.forest.refining.split import one_way_losses, sort_places
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, join, leave, listed, measure, members
 from stream_anon.clustering.forest.repairing.places import cheapest_class, forget, widen
-from stream_anon.clustering.legality import Ledger, is_legal
+from stream_anon.clustering.legality import is_legal
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel
 
@@ -19,16 +20,16 @@ _LITTLE = 1e-9
 
 
 def peeled(
-    groups: Groups, lines: Lines, model: CostModel, ledger: Ledger
+    groups: Groups, lines: Lines, model: CostModel, rules: Rules
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return rows and ends of the classes after `peel_pass`."""
-    peel_pass(groups, lines, model, ledger)
+    peel_pass(groups, lines, model, rules)
     rows, ends = listed(groups)
     return rows, ends
 
 
 @kernel
-def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) -> int:
+def peel_pass(groups: Groups, lines: Lines, model: CostModel, rules: Rules) -> int:
     """Let the rows of each class go that pay most; return how many classes lost rows.
 
     Of each class a prefix or suffix along one attribute goes, or all of it, if what is left is legal and the loss
@@ -37,7 +38,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
     """
     codes = groups.codes
     n, q = codes.shape
-    k = ledger.k
+    k = rules.k
     room = np.empty(n + 1, np.int64)
     parts = np.empty(len(lines.kinds), np.float64)
     longest = 0
@@ -95,7 +96,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
             bound = max(saved, cost - total)
             if bound <= _LITTLE:
                 break
-            _, growth[i] = cheapest_class(groups, lines, model, ledger, rows[i], bound, near, room, parts)
+            _, growth[i] = cheapest_class(groups, lines, model, rules, rows[i], bound, near, room, parts)
             total += growth[i]
             least = min(least, growth[i])
         most = _LITTLE
@@ -119,12 +120,12 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
                         if gain > most:
                             for i in range(m):
                                 along[i] = rows[places[j, i if way == 0 else m - 1 - i]]
-                            if is_legal(along[:stay], ledger):
+                            if is_legal(along[:stay], rules):
                                 most = gain
                                 leaving = m - stay
                                 for i in range(stay, m):
                                     going[i - stay] = along[i]
-        if leaving and _let_go(groups, lines, model, ledger, c, going[:leaving], near, room, parts):
+        if leaving and _let_go(groups, lines, model, rules, c, going[:leaving], near, room, parts):
             changed += 1
     return changed
 
@@ -134,7 +135,7 @@ def _let_go(
     groups: Groups,
     lines: Lines,
     model: CostModel,
-    ledger: Ledger,
+    rules: Rules,
     c: int,
     going: NDArray[np.int64],
     near: NDArray[np.int64],
@@ -146,7 +147,7 @@ def _let_go(
     moved = 0
     for row in going:
         forget(near)  # the row before has moved
-        target, growth = cheapest_class(groups, lines, model, ledger, row, np.inf, near, room, parts)
+        target, growth = cheapest_class(groups, lines, model, rules, row, np.inf, near, room, parts)
         if target < 0:
             saved = -1.0
             break

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, grown_loss, members
-from stream_anon.clustering.legality import Ledger, deficit
+from stream_anon.clustering.legality import deficit
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -73,7 +74,7 @@ def cheapest_class(
     groups: Groups,
     lines: Lines,
     model: CostModel,
-    ledger: Ledger,
+    rules: Rules,
     row: int,
     bound: float,
     near: NDArray[np.int64],
@@ -106,11 +107,11 @@ def cheapest_class(
                 ceiling = (best + size * groups.loss[c]) / (size + 1)
                 loss = grown_loss(groups, c, row, ceiling, model)
                 if loss < ceiling:
-                    legal = ledger.grows_legal
+                    legal = rules.grows_legal
                     if not legal:
                         count = members(groups, c, room)
                         room[count] = row
-                        legal = deficit(room[: count + 1], ledger, parts) <= 0
+                        legal = deficit(room[: count + 1], rules, parts) <= 0
                     if legal:
                         best = (size + 1) * loss - size * groups.loss[c]
                         answer = c

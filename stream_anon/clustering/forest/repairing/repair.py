@@ -14,7 +14,8 @@ from stream_anon.clustering.forest.refining.split import sort_places
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, join, leave, listed, members, recount
 from stream_anon.clustering.forest.repairing.pricing import price
 from stream_anon.clustering.forest.repairing.workspace import EXCHANGE, MERGE, NOTHING, Desk, desk_for
-from stream_anon.clustering.legality import Ledger, deficit
+from stream_anon.clustering.legality import deficit
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel, constant, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -26,18 +27,18 @@ _NOBODY = constant(-1)
 
 
 def repaired(
-    groups: Groups, lines: Lines, model: CostModel, ledger: Ledger
+    groups: Groups, lines: Lines, model: CostModel, rules: Rules
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return rows and ends of classes that are all legal, if all rows together are."""
     desk = desk_for(groups, lines)
-    repair(groups, lines, model, ledger, desk)
-    merge_rest(groups, model, ledger, desk)
+    repair(groups, lines, model, rules, desk)
+    merge_rest(groups, model, rules, desk)
     rows, ends = listed(groups)
     return rows, ends
 
 
 @kernel
-def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk) -> int:
+def repair(groups: Groups, lines: Lines, model: CostModel, rules: Rules, desk: Desk) -> int:
     """Mend failing classes in rounds, by ascending price; return how many are left that no step can mend."""
     failing = np.empty(len(groups.head), np.int64)
     count = 0
@@ -52,7 +53,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
     versions = np.empty((len(groups.head), 2), np.int64)
     for i in range(count):
         f = failing[i]
-        asked[f] = price(f, groups, lines, model, ledger, desk)
+        asked[f] = price(f, groups, lines, model, rules, desk)
         copy_to(steps[f], desk.step)
         versions[f, 0] = desk.version[f]
         versions[f, 1] = desk.version[desk.step[1]]
@@ -75,7 +76,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
                     copy_to(desk.step, steps[f])
                     now = asked[f]
                 else:
-                    now = price(f, groups, lines, model, ledger, desk)
+                    now = price(f, groups, lines, model, rules, desk)
                     limit = max(asked[f], _DEARER * asked[f]) + _DEARER_BY
                     if now == np.inf or (now > limit and rounds < _PATIENT_ROUNDS):
                         asked[f] = now
@@ -84,7 +85,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
                         versions[f, 1] = desk.version[desk.step[1]]
                         break
                 steps[f, 0] = NOTHING
-                _do(f, groups, model, ledger, desk)
+                _do(f, groups, model, rules, desk)
                 done += 1
                 steps_left -= 1
         left = 0
@@ -103,7 +104,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
 
 
 @bare_kernel
-def _do(f: int, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> None:
+def _do(f: int, groups: Groups, model: CostModel, rules: Rules, desk: Desk) -> None:
     """Do the step on the desk."""
     action = desk.step[0]
     b = desk.step[1]
@@ -117,14 +118,14 @@ def _do(f: int, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) ->
         if action == EXCHANGE:
             leave(groups, desk.step[3])
             join(groups, desk.step[3], b)
-        _look_again(f, groups, model, ledger, desk)
-    _look_again(b, groups, model, ledger, desk)
+        _look_again(f, groups, model, rules, desk)
+    _look_again(b, groups, model, rules, desk)
 
 
 @bare_kernel
-def _look_again(c: int, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> None:
+def _look_again(c: int, groups: Groups, model: CostModel, rules: Rules, desk: Desk) -> None:
     """Measure and count a class that changed; forget which of its rows it can spare."""
-    recount(groups, c, model, ledger, desk.other, desk.parts)
+    recount(groups, c, model, rules, desk.other, desk.parts)
     desk.version[c] += 1
     row = groups.head[c]
     while row >= 0:
@@ -144,7 +145,7 @@ def merge(f: int, b: int, groups: Groups) -> None:
 
 
 @kernel
-def merge_rest(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> None:
+def merge_rest(groups: Groups, model: CostModel, rules: Rules, desk: Desk) -> None:
     """Merge each failing class with the class where that is cheapest, legal unions first, until all are legal."""
     codes = groups.codes
     for f in range(len(groups.head)):
@@ -169,7 +170,7 @@ def merge_rest(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> 
                 if growth >= least and mends:
                     continue
                 members(groups, b, desk.room[m:])
-                legal = deficit(desk.room[: m + size], ledger, desk.parts) <= 0
+                legal = deficit(desk.room[: m + size], rules, desk.parts) <= 0
                 if (legal and not mends) or (legal == mends and growth < least):
                     partner = b
                     least = growth
@@ -178,4 +179,4 @@ def merge_rest(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> 
                 break
             merge(partner, f, groups)
             groups.lack[partner] = 0.0
-            recount(groups, f, model, ledger, desk.room, desk.parts)
+            recount(groups, f, model, rules, desk.room, desk.parts)
