@@ -135,6 +135,10 @@ def test_the_share_of_missing_values_is_compared_by_delta_and_beta_as_one_value_
     found = _spreads([0] * 2 + [1] * 3, [0, 1, -1, -1, -1], asked)
     assert found.disclosure.tolist() == [inf, inf]
     assert found.gain.tolist() == [0, pytest.approx(2 / 3)]
+    # A row alone is all of its group.
+    found = _spreads([0] * 3 + [1], [-1, 0, 0, -1], asked)
+    assert found.disclosure.tolist() == [pytest.approx(log(3 / 2)), inf]
+    assert found.gain.tolist() == [0, pytest.approx(1)]
 
 
 def test_delta_and_beta_are_the_worse_of_records_and_people() -> None:
