@@ -185,7 +185,7 @@ def guarding(table: Table, name: str | None) -> Table:
 def criteria_of(given: argparse.Namespace, k: int) -> Criteria:
     """Return the criteria that the command line asks for."""
     c, rank = given.recursive
-    asked = Spread(given.entropy_l, c, int(rank), given.t, given.ordered, given.alpha)
+    asked = Spread(given.entropy_l, c, int(rank), given.t, given.ordered, given.alpha, given.delta, given.beta)
     least = max(given.distinct_l, math.ceil(given.entropy_l) if given.entropy_l > 1 else 0, asked.l * (c < np.inf))
     if not least and not asked.asks:
         return Criteria(k, 0.5, np.empty(0, np.int64))
@@ -248,6 +248,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--t", type=float, default=1.0)
     parser.add_argument("--ordered", action="store_true", help="t over the values in the order of their codes")
     parser.add_argument("--alpha", type=float, default=1.0)
+    parser.add_argument("--delta", type=float, default=np.inf)
+    parser.add_argument("--beta", type=float, default=np.inf)
     parser.add_argument("--sensitive", help="quasi-identifier that is the sensitive attribute instead")
     parser.add_argument("--zipf", action="store_true", help="a third as many people, chances of 1 / i")
     parser.add_argument("--repeats", type=int, default=5)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from stream_anon.audit.certificates import CertificateAudit
 from stream_anon.audit.findings import Findings
 from stream_anon.audit.records import ValueBook
@@ -11,18 +13,10 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import WindowAudit
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.diversity import MOST_CLASS, Diversity
 from stream_anon.microdata.domains.domain import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import (
-    EVERY_RECORD,
-    MOST_CLASS,
-    Closeness,
-    Distance,
-    Diversity,
-    Policy,
-    Recursion,
-    WindowLimits,
-)
+from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
 from stream_anon.privacy.certificate import Asked, Certificate
 from stream_anon.privacy.policy_document import DocumentPart, PolicyDocument, join_document
 
@@ -189,11 +183,4 @@ def _diversity(asked: Asked, name: str) -> Diversity:
     spread, values = asked.sensitive.get(name), asked.distinct_l.get(name)
     if spread is None:
         return Diversity(values)
-    recursion, closeness = spread.recursive_cl, spread.t_closeness
-    return Diversity(
-        values,
-        spread.entropy_l,
-        Recursion(recursion.c, recursion.l) if recursion else None,
-        Closeness(closeness.t, Distance(closeness.distance)) if closeness else None,
-        alpha=spread.alpha,
-    )
+    return msgspec.convert(msgspec.to_builtins(spread) | {"distinct_l": values}, Diversity)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import exp, inf, log
 from typing import Any
 
 from stream_anon.audit.verdict import Kind
-from stream_anon.microdata.policy import Diversity
+from stream_anon.microdata.diversity import Diversity
 
+_ROUNDED = 1e-6  # a figure that was computed otherwise
 CLOSE = 1e-9  # sums of floats in another order differ by less
 
 
@@ -68,19 +69,110 @@ class Shown:
         missing = abs(self.missing / (here + self.missing) - whole.missing / (there + whole.missing))
         return max(distance if here else 0.0, missing)
 
+    def ratios(self, whole: Shown) -> list[float]:
+        """Return for each value of all records its share here over its share there; last, of missing ones alike."""
+        here, there = self.values.total(), whole.values.total()
+        ratios = [self.values[value] * there / (max(here, 1) * count) for value, count in whole.values.items()]
+        if whole.missing:
+            records, all_records = here + self.missing, there + whole.missing
+            ratios.append(self.missing * all_records / (max(records, 1) * whole.missing))
+        return ratios
+
+    def delta(self, whole: Shown) -> float:
+        """Return what delta must exceed: the largest logarithm of a ratio, infinite where a value is absent."""
+        return max((abs(log(ratio)) if ratio else inf for ratio in self.ratios(whole)), default=0.0)
+
+    def beta(self, whole: Shown) -> float:
+        """Return the largest relative gain of a value's share, 0 where none gained."""
+        return max([0.0, *(ratio - 1 for ratio in self.ratios(whole))])
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One figure that is asked of every class.
+
+    Parameters
+    ----------
+    figure
+        Its name among what a certificate says was achieved.
+    asked
+        What it must not exceed, or must reach.
+    shown
+        Returns what a class shows, given all records of its window.
+    fault
+        What a class violates that exceeds it.
+    strict
+        It must not be equal either.
+    rising
+        More is better; it is compared by its logarithm.
+    """
+
+    figure: str
+    asked: float
+    shown: Callable[[Shown, Shown], float]
+    fault: Kind
+    strict: bool = False
+    rising: bool = False
+
+    def is_met(self, shown: Shown, whole: Shown) -> bool:
+        """Return whether a class meets it."""
+        figure = self.shown(shown, whole)
+        if self.rising:
+            return log(figure) >= log(self.asked) - CLOSE
+        return figure < self.asked - CLOSE if self.strict else figure <= self.asked + CLOSE
+
+
+def bounds(asked: Diversity) -> list[Bound]:
+    """Return the bounds on frequencies that are asked for."""
+    recursion, closeness = asked.recursive_cl, asked.t_closeness
+    found = []
+    if asked.entropy_l is not None:
+        found.append(Bound("entropy_l", asked.entropy_l, _entropy_l, Kind.UNEVEN_VALUES, rising=True))
+    if recursion is not None:
+        rank = recursion.l
+        tilt = Bound(
+            "recursive_c", recursion.c, lambda own, _: own.recursive_c(rank), Kind.UNEVEN_VALUES, strict=True
+        )
+        found.append(tilt)
+    if asked.alpha is not None:
+        found.append(Bound("alpha", asked.alpha, lambda own, _: own.alpha, Kind.UNEVEN_VALUES))
+    if closeness is not None:
+        found.append(
+            Bound("t", closeness.t, lambda own, whole: own.distance(whole, asked.ordered), Kind.DISTANT_VALUES)
+        )
+    if asked.delta_disclosure is not None:
+        found.append(Bound("delta", asked.delta_disclosure, Shown.delta, Kind.DISTANT_VALUES, strict=True))
+    if asked.beta_likeness is not None:
+        found.append(Bound("beta", asked.beta_likeness, Shown.beta, Kind.DISTANT_VALUES))
+    return found
+
 
 def faults(shown: Shown, whole: Shown, asked: Diversity) -> list[Kind]:
-    """Return what a class's values violate."""
-    found = []
-    if len(shown.values) < asked.values:
-        found.append(Kind.TOO_FEW_VALUES)
-    recursion, closeness = asked.recursive_cl, asked.t_closeness
-    if (
-        (asked.entropy_l is not None and log(shown.entropy_l) < log(asked.entropy_l) - CLOSE)
-        or (recursion is not None and shown.recursive_c(recursion.l) >= recursion.c - CLOSE)
-        or (asked.alpha is not None and shown.alpha > asked.alpha + CLOSE)
-    ):
-        found.append(Kind.UNEVEN_VALUES)
-    if closeness is not None and shown.distance(whole, asked.ordered) > closeness.t + CLOSE:
-        found.append(Kind.DISTANT_VALUES)
-    return found
+    """Return what a class's values violate, each once."""
+    few = [Kind.TOO_FEW_VALUES] if len(shown.values) < asked.values else []
+    return [*few, *dict.fromkeys(each.fault for each in bounds(asked) if not each.is_met(shown, whole))]
+
+
+def is_true(achieved: Mapping[str, float], parts: Sequence[Shown], whole: Shown, asked: Diversity) -> bool:
+    """Return whether a certificate tells each figure that is asked for, within its bound and not embellished.
+
+    Parameters
+    ----------
+    achieved
+        The figures by name.
+    parts, whole
+        What the classes show, and all of them together.
+    """
+    asks = bounds(asked)
+    if achieved.keys() != {each.figure for each in asks}:
+        return False
+    for each in asks:
+        sign = -1 if each.rising else 1
+        worst = max((sign * each.shown(shown, whole) for shown in parts), default=0.0)
+        if not worst - _ROUNDED <= sign * achieved[each.figure] <= sign * each.asked + _ROUNDED:
+            return False
+    return True
+
+
+def _entropy_l(shown: Shown, whole: Shown) -> float:  # noqa: ARG001 - as of other bounds
+    return shown.entropy_l

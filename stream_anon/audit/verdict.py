@@ -30,7 +30,7 @@ class Kind(StrEnum):
     TOO_MANY_INDIVIDUALS = "the class's individuals do not fit its records"
     WRONG_ACHIEVED_K = "achieved k is not the least number of individuals of a class"
     WRONG_ACHIEVED_L = "achieved distinct_l is below what is asked or above what the records show"
-    WRONG_ACHIEVED_SPREAD = "achieved entropy_l, recursive_c, t or alpha is not what is asked, or better than shown"
+    WRONG_ACHIEVED_SPREAD = "an achieved figure of sensitive values is not what is asked, or better than shown"
     CLASS_TWICE = "two classes are published alike"
     WRONG_ATTRIBUTES = "the class does not have the policy's quasi-identifiers"
     ILLEGAL_CLASS_VALUE = "the class has a value that the policy cannot publish"
@@ -60,8 +60,8 @@ class Kind(StrEnum):
     WRONG_CLASS_SIZE = "the class has another number of records than certified"
     TOO_FEW_RECORDS = "a class has fewer than k records"
     TOO_FEW_VALUES = "a class shows fewer than distinct_l values"
-    UNEVEN_VALUES = "a class's sensitive values are not spread as entropy_l, recursive_cl or alpha asks"
-    DISTANT_VALUES = "a class's sensitive values are farther than t from those of its window"
+    UNEVEN_VALUES = "a class's sensitive values are not spread as evenly as asked"
+    DISTANT_VALUES = "a class's sensitive values are farther from those of its window than asked"
     NO_CERTIFICATE = "records have no certificate"
     NO_RECORDS = "certified records are missing"
     EXTRA_RECORDS = "more records than certified"
@@ -247,13 +247,13 @@ CHECKED = (
     "every class: records of one window with one published tuple, at least k, certified with the same count",
     "every value: one that the policy's hierarchies, ranges and sets can publish",
     "every record: all published fields, no undeclared or identifying one, passing fields of their type",
-    "every window: distinct_l, entropy, recursion, t and alpha counted again over its records",
+    "every window: all criteria on sensitive values counted again over its records",
     "every window: NCP and GCP computed again from what is published",
     "every certificate: all parts, sums, criteria of its own policy, least individuals",
     "all certificates: input ranges join without gap or overlap, each follows a known one, batch ids are unique",
 )
 TRUSTED = (
-    "the number of individuals in each class, that nobody has more than max_share of it, and l and t by person",
+    "the number of individuals in each class, that nobody has more than max_share of it, and criteria by person",
     "that the values are true generalizations of what came in",
     "the numbers of suppressed and rejected records, and that those were published nowhere else",
     "that nothing was released before the first offset or after the last one certified",

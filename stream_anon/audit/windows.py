@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,13 +10,11 @@ import msgspec
 
 from stream_anon.audit.findings import Findings
 from stream_anon.audit.records import ReleasedRecordReader, ValueBook
-from stream_anon.audit.spreads import Shown, faults
+from stream_anon.audit.spreads import Shown, faults, is_true
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.policy import Diversity, Policy
+from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import AchievedSpread, Certificate, CertifiedClass
-
-_CLOSE = 1e-6  # of a figure's size: what was computed otherwise
 
 
 @dataclass(slots=True)
@@ -144,35 +142,8 @@ class WindowAudit:
             if not asked.values <= certificate.achieved.distinct_l.get(attribute.name, 0) <= least:
                 self._findings.add(Kind.WRONG_ACHIEVED_L, certificate.batch, attribute=attribute.name)
             achieved = certificate.achieved.sensitive.get(attribute.name, AchievedSpread())
-            if not _is_true(achieved, parts, whole[place], asked):
+            if not is_true(msgspec.to_builtins(achieved), parts, whole[place], asked):
                 self._findings.add(Kind.WRONG_ACHIEVED_SPREAD, certificate.batch, attribute=attribute.name)
-
-
-def _is_true(achieved: AchievedSpread, parts: Sequence[Shown], whole: Shown, asked: Diversity) -> bool:
-    """Return whether each figure that is asked for meets it and is no better than what the records show."""
-    recursion, closeness = asked.recursive_cl, asked.t_closeness
-    # Each figure with what it must not exceed and what the worst class shows; more is worse.
-    bounds: list[tuple[float | None, float | None, Iterable[float]]] = [
-        (_negative(achieved.entropy_l), _negative(asked.entropy_l), (-shown.entropy_l for shown in parts)),
-        (
-            achieved.recursive_c,
-            recursion.c if recursion else None,
-            (shown.recursive_c(recursion.l if recursion else 2) for shown in parts),
-        ),
-        (achieved.t, closeness.t if closeness else None, (shown.distance(whole, asked.ordered) for shown in parts)),
-        (achieved.alpha, asked.alpha, (shown.alpha for shown in parts)),
-    ]
-    for figure, limit, worst in bounds:
-        if limit is None or figure is None:
-            if limit is not figure:
-                return False
-        elif not max(worst, default=0.0) - _CLOSE <= figure <= limit + _CLOSE:
-            return False
-    return True
-
-
-def _negative(number: float | None) -> float | None:
-    return None if number is None else -number
 
 
 def published_tuple(one: CertifiedClass, attributes: tuple[QuasiIdentifier, ...]) -> bytes:

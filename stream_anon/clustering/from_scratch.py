@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.legality import Ledger, is_legal, ledger_of, within_share
+from stream_anon.clustering.legality import is_legal, within_share
 from stream_anon.clustering.protocol import UNKNOWN, UNPLACED, Outlook
+from stream_anon.clustering.rules import Rules, rules_of
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria
 
@@ -43,17 +44,17 @@ class FromScratch(ABC):
             raise ValueError("close() must see the rows that were added and kept")
         chosen = within_share(rows.individuals, criteria.max_share)
         part = rows.take(chosen) if len(chosen) < len(rows) else rows
-        ledger = ledger_of(part, criteria)
-        placed = len(part) >= ledger.k and (ledger.each_once or is_legal(np.arange(len(part)), ledger))
+        rules = rules_of(part, criteria)
+        placed = len(part) >= rules.k and (rules.each_once or is_legal(np.arange(len(part)), rules))
         if placed and part is rows:
-            return self._partition(rows, ledger)
+            return self._partition(rows, rules)
         answer = np.full(len(rows), UNPLACED, np.int32)
         if placed:
-            answer[chosen] = self._partition(part, ledger)
+            answer[chosen] = self._partition(part, rules)
         return answer
 
     @abstractmethod
-    def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
+    def _partition(self, rows: Columns, rules: Rules) -> NDArray[np.int32]:
         """Return the class of each row; all rows together are legal as one class."""
 
     def check_invariants(self) -> None:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.rules import STAMP, Rules
 from stream_anon.compiled import bare_kernel, kernel
-
-if TYPE_CHECKING:
-    from stream_anon.clustering.legality import Ledger
 
 
 @bare_kernel
-def held_values(rows: NDArray[np.int64], values: int, s: int, ledger: Ledger) -> int:
+def held_values(rows: NDArray[np.int64], values: int, s: int, rules: Rules) -> int:
     """Return how many of so many values are held by as many individuals; O(m) mostly, O(values x m) at most."""
-    columns = ledger.columns
-    marks = ledger.marks
-    ledger.notes[0] += 1
-    stamp = ledger.notes[0]
+    columns = rules.columns
+    marks = rules.marks
+    rules.notes[STAMP] += 1
+    stamp = rules.notes[STAMP]
     # Each person's first value: these are held by different people. Only where they are too few is it worth
     # looking whether somebody's other values help.
     firsts = 0

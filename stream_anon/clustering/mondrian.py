@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.from_scratch import FromScratch
-from stream_anon.clustering.legality import Ledger, is_legal
+from stream_anon.clustering.legality import is_legal
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
@@ -105,7 +106,7 @@ def mondrian_classes(
     codes: NDArray[np.int32],
     model: CostModel,
     rows: NDArray[np.int64],
-    ledger: Ledger,
+    rules: Rules,
     relaxed: bool,
     least_loss: bool,
 ) -> NDArray[np.int32]:
@@ -119,7 +120,7 @@ def mondrian_classes(
         The cost tables.
     rows
         int64[m], the rows to place; they meet the criteria as one class. Reordered in place.
-    ledger
+    rules
         What both sides of a cut must meet.
     relaxed
         Rows with the median code may be on both sides.
@@ -144,7 +145,7 @@ def mondrian_classes(
         m = stop - start
         middle = 0  # rows on the left side of the cut that was found
         best = np.inf
-        if m >= 2 * ledger.k:
+        if m >= 2 * rules.k:
             for j in range(q):
                 least = codes[j, part[0]]
                 most = least
@@ -172,7 +173,7 @@ def mondrian_classes(
                     copy_to(tried, part)
                 attempt = part if in_place else tried[:m]
                 left = _split(attempt, spare, codes[j], cut, ties)
-                if not (is_legal(attempt[:left], ledger) and is_legal(attempt[left:], ledger)):
+                if not (is_legal(attempt[:left], rules) and is_legal(attempt[left:], rules)):
                     continue
                 if least_loss:
                     loss = _loss(codes, attempt[:left], model) + _loss(codes, attempt[left:], model)
@@ -218,7 +219,7 @@ class Mondrian(FromScratch):
         self._relaxed = relaxed
         self._least_loss = least_loss
 
-    def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
+    def _partition(self, rows: Columns, rules: Rules) -> NDArray[np.int32]:
         # Of rows with the median code it is not the first that go left, but the least by their other codes.
         order = np.lexsort(rows.codes[::-1]) if self._relaxed else np.arange(len(rows))
-        return mondrian_classes(rows.codes, self._model, order, ledger, self._relaxed, self._least_loss)
+        return mondrian_classes(rows.codes, self._model, order, rules, self._relaxed, self._least_loss)

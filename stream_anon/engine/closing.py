@@ -13,8 +13,8 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import SUPPRESSED, Classes, ReachedSpread, Release, Suppression
-from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread, Spreads
+from stream_anon.microdata.release import SUPPRESSED, Classes, Release, Suppression
+from stream_anon.privacy.criteria import ClassCounts, Criteria
 from stream_anon.privacy.gate import violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize, raised
 from stream_anon.privacy.loss import gcp
@@ -148,7 +148,7 @@ class Closer:
                 if len(classes) and self._criteria.distinct_l[s]
             },
             achieved_spread={
-                attribute.name: _reached(asked, found)
+                attribute.name: found.reached(asked)
                 for attribute, asked, found in zip(
                     self._policy.diverse, self._criteria.asked, counts.spreads, strict=True
                 )
@@ -215,16 +215,6 @@ def missing_by_name(policy: Policy, counts: NDArray[np.int64]) -> dict[str, int]
     """Return the counts int64[q + p] that are not 0 by the name of their attribute."""
     names = (attribute.name for attribute in (*policy.quasi_identifiers, *policy.passed))
     return {name: count for name, count in zip(names, counts.tolist(), strict=True) if count}
-
-
-def _reached(asked: Spread, found: Spreads) -> ReachedSpread:
-    """Return the worst class's figure for each criterion that is asked for."""
-    return ReachedSpread(
-        max(1.0, float(np.exp(found.entropy.min()))) if asked.entropy_l > 1 else None,
-        float(found.tilt.max()) if asked.c < np.inf else None,
-        min(1.0, float(found.distance.max())) if asked.t < 1 else None,
-        float(found.share.max()) if asked.alpha < 1 else None,
-    )
 
 
 def _chosen(generalized: GeneralizedClasses, kept: NDArray[np.int64]) -> GeneralizedClasses:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from math import ceil
 
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import (
@@ -18,13 +17,13 @@ from stream_anon.microdata.attributes import (
     ScalarType,
     Sensitive,
 )
+from stream_anon.microdata.diversity import MOST_CLASS, Diversity
 from stream_anon.microdata.domains.domain import WHOLE_TABLE, CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.labels import LabelCounts
 
 EVERY_RECORD = "every-record"
-MOST_CLASS = 1_000_000
 MOST_K_FOREST = 10_000
 MOST_EXTRA_LEVELS = 10
 MOST_ROUNDS = 5
@@ -39,39 +38,6 @@ class Shortfall(StrEnum):
     HOLD = "hold"
 
 
-class Distance(StrEnum):
-    """How far apart two values are: all alike, or by their places among the values in order (numbers only)."""
-
-    EQUAL = "equal"
-    ORDERED = "ordered"
-
-
-@dataclass(frozen=True)
-class Recursion:
-    """Recursive (c, l)-diversity: r1 < c (r_l + .. + r_m), r_i how often the i-th most frequent value occurs."""
-
-    c: float
-    l: int  # noqa: E741 - the letter of the paper
-
-    def __post_init__(self) -> None:
-        if not 0 < self.c <= MOST_CLASS:
-            raise SettingsError("recursive_cl.c", f"must be above 0 and at most {MOST_CLASS}")
-        if not 2 <= self.l <= MOST_CLASS:
-            raise SettingsError("recursive_cl.l", f"must lie between 2 and {MOST_CLASS}")
-
-
-@dataclass(frozen=True)
-class Closeness:
-    """t-closeness: a class's values are distributed as those of the window's released rows, but for t."""
-
-    t: float
-    distance: Distance = Distance.EQUAL
-
-    def __post_init__(self) -> None:
-        if not 0 < self.t < 1:
-            raise SettingsError("t_closeness.t", "must be above 0 and below 1")
-
-
 class Loss(StrEnum):
     """What an engine minimises; `stream_anon.privacy.objective` says what each means."""
 
@@ -79,67 +45,6 @@ class Loss(StrEnum):
     PREC = "prec"
     DISCERNIBILITY = "discernibility"
     CLASSIFICATION = "classification"
-
-
-@dataclass(frozen=True)
-class Diversity:
-    """What a sensitive attribute must show in every class; at least one criterion, all of them together.
-
-    Values are compared as they are written; a missing one is no value. Frequencies hold of the class's distinct
-    (individual, value) pairs and of its records, both.
-
-    Parameters
-    ----------
-    distinct_l
-        Least number of distinct values, held by as many different individuals: one person with many values is not
-        diversity. As entropy, recursion and t-closeness: Machanavajjhala et al., ICDE 2006; Li et al., ICDE 2007.
-    entropy_l
-        Least exponential of the entropy; implies that many values, rounded up.
-    recursive_cl
-        See `Recursion`; implies l values.
-    t_closeness
-        See `Closeness`. A missing value is outside of both distributions, but its share must differ by t at most.
-    p_sensitive
-        The same as `distinct_l` (Truta and Vinay, 2006).
-    alpha
-        Largest part of a class's values that may be alike (Wong et al., KDD 2006): recursive with
-        c = alpha / (1 - alpha) and l = 2, equality allowed; implies 1 / alpha values, rounded up.
-    """
-
-    distinct_l: int | None = None
-    entropy_l: float | None = None
-    recursive_cl: Recursion | None = None
-    t_closeness: Closeness | None = None
-    p_sensitive: int | None = None
-    alpha: float | None = None
-
-    def __post_init__(self) -> None:
-        if all(getattr(self, field.name) is None for field in fields(self)):
-            raise SettingsError("", f"needs at least one of {', '.join(f.name for f in fields(self))}")
-        for key in ("distinct_l", "p_sensitive"):
-            least = getattr(self, key)
-            if least is not None and not 2 <= least <= MOST_CLASS:
-                raise SettingsError(key, f"must lie between 2 and {MOST_CLASS}")
-        if self.entropy_l is not None and not 1 < self.entropy_l <= MOST_CLASS:
-            raise SettingsError("entropy_l", f"must be above 1 and at most {MOST_CLASS}")
-        if self.alpha is not None and not 0 < self.alpha < 1:
-            raise SettingsError("alpha", "must be above 0 and below 1")
-
-    @property
-    def values(self) -> int:
-        """Return the least number of values held by as many individuals that the criteria imply, 0 for none."""
-        return max(
-            self.distinct_l or 0,
-            self.p_sensitive or 0,
-            ceil((self.entropy_l or 0) - 1e-9),
-            self.recursive_cl.l if self.recursive_cl else 0,
-            ceil(1 / self.alpha - 1e-9) if self.alpha else 0,
-        )
-
-    @property
-    def ordered(self) -> bool:
-        """Return whether values are told apart by their order too."""
-        return self.t_closeness is not None and self.t_closeness.distance is Distance.ORDERED
 
 
 @dataclass(frozen=True)

@@ -36,28 +36,6 @@ class InputRange:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReachedSpread:
-    """What every class reached of the criteria on one attribute's frequencies; None for what was not asked.
-
-    Parameters
-    ----------
-    entropy_l
-        Least exponential of the entropy.
-    recursive_c
-        Largest r1 / (r_l + .. + r_m).
-    t
-        Largest distance from the released rows.
-    alpha
-        Largest share of one value.
-    """
-
-    entropy_l: float | None = None
-    recursive_c: float | None = None
-    t: float | None = None
-    alpha: float | None = None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
     """The equivalence classes of a release, as columns over classes.
@@ -114,7 +92,8 @@ class Release:
     arrivals
         (seconds on the service's clock, released or suppressed records) in order, for the delay.
     achieved_k, achieved_l, achieved_spread
-        What every class reached: `k`, and by attribute, where asked, `distinct_l` and frequencies.
+        What every class reached: `k`, and by attribute, where asked, `distinct_l` and the figures of frequencies,
+        named as in certificates.
     gcp
         Mean NCP over records and quasi-identifiers; a suppressed record counts 1; None for no record.
     gate_violations
@@ -140,7 +119,7 @@ class Release:
     gcp: float | None
     gate_violations: int = 0
     gate_seconds: float = 0.0
-    achieved_spread: Mapping[str, ReachedSpread] = field(default_factory=dict)
+    achieved_spread: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
 
     @property

@@ -84,6 +84,8 @@ class AskedSpread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     recursive_cl: AskedRecursion | None = None
     t_closeness: AskedCloseness | None = None
     alpha: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+    delta_disclosure: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    beta_likeness: Annotated[float, msgspec.Meta(gt=0)] | None = None
 
 
 class AchievedSpread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -93,6 +95,8 @@ class AchievedSpread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     recursive_c: Annotated[float, msgspec.Meta(gt=0)] | None = None
     t: Share | None = None
     alpha: Share | None = None
+    delta: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    beta: Annotated[float, msgspec.Meta(ge=0)] | None = None
 
 
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -337,13 +341,7 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
 def asked_of(policy: Policy) -> Asked:
     """Return what a policy asks of every class; p_sensitive is distinct_l, which other criteria imply too."""
     spreads = {
-        name: AskedSpread(
-            each.entropy_l,
-            AskedRecursion(each.recursive_cl.c, each.recursive_cl.l) if each.recursive_cl else None,
-            AskedCloseness(each.t_closeness.t, each.t_closeness.distance.value) if each.t_closeness else None,
-            each.alpha,
-        )
-        for name, each in policy.diversity.items()
+        name: msgspec.convert(each, AskedSpread, from_attributes=True) for name, each in policy.diversity.items()
     }
     return Asked(
         policy.k,
@@ -357,10 +355,7 @@ def _achieved(release: Release) -> Achieved:
     return Achieved(
         None if release.achieved_k is None else int(release.achieved_k),
         {name: int(level) for name, level in release.achieved_l.items()},
-        {
-            name: AchievedSpread(reached.entropy_l, reached.recursive_c, reached.t, reached.alpha)
-            for name, reached in release.achieved_spread.items()
-        },
+        {name: AchievedSpread(**reached) for name, reached in release.achieved_spread.items()},
     )
 
 

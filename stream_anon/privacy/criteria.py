@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.policy import Diversity, Policy
+from stream_anon.microdata.diversity import Diversity
+from stream_anon.microdata.policy import Policy
 
 TOLERANCE = 1e-9  # of frequencies: the same sum in another order is another number
 
@@ -27,6 +28,10 @@ class Spread:
         Largest distance from the distribution of all rows, 1 for none; and whether values are numbers in order.
     alpha
         Largest share of one value, 1 for none.
+    delta
+        What the logarithm of a share's ratio to that in all rows must stay below in size, infinite for none.
+    beta
+        Largest relative gain of a share over that in all rows, infinite for none.
     """
 
     entropy_l: float = 1.0
@@ -35,6 +40,8 @@ class Spread:
     t: float = 1.0
     ordered: bool = False
     alpha: float = 1.0
+    delta: float = np.inf
+    beta: float = np.inf
 
     @classmethod
     def of(cls, diversity: Diversity) -> Spread:
@@ -47,17 +54,91 @@ class Spread:
             closeness.t if closeness else 1.0,
             diversity.ordered,
             diversity.alpha or 1.0,
+            diversity.delta_disclosure or np.inf,
+            diversity.beta_likeness or np.inf,
         )
 
     @property
     def asks(self) -> bool:
         """Return whether anything is asked."""
-        return self.entropy_l > 1 or self.c < np.inf or self.t < 1 or self.alpha < 1
+        return any(figure.is_asked(self) for figure in FIGURES)
+
+    @property
+    def compares(self) -> bool:
+        """Return whether a class is compared with all rows."""
+        return any(figure.compares and figure.is_asked(self) for figure in FIGURES)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a class, and how it is judged.
+
+    Parameters
+    ----------
+    name
+        Its field of `Spreads`.
+    certified
+        Its key in certificates.
+    bound
+        Returns what is asked of it.
+    none
+        The bound that asks for nothing.
+    least
+        More is better; else less is.
+    strict
+        It must not equal the bound.
+    compares
+        It depends on what all rows show.
+    written
+        Returns the number that a certificate tells.
+    """
+
+    name: str
+    certified: str
+    bound: Callable[[Spread], float]
+    none: float
+    least: bool = False
+    strict: bool = False
+    compares: bool = False
+    written: Callable[[float], float] = float
+
+    @property
+    def worse(self) -> np.ufunc:
+        """Return what chooses the worse of two."""
+        return np.minimum if self.least else np.maximum
+
+    def is_asked(self, asked: Spread) -> bool:
+        """Return whether anything is asked of it."""
+        return self.bound(asked) != self.none
+
+    def permitted(self, found: NDArray[np.float64], asked: Spread) -> NDArray[np.bool_]:
+        """Return for each class whether its figure is within the bound; bool[c]."""
+        sign = -1 if self.least else 1
+        excess = sign * found - sign * self.bound(asked)
+        permitted: NDArray[np.bool_] = excess < -TOLERANCE if self.strict else excess <= TOLERANCE
+        return permitted
+
+
+FIGURES = (
+    Figure(
+        "entropy",
+        "entropy_l",
+        lambda asked: float(np.log(asked.entropy_l)),
+        0.0,
+        least=True,
+        written=lambda nats: max(1.0, float(np.exp(nats))),
+    ),
+    Figure("tilt", "recursive_c", lambda asked: asked.c, np.inf, strict=True),
+    Figure("distance", "t", lambda asked: asked.t, 1.0, compares=True, written=lambda distance: min(1.0, distance)),
+    Figure("share", "alpha", lambda asked: asked.alpha, 1.0),
+    Figure("disclosure", "delta", lambda asked: asked.delta, np.inf, strict=True, compares=True),
+    Figure("gain", "beta", lambda asked: asked.beta, np.inf, compares=True),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spreads:
-    """How the values of one sensitive attribute are spread in c classes.
+    """How the values of one sensitive attribute are spread in c classes; `FIGURES` says how each is judged.
 
     Parameters
     ----------
@@ -69,25 +150,45 @@ class Spreads:
         float64[c], from the distribution of all rows.
     share
         float64[c], of the most frequent value, 0 where there is none.
+    disclosure
+        float64[c], the largest |ln(q / p)|, q a value's share in the class and p in all rows; infinite where a
+        value of all rows is absent.
+    gain
+        float64[c], the largest (q - p) / p, at least 0.
     """
 
     entropy: NDArray[np.float64]
     tilt: NDArray[np.float64]
     distance: NDArray[np.float64]
     share: NDArray[np.float64]
+    disclosure: NDArray[np.float64]
+    gain: NDArray[np.float64]
 
     def permitted(self, asked: Spread) -> NDArray[np.bool_]:
         """Return for each class whether it is spread as asked; bool[c]."""
-        permitted: NDArray[np.bool_] = self.entropy >= np.log(asked.entropy_l) - TOLERANCE
-        if asked.c < np.inf:
-            permitted &= self.tilt < asked.c - TOLERANCE
-        permitted &= self.distance <= asked.t + TOLERANCE
-        permitted &= self.share <= asked.alpha + TOLERANCE
+        permitted = np.ones(len(self.entropy), np.bool_)
+        for figure in FIGURES:
+            if figure.is_asked(asked):
+                permitted &= figure.permitted(getattr(self, figure.name), asked)
         return permitted
 
     def take(self, classes: NDArray[np.int64]) -> Spreads:
         """Return the chosen classes."""
-        return Spreads(self.entropy[classes], self.tilt[classes], self.distance[classes], self.share[classes])
+        return Spreads(*(getattr(self, figure.name)[classes] for figure in FIGURES))
+
+    def or_worse(self, other: Spreads) -> Spreads:
+        """Return for each class the worse of two counts."""
+        return Spreads(
+            *(figure.worse(getattr(self, figure.name), getattr(other, figure.name)) for figure in FIGURES)
+        )
+
+    def reached(self, asked: Spread) -> dict[str, float]:
+        """Return the worst class's figure for each criterion that is asked for, as a certificate tells it."""
+        return {
+            figure.certified: figure.written(float(figure.worse.reduce(getattr(self, figure.name))))
+            for figure in FIGURES
+            if figure.is_asked(asked)
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,8 +284,8 @@ class Criteria:
 
         Notes
         -----
-        The distance from the distribution of all rows is 0 then, whatever t. Values are counted over records here;
-        where people with several records make the difference, the partitioner finds it.
+        All distances from the distribution of all rows are 0 then: t, delta and beta are met. Values are
+        counted over records here; where people with several records make the difference, the partitioner finds it.
         """
         if individuals < self.k:
             return False
@@ -199,7 +300,7 @@ class Criteria:
             most = float(share.max(initial=0.0))
             tilt = most * total / rest if rest else np.inf
             entropy = float(-(share * np.log(share)).sum())
-            found = Spreads(*(np.array([figure]) for figure in (entropy, tilt, 0.0, most)))
+            found = Spreads(*(np.array([figure]) for figure in (entropy, tilt, 0.0, most, 0.0, 0.0)))
             if not found.permitted(asked)[0]:
                 return False
         return True

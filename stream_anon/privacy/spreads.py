@@ -30,7 +30,7 @@ def spreads_of(
     individuals, column
         int32[n], dense; values `NO_VALUE` where missing. Where their order counts they ascend with it.
     asked
-        Which l of the recursive criterion is meant, and which distance.
+        Which l of the recursive criterion is meant, which distance, and which figures are asked for.
     """
     by_records = _counted(group_of_row, groups, column, column, asked)
     pairs = individuals.astype(np.int64) * (int(column.max(initial=0)) + 2) + column
@@ -40,12 +40,7 @@ def spreads_of(
     _, pair_of_row = np.unique(pairs, return_inverse=True)
     _, own = np.unique(group_of_row * (int(pair_of_row.max(initial=0)) + 1) + pair_of_row, return_index=True)
     by_pairs = _counted(group_of_row[own], groups, column[own], column[first], asked)
-    return Spreads(
-        np.minimum(by_records.entropy, by_pairs.entropy),
-        np.maximum(by_records.tilt, by_pairs.tilt),
-        np.maximum(by_records.distance, by_pairs.distance),
-        np.maximum(by_records.share, by_pairs.share),
-    )
+    return by_records.or_worse(by_pairs)
 
 
 def _counted(
@@ -84,7 +79,19 @@ def _counted(
             distance = np.bincount(owner, np.maximum(part - reference[shown], 0.0), groups).astype(np.float64)
         missing = 1 - len(base) / max(len(everything), 1)
         distance = np.maximum(distance, np.abs(1 - held / np.maximum(rows, 1) - missing))
-    return Spreads(entropy, tilt, distance, share)
+    disclosure, gain = np.zeros(groups), np.zeros(groups)
+    if asked.delta < np.inf or asked.beta < np.inf:
+        ratio = part / reference[shown]
+        lacking = np.bincount(owner, minlength=groups) < np.count_nonzero(reference)
+        if len(base) < len(everything):  # whether somebody has a value is compared alike
+            without = (rows - held) / np.maximum(rows, 1)
+            ratio = np.append(ratio, (without * len(everything) / (len(everything) - len(base)))[without > 0])
+            owner = np.append(owner, np.flatnonzero(without))
+            lacking |= without == 0
+        np.maximum.at(disclosure, owner, np.abs(np.log(ratio)))
+        disclosure[lacking] = np.inf
+        np.maximum.at(gain, owner, ratio - 1)
+    return Spreads(entropy, tilt, distance, share, disclosure, gain)
 
 
 def _ordered(values: NDArray[np.int64], shares: NDArray[np.float64], reference: NDArray[np.float64]) -> float:

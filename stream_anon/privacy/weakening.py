@@ -5,15 +5,16 @@ A change that cannot be shown to be harmless counts as weaker: somebody then loo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stream_anon.microdata.diversity import CRITERIA
 from stream_anon.microdata.policy import EVERY_RECORD
 
 _PUBLISHED = {"quasi-identifier": 1, "sensitive": 2, "insensitive": 3}  # the higher, the less is protected
 _NEVER = 0
-_FREQUENCIES: Mapping[str, bool] = {"entropy_l": True, "alpha": False}  # whether more is stricter
+_CRITERIA = {criterion.name: criterion for criterion in CRITERIA}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +91,8 @@ def _spread(place: str, had: Mapping[str, Any], has: Mapping[str, Any]) -> Itera
             continue
         if new is None:
             yield Weakening(f"{place}.{criterion}", "was asked and would not be")
-        elif criterion in _FREQUENCIES:
-            if _FREQUENCIES[criterion] and new < old:
-                yield Weakening(f"{place}.{criterion}", _fell(old, new))
-            if not _FREQUENCIES[criterion] and new > old:
-                yield Weakening(f"{place}.{criterion}", _rose(old, new))
-        elif criterion == "recursive_cl" and (new["c"] > old["c"] or new["l"] < old["l"]):
-            text = f"was c = {old['c']:g}, l = {old['l']} and would be c = {new['c']:g}, l = {new['l']}"
-            yield Weakening(f"{place}.{criterion}", text)
-        elif criterion == "t_closeness" and (new["t"] > old["t"] or new["distance"] != old["distance"]):
-            text = f"was {old['t']:g} ({old['distance']}) and would be {new['t']:g} ({new['distance']})"
-            yield Weakening(f"{place}.{criterion}", text)
+        elif _CRITERIA[criterion].is_weaker(old, new):
+            yield Weakening(f"{place}.{criterion}", _changed(old, new, _CRITERIA[criterion].in_words))
 
 
 def _attribute(
@@ -141,6 +133,12 @@ def _publication(place: str, before: Mapping[str, Any], after: Mapping[str, Any]
     if finer:
         text = f"would be published in groups that it did not have ({' and '.join(finer)} in all)"
         yield Weakening(place, text)
+
+
+def _changed(old: Any, new: Any, in_words: Callable[[Any], str]) -> str:
+    if isinstance(old, Mapping):
+        return f"was {in_words(old)} and would be {in_words(new)}"
+    return _fell(old, new) if new < old else _rose(old, new)
 
 
 def _fell(old: float, new: float) -> str:

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from stream_anon.microdata.diversity import CRITERIA
 from stream_anon.microdata.schema import DIALECT
 from stream_anon.settings.model import Duration, Settings
 
@@ -52,7 +53,7 @@ _DESCRIPTIONS = {
         "security": "How the connection is secured.",
     },
     "InputSettings": {"pattern": "Regular expression that fits whole names of topics."},
-    "Security": {
+    "SecuritySettings": {
         "protocol": "Encryption and login.",
         "sasl_mechanism": "How to log in, for SASL protocols.",
         "username": "Name to log in with.",
@@ -80,14 +81,7 @@ _DESCRIPTIONS = {
         "field": "Attribute that tells individuals apart.",
         "normalize": "Differences that do not count: Unicode's form, case, blanks around, UUIDs, zeros in front.",
     },
-    "DiversitySettings": {
-        "distinct_l": "Least number of distinct values, held by as many different individuals.",
-        "entropy_l": "Least exponential of the entropy of the values.",
-        "recursive_cl": "Recursive (c, l)-diversity.",
-        "t_closeness": "Largest distance of the values from those of the window.",
-        "p_sensitive": "The same as distinct_l.",
-        "alpha": "Largest share of one value.",
-    },
+    "DiversitySettings": {criterion.name: criterion.meaning for criterion in CRITERIA},
     "RecursionSettings": {
         "c": "What the most frequent value's count must stay below, times that of the rest.",
         "l": "Rank of the value with which the rest begins.",

@@ -35,7 +35,8 @@ from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.tables.small_texts import read_text
 from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.microdata.policy import MOST_CLASS, MOST_EXTRA_LEVELS, MOST_NULLS, MOST_REVISION, MOST_ROUNDS
+from stream_anon.microdata.diversity import MOST_CLASS, MOST_DELTA
+from stream_anon.microdata.policy import MOST_EXTRA_LEVELS, MOST_NULLS, MOST_REVISION, MOST_ROUNDS
 from stream_anon.settings.yaml_text import read_yaml
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
@@ -203,6 +204,8 @@ class DiversitySettings(Section):
     t_closeness: ClosenessSettings | None = None
     p_sensitive: int | None = Field(default=None, ge=2, le=MOST_CLASS)
     alpha: float | None = Field(default=None, gt=0, lt=1)
+    delta_disclosure: float | None = Field(default=None, gt=0, le=MOST_DELTA)
+    beta_likeness: float | None = Field(default=None, gt=0, le=MOST_CLASS)
 
     @model_validator(mode="after")
     def _any(self) -> DiversitySettings:

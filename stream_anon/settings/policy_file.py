@@ -13,6 +13,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from stream_anon.adapters.tables.small_texts import read_numbered_table
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import (
@@ -26,23 +28,14 @@ from stream_anon.microdata.attributes import (
     Sensitive,
     Unknown,
 )
+from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import CategoricalDomain, Domain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.ids import Normalization, in_order
-from stream_anon.microdata.policy import (
-    Closeness,
-    Distance,
-    Diversity,
-    EngineChoice,
-    Loss,
-    Policy,
-    Recursion,
-    Shortfall,
-    WindowLimits,
-)
+from stream_anon.microdata.policy import EngineChoice, Loss, Policy, Shortfall, WindowLimits
 from stream_anon.settings.label_sample import sample_labels
 from stream_anon.settings.learned_order import read_order
 from stream_anon.settings.model import (
@@ -64,6 +57,7 @@ _ALPHABETS = {
 }
 _MOST_CODES = 2**30
 _LATER_KEYS = {"path": None, "accept_missing": False}  # with their defaults
+_FIRST_CRITERIA = frozenset({"distinct_l", "entropy_l", "recursive_cl", "t_closeness", "p_sensitive", "alpha"})
 _LATER_PREFIX_KEYS = {"pad": None, "shorter": False}
 _DOMAIN_KEYS = ("hierarchy", "values", "numeric", "prefix", "date")
 
@@ -88,6 +82,9 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     relevant["privacy"]["individual"] = _individual(settings.privacy.individuals)
     # It names this very hash.
     relevant["privacy"].pop("accept_weaker", None)
+    for criteria in relevant["privacy"]["sensitive"].values():
+        later = criteria.keys() - _FIRST_CRITERIA
+        _leave_out_defaults(criteria, dict.fromkeys(later))
     # The order of attributes is that of what is published, so it counts.
     relevant["attributes"] = list(relevant["attributes"].items())
     for _, given in relevant["attributes"]:
@@ -155,15 +152,7 @@ def _leave_out_defaults(document: dict[str, Any], later: Mapping[str, Any]) -> N
 
 
 def _diversity(given: DiversitySettings) -> Diversity:
-    recursion, closeness = given.recursive_cl, given.t_closeness
-    return Diversity(
-        given.distinct_l,
-        given.entropy_l,
-        Recursion(recursion.c, recursion.l) if recursion else None,
-        Closeness(closeness.t, Distance(closeness.distance)) if closeness else None,
-        given.p_sensitive,
-        given.alpha,
-    )
+    return msgspec.convert(given.model_dump(), Diversity)
 
 
 def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) -> Attribute:

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from stream_anon.microdata.policy import Closeness, Diversity, Recursion
+from stream_anon.microdata.diversity import Closeness, Diversity, Recursion
 from tests.attacks.conftest import Measured
 from tests.attacks.town import ENGINES, Service, share, town_policy, townspeople, values_of
 from tests.support.adult import SENSITIVE, adult_policy, adult_releases

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.files.anonymizing import Anonymization
-from stream_anon.microdata.policy import Closeness, Diversity
+from stream_anon.microdata.diversity import Closeness, Diversity
 from stream_anon.microdata.release import Release
 from stream_anon.service.closing.publication import CHUNK
 from tests.attacks.outside import OutputRecord, read_output
@@ -146,6 +146,7 @@ def _each_ill_in_his_way(people: Sequence[Person]) -> Sequence[Person]:
         ("forest", Diversity(distinct_l=3), _twice),
         ("forest", Diversity(alpha=0.4), _everybody),
         ("forest", Diversity(t_closeness=Closeness(0.4)), _everybody),
+        ("forest", Diversity(beta_likeness=2), _everybody),
     ],
 )
 def test_who_of_several_equal_people_came_first_does_not_decide_the_class(

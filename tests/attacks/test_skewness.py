@@ -7,7 +7,7 @@ from math import log
 
 import pytest
 
-from stream_anon.microdata.policy import Closeness, Diversity, Recursion
+from stream_anon.microdata.diversity import Closeness, Diversity, Recursion
 from tests.attacks.conftest import Measured
 from tests.attacks.town import (
     ENGINES,
@@ -26,12 +26,15 @@ ASKED = {
     "recursive (2, 2)": Diversity(recursive_cl=Recursion(2, 2)),
     "alpha 0.4": Diversity(alpha=0.4),
     "t 0.3": Diversity(t_closeness=Closeness(0.3)),
+    "delta 2": Diversity(delta_disclosure=2),
+    "beta 1": Diversity(beta_likeness=1),
 }
 
 
 def _promised(values: Counter[str], whole: Counter[str], asked: Diversity) -> bool:
     """Return whether a class shows what was asked, counted in the plainest way."""
     heights, n = sorted(values.values(), reverse=True), values.total()
+    ratios = {v: values[v] / n / (whole[v] / whole.total()) for v in whole}
     over = sum(max(0.0, values[v] / n - whole[v] / whole.total()) for v in whole)
     return (
         len(heights) >= asked.values
@@ -42,6 +45,11 @@ def _promised(values: Counter[str], whole: Counter[str], asked: Diversity) -> bo
         )
         and (asked.alpha is None or heights[0] <= asked.alpha * n)
         and (asked.t_closeness is None or over <= asked.t_closeness.t + 1e-9)
+        and (
+            asked.delta_disclosure is None
+            or all(values[v] and abs(log(ratio)) < asked.delta_disclosure for v, ratio in ratios.items())
+        )
+        and (asked.beta_likeness is None or max(ratios.values()) - 1 <= asked.beta_likeness + 1e-9)
     )
 
 

@@ -93,9 +93,14 @@ PROMISES = {
     "closeness": Promise(illness=Spread(t=0.25), income=Spread(t=0.3)),
     "ordered closeness": Promise(illness=Spread(), income=Spread(t=0.15, ordered=True)),
     "share of a value": Promise(illness=Spread(alpha=0.6), income=Spread(alpha=0.5)),
+    "delta-disclosure": Promise(illness=Spread(delta=1.2), income=Spread(delta=0.9)),
+    "beta-likeness": Promise(illness=Spread(beta=0.6), income=Spread(beta=1.0)),
     "different criteria": Promise(2, illness=Spread(alpha=0.7), income=Spread(t=0.2, ordered=True)),
     "all criteria": Promise(
-        2, 0.6, Spread(entropy_l=1.5, c=3, t=0.4, alpha=0.8), Spread(entropy_l=1.5, c=3, t=0.3, ordered=True)
+        2,
+        0.6,
+        Spread(entropy_l=1.5, c=3, t=0.4, alpha=0.8, delta=1.5),
+        Spread(entropy_l=1.5, c=3, t=0.3, ordered=True, beta=1.5),
     ),
     "nodes": Promise(illness=Spread(), income=Spread(t=0.4), sets=False),
     "extra levels": Promise(illness=Spread(alpha=0.7), income=Spread(), sets=False, extra_levels=2),

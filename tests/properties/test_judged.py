@@ -14,10 +14,11 @@ import pytest
 from stream_anon.audit.spreads import Shown
 from stream_anon.microdata.attributes import QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.domain import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.policy import EVERY_RECORD, Closeness, Distance, Diversity, Policy, Recursion
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.criteria import Criteria, Spread
 from stream_anon.privacy.gate import recount
 from tests.attacks.town import Service, classes_of, town_policy, townspeople
@@ -93,12 +94,20 @@ def _judged(policy: Policy, records: list[dict[str, Any]], name: str) -> None:
             assert judge.l_diversity(table, ["class"], [name]) == release.achieved_l[name]
         if asked.t_closeness:
             found = judge.t_closeness(table, ["class"], [name])
-            assert found == pytest.approx(reached.t)
+            assert found == pytest.approx(reached["t"])
             assert found <= asked.t_closeness.t + 1e-9
         if asked.entropy_l:
-            assert judge.entropy_l_diversity(table, ["class"], [name]) == int((reached.entropy_l or 0) + 1e-9)
+            assert judge.entropy_l_diversity(table, ["class"], [name]) == int(reached["entropy_l"] + 1e-9)
         if asked.alpha:
-            assert judge.alpha_k_anonymity(table, ["class"], [name])[0] == pytest.approx(reached.alpha)
+            assert judge.alpha_k_anonymity(table, ["class"], [name])[0] == pytest.approx(reached["alpha"])
+        if asked.delta_disclosure:
+            found = judge.delta_disclosure(table, ["class"], [name])
+            assert found == pytest.approx(reached["delta"])  # it passes over absent values: there are none
+            assert found < asked.delta_disclosure
+        if asked.beta_likeness:
+            found = judge.basic_beta_likeness(table, ["class"], [name])
+            assert found == pytest.approx(reached["beta"])
+            assert found <= asked.beta_likeness + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -117,6 +126,9 @@ def test_an_independent_judge_finds_numbers_less_close(diversity: Diversity) -> 
     [
         Diversity(t_closeness=Closeness(0.35)),
         Diversity(entropy_l=3, alpha=0.4),
+        Diversity(delta_disclosure=2.5),
+        Diversity(beta_likeness=2),
+        Diversity(delta_disclosure=3, beta_likeness=1.5),
         Diversity(p_sensitive=2, recursive_cl=Recursion(1, 2), t_closeness=Closeness(0.6)),
     ],
 )

@@ -9,10 +9,11 @@ import numpy as np
 
 from stream_anon.microdata.attributes import Attribute, Identifier, Publication, QuasiIdentifier, Sensitive
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
+from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.domain import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import Diversity, Policy, WindowLimits
+from stream_anon.microdata.policy import Policy, WindowLimits
 
 ILL = Hierarchy.from_tree({"heart": ["infarct", "angina"], "lung": ["flu", "cold", "asthma"], "none": None})
 

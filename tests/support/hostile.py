@@ -20,12 +20,13 @@ from stream_anon.microdata.attributes import (
     Sensitive,
     Unknown,
 )
+from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.ids import Normalization
-from stream_anon.microdata.policy import EVERY_RECORD, Diversity, Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 MONTHS = DateDomain("%Y-%m-%d", dt.date(2024, 1, 1), dt.date(2024, 3, 31))
 

@@ -19,12 +19,13 @@ from stream_anon.microdata.attributes import (
     Sensitive,
 )
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
+from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.policy import Diversity, Policy
-from stream_anon.microdata.release import SUPPRESSED, Classes, InputRange, ReachedSpread, Release, Suppression
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import SUPPRESSED, Classes, InputRange, Release, Suppression
 from stream_anon.privacy.certificate import CertificateFrame
 
 Record = Mapping[str, Any]
@@ -84,7 +85,7 @@ def release_of(
     rejected: Sequence[Reason] = (),
     ranges: Sequence[InputRange] | None = None,
     seed: int = 0,
-    reached: Mapping[str, ReachedSpread] | None = None,
+    reached: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Release:
     """Return the release in which every group is generalized on its own; groups published alike are one class."""
     merged: dict[str, tuple[list[_Published], list[Record]]] = {}

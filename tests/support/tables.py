@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.policy import Closeness, Distance, Diversity, Recursion
 from stream_anon.privacy.cost import CostModel, cost_model
 from stream_anon.privacy.criteria import Criteria, Spread
 
@@ -107,6 +107,8 @@ def spreads() -> st.SearchStrategy[Spread]:
         t=st.sampled_from([1.0, 1.0, 0.2, 0.5]),
         ordered=st.booleans(),
         alpha=st.sampled_from([1.0, 1.0, 0.5, 0.8]),
+        delta=st.sampled_from([inf, inf, inf, 0.5, 1.5]),
+        beta=st.sampled_from([inf, inf, inf, 0.5, 2.0]),
     )
 
 
@@ -140,6 +142,12 @@ def is_spread(of_class: Iterable[tuple[int, int]], of_window: Iterable[tuple[int
         return False
     if asked.alpha < 1 and n and heights[0] / n > asked.alpha + 1e-9:
         return False
+    if not _is_like(shown, known, asked, set(known)):
+        return False
+    if not _is_like(
+        [value < 0 for value in held], [value < 0 for value in base], asked, {True} & {v < 0 for v in base}
+    ):
+        return False
     if asked.t >= 1:
         return True
     distance = 0.0
@@ -153,6 +161,17 @@ def is_spread(of_class: Iterable[tuple[int, int]], of_window: Iterable[tuple[int
     return max(distance, missing) <= asked.t + 1e-9
 
 
+def _is_like(held: Sequence[int], base: Sequence[int], asked: Spread, values: Iterable[int]) -> bool:
+    """Return whether delta and beta hold of these values, by the papers' formulas."""
+    for value in values:
+        q, p = held.count(value) / max(len(held), 1), base.count(value) / len(base)
+        if asked.delta < inf and not (q > 0 and abs(log(q / p)) < asked.delta - 1e-9):
+            return False
+        if q > p and (q - p) / p > asked.beta + 1e-9:
+            return False
+    return True
+
+
 def diversity_of(least: int, asked: Spread) -> Diversity:
     """Return the setting that asks for so many values and for that spread."""
     distance = Distance.ORDERED if asked.ordered else Distance.EQUAL
@@ -162,6 +181,8 @@ def diversity_of(least: int, asked: Spread) -> Diversity:
         Recursion(asked.c, asked.l) if asked.c < inf else None,
         Closeness(asked.t, distance) if asked.t < 1 else None,
         alpha=asked.alpha if asked.alpha < 1 else None,
+        delta_disclosure=asked.delta if asked.delta < inf else None,
+        beta_likeness=asked.beta if asked.beta < inf else None,
     )
 
 

@@ -16,12 +16,13 @@ from stream_anon.cli.main import app
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
+from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.microdata.schema import MOST_LABELS, released_schema
-from stream_anon.privacy.certificate import Certificate, certificate_parts
+from stream_anon.privacy.certificate import AchievedSpread, AskedSpread, Certificate, certificate_parts
 from stream_anon.service.closing.dead_letters import encode_dead_letters
 from stream_anon.settings.json_schema import as_text, settings_schema
 from stream_anon.settings.model import parse_settings
@@ -166,6 +167,23 @@ def test_the_schema_of_certificates_lags_behind_the_reader() -> None:
     reasons = schema["properties"]["rejected_by_reason"]["propertyNames"]["enum"]
     assert reasons == [reason.label for reason in Reason]
     assert schema["properties"]["suppressed_by_reason"]["propertyNames"]["enum"] == [str(r) for r in Suppression]
+
+
+def test_the_schema_of_certificates_names_every_criterion_and_every_figure_of_it() -> None:
+    schema = _schema("certificate")["properties"]
+    for key, struct in (("asked", AskedSpread), ("achieved", AchievedSpread)):
+        spread = schema[key]["properties"]["sensitive"]["additionalProperties"]
+        assert set(spread["properties"]) == set(struct.__struct_encode_fields__)
+
+
+def test_a_certificate_tells_what_was_asked_by_delta_and_beta_and_what_was_reached() -> None:
+    policy = ward_policy(diversity={"result": Diversity(delta_disclosure=1.5, beta_likeness=2)})
+    release = release_of(policy, [ward_people(6)], reached={"result": {"delta": 0.5, "beta": 0.25}})
+    (part,) = certificate_parts(release, policy, frame_of(release))
+    certificate = json.loads(part)
+    assert certificate["asked"]["sensitive"] == {"result": {"delta_disclosure": 1.5, "beta_likeness": 2}}
+    assert certificate["achieved"]["sensitive"] == {"result": {"delta": 0.5, "beta": 0.25}}
+    assert _accepts(_schema("certificate"), certificate)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
-from stream_anon.microdata.policy import EVERY_RECORD, Diversity, Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.check.checking import CheckReport, examine_deployment
 from stream_anon.service.starting.findings import Severity
 from stream_anon.service.starting.sample_study import Forecast, RareValues, Study
@@ -92,7 +92,7 @@ def _show_policy(console: Console, policy: Policy) -> None:
     who = "record" if policy.individual == EVERY_RECORD else policy.individual
     who = ", ".join([who, *policy.normalize])
     window = policy.window
-    diversity = "".join(f", {_asked(each)} of {name}" for name, each in policy.diversity.items())
+    diversity = "".join(f", {' and '.join(each.in_words)} of {name}" for name, each in policy.diversity.items())
     console.print(Text(f"  each class: {policy.k} individuals (told apart by {who}){diversity}"))
     console.print(
         Text(
@@ -100,19 +100,6 @@ def _show_policy(console: Console, policy: Policy) -> None:
             f"{window.max_records_per_individual:,} records of one individual, shortfall: {window.shortfall}"
         )
     )
-
-
-def _asked(diversity: Diversity) -> str:
-    """Return the criteria on a sensitive attribute in words."""
-    recursion, closeness = diversity.recursive_cl, diversity.t_closeness
-    words = [
-        f"{diversity.values} values" if diversity.values else "",
-        f"entropy-l {diversity.entropy_l:g}" if diversity.entropy_l else "",
-        f"recursive ({recursion.c:g}, {recursion.l})" if recursion else "",
-        f"t {closeness.t:g} ({closeness.distance})" if closeness else "",
-        f"alpha {diversity.alpha:g}" if diversity.alpha else "",
-    ]
-    return " and ".join(filter(None, words))
 
 
 def _show_study(console: Console, study: Study, policy: Policy, complete: bool) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.budget import allow, left_of
 from stream_anon.clustering.forest.arriving.laid_line import LaidLine, Line, lay_line
 from stream_anon.clustering.forest.arriving.open_forest import OpenForest
 from stream_anon.clustering.forest.classes import Classes, name_owners
@@ -31,8 +32,8 @@ from stream_anon.clustering.forest.repairing.groups import groups_of, lines_of
 from stream_anon.clustering.forest.repairing.repair import repaired
 from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.clustering.from_scratch import FromScratch
-from stream_anon.clustering.legality import Ledger, allow, left_of
 from stream_anon.clustering.protocol import UNKNOWN, Outlook
+from stream_anon.clustering.rules import FREQUENCIES, Rules
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
 
@@ -122,14 +123,14 @@ class Forest(FromScratch):
 
     # -- closing -------------------------------------------------------------------------------------------
 
-    def _partition(self, rows: Columns, ledger: Ledger) -> NDArray[np.int32]:
+    def _partition(self, rows: Columns, rules: Rules) -> NDArray[np.int32]:
         before = self._book.version
-        table = self._book.consider(rows.codes, ledger.k)
+        table = self._book.consider(rows.codes, rules.k)
         line = None
         # With a better order, or without the rows of somebody who had too many, what was prepared does not serve.
         if self._open is not None and self._book.version == before and len(rows) == self._count:
             self._open.adopt()
-            if ledger.each_once and ledger.k == self._k:
+            if rules.each_once and rules.k == self._k:
                 standing = self._open.standing()
                 if standing is not None:
                     return standing.class_of_row()
@@ -137,62 +138,62 @@ class Forest(FromScratch):
         if self._open is None or line is None:
             codes = rows.codes[self._attributes]
             laid = lay_line(codes, permuted(table, self._attributes), self._model)
-            return self._cut(rows, np.ascontiguousarray(codes.T), laid.as_line(), ledger, hurried=False)
+            return self._cut(rows, np.ascontiguousarray(codes.T), laid.as_line(), rules, hurried=False)
         # Somebody waits for this one.
         codes = self._open.codes
-        return self._cut(rows, codes, line.with_late(codes, self._model), ledger, hurried=True)
+        return self._cut(rows, codes, line.with_late(codes, self._model), rules, hurried=True)
 
     def _cut(
-        self, rows: Columns, codes: NDArray[np.int32], line: Line, ledger: Ledger, *, hurried: bool
+        self, rows: Columns, codes: NDArray[np.int32], line: Line, rules: Rules, *, hurried: bool
     ) -> NDArray[np.int32]:
         n = len(rows)
-        longest = 2 * ledger.k - 1 if ledger.singles else _LONGEST * ledger.k
-        following = np.full(n, n) if ledger.singles else following_of(rows.individuals[line.rows])
-        ends = cut(line.points, line.point_along, following, self._model, ledger.k, longest, np.empty(n + 1))
+        longest = 2 * rules.k - 1 if rules.singles else _LONGEST * rules.k
+        following = np.full(n, n) if rules.singles else following_of(rows.individuals[line.rows])
+        ends = cut(line.points, line.point_along, following, self._model, rules.k, longest, np.empty(n + 1))
         classes = line.rows, ends if len(ends) else np.array([n], np.int64)
-        if not ledger.each_once:
-            classes = self._mended(rows, codes, line, classes, ledger)
+        if not rules.each_once:
+            classes = self._mended(rows, codes, line, classes, rules)
         else:
             lines = line.rows, line.order
-            classes = refined_in_rounds(codes, classes, lines, self._model, ledger, self._rounds, hurried=hurried)
+            classes = refined_in_rounds(codes, classes, lines, self._model, rules, self._rounds, hurried=hurried)
         placed, ends = classes
         if self._model.share.any():
-            refine_sets(codes, placed, ends, self._model, ledger, _SWAPS)
+            refine_sets(codes, placed, ends, self._model, rules, _SWAPS)
         owner = np.empty(n, np.int64)
         name_owners(placed, ends, owner)
         return owner.astype(np.int32)
 
     def _mended(
-        self, rows: Columns, codes: NDArray[np.int32], line: Line, classes: Classes, ledger: Ledger
+        self, rows: Columns, codes: NDArray[np.int32], line: Line, classes: Classes, rules: Rules
     ) -> Classes:
         """Return legal classes: REPAIR, then REFINE with PEEL where sizes alone do not decide."""
         lines = lines_of(line.order, line.rows, rows.individuals, rows.sensitive)
 
         def split(placed: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-            allow(ledger, _LOOKS_OF_SPLIT, len(rows))
-            return split_large(codes, placed, ends, self._model, ledger)
+            allow(rules, _LOOKS_OF_SPLIT, len(rows))
+            return split_large(codes, placed, ends, self._model, rules)
 
         def peeled_anew(placed: NDArray[np.int64], ends: NDArray[np.int64]) -> Classes:
-            placed, ends = peeled(groups_of(codes, placed, ends, self._model), lines, self._model, ledger)
+            placed, ends = peeled(groups_of(codes, placed, ends, self._model), lines, self._model, rules)
             return placed, split(placed, ends)
 
         def swapped(placed: NDArray[np.int64], ends: NDArray[np.int64]) -> Classes:
             placed, ends = side_by_side(placed, ends, line.order)
-            allow(ledger, _LOOKS_OF_SWAP, len(rows))
-            swap_pass(codes, placed, ends, self._model, ledger)
+            allow(rules, _LOOKS_OF_SWAP, len(rows))
+            swap_pass(codes, placed, ends, self._model, rules)
             return placed, ends
 
         def refined_along(
             classes: Classes, along: NDArray[np.int64], reach: int, *, hurried: bool = False
         ) -> Classes:
-            allow(ledger, _LOOKS_OF_REFINE, len(rows))
-            return refined(codes, classes, (along,), self._model, ledger, hurried=hurried, reach=reach)
+            allow(rules, _LOOKS_OF_REFINE, len(rows))
+            return refined(codes, classes, (along,), self._model, rules, hurried=hurried, reach=reach)
 
-        placed, ends = repaired(groups_of(codes, *classes, self._model, ledger), lines, self._model, ledger)
-        stopped = left_of(ledger) < 0
+        placed, ends = repaired(groups_of(codes, *classes, self._model, rules), lines, self._model, rules)
+        stopped = left_of(rules) < 0
         # RESPLIT has more to choose from once PEEL has been there: before it, SWAP does nearly as well for less.
         classes = peeled_anew(*swapped(placed, split(placed, ends)))
-        if ledger.asked[:, 7].any():
+        if rules.asked[:, FREQUENCIES].any():
             # Classes are large where REPAIR was stopped, and each pass over them is dear.
             reach = 1 if stopped else max(reach_of(self._rounds), _REACH_OF_FREQUENCIES)
         else:

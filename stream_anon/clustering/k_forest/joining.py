@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.legality import Ledger, is_legal
+from stream_anon.clustering.legality import is_legal
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
 
 @kernel
-def join_cheapest(codes: NDArray[np.int32], classes: NDArray[np.int64], model: CostModel, ledger: Ledger) -> None:
+def join_cheapest(codes: NDArray[np.int32], classes: NDArray[np.int64], model: CostModel, rules: Rules) -> None:
     """Join illegal classes, in the order of their numbers, each with those that make the loss grow least; O(c^2 q).
 
     Parameters
@@ -45,7 +46,7 @@ def join_cheapest(codes: NDArray[np.int32], classes: NDArray[np.int64], model: C
             own[c] += cost
     left = count
     for c in range(count):
-        while left > 1 and size[c] > 0 and not is_legal(np.flatnonzero(classes == c), ledger):
+        while left > 1 and size[c] > 0 and not is_legal(np.flatnonzero(classes == c), rules):
             cheapest = -1
             least = np.inf
             loss = 0.0

@@ -31,8 +31,9 @@ from stream_anon.clustering.k_forest.trees import (
     trees_of_rows,
     with_room,
 )
-from stream_anon.clustering.legality import is_legal, ledger_of, within_share
+from stream_anon.clustering.legality import is_legal, within_share
 from stream_anon.clustering.protocol import UNKNOWN, UNPLACED, Outlook
+from stream_anon.clustering.rules import rules_of
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
 from stream_anon.privacy.criteria import Criteria
@@ -71,12 +72,12 @@ class _Forest(ABC):
         answer = np.full(len(rows), UNPLACED, np.int32)
         chosen = within_share(rows.individuals, criteria.max_share)
         part = rows.take(chosen) if len(chosen) < len(rows) else rows
-        ledger = ledger_of(part, criteria)
-        if is_legal(np.arange(len(part)), ledger):
+        rules = rules_of(part, criteria)
+        if is_legal(np.arange(len(part)), rules):
             classes = np.unique(self._trees_of(chosen), return_inverse=True)[1]
             # Trees that grew over surplus rows too may be short of k without them.
-            if not ledger.each_once or len(part) < len(rows):
-                join_cheapest(np.ascontiguousarray(part.codes.T), classes, self._model, ledger)
+            if not rules.each_once or len(part) < len(rows):
+                join_cheapest(np.ascontiguousarray(part.codes.T), classes, self._model, rules)
             answer[chosen] = np.unique(classes, return_inverse=True)[1]
         return answer
 

@@ -24,7 +24,8 @@ from stream_anon.adapters.tables.formats import open_reader
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.policy import Diversity, Policy
+from stream_anon.microdata.diversity import Diversity
+from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock
 from stream_anon.recoding.lattice.lattice import Lattice
 from stream_anon.recoding.lattice.levels import AttributeLevels, by_name, levels_of

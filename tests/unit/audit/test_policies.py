@@ -12,7 +12,8 @@ from stream_anon.audit import audit as audit_module
 from stream_anon.audit.audit import Audit
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.microdata.attributes import Insensitive
-from stream_anon.microdata.policy import Diversity, Policy
+from stream_anon.microdata.diversity import Diversity
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
 from stream_anon.privacy.certificate import certificate_digest, certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument

@@ -18,9 +18,10 @@ from stream_anon.microdata.attributes import (
     ScalarType,
     Sensitive,
 )
+from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.domain import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import Diversity, Policy
+from stream_anon.microdata.policy import Policy
 from tests.support.releases import ward_policy
 
 FLAT = CategoricalDomain(Hierarchy.flat(["a", "b"]))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from math import inf, log
 from typing import Any
 
 import pytest
@@ -11,20 +13,27 @@ from stream_anon.audit.audit import audit_in_order
 from stream_anon.audit.records import decode_record
 from stream_anon.audit.spreads import Shown, faults
 from stream_anon.audit.verdict import Kind, Verdict
-from stream_anon.microdata.policy import Closeness, Distance, Diversity, Recursion
-from stream_anon.microdata.release import ReachedSpread
+from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.privacy.certificate import certificate_parts
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.audit.story import encode, kinds
 
-ASKED = Diversity(2, entropy_l=2.5, recursive_cl=Recursion(1, 2), t_closeness=Closeness(0.2), alpha=0.4)
+ASKED = Diversity(
+    2,
+    entropy_l=2.5,
+    recursive_cl=Recursion(1, 2),
+    t_closeness=Closeness(0.2),
+    alpha=0.4,
+    delta_disclosure=1.5,
+    beta_likeness=2,
+)
 POLICY = ward_policy(diversity={"result": ASKED})
 # Two classes, each with two of three values.
 GROUPS = [ward_people(6), ward_people(6, first=6, age=60, illness="stroke")]
-TRUE = ReachedSpread(3.0, 0.5, 0.0, 1 / 3)
+TRUE = {"entropy_l": 3.0, "recursive_c": 0.5, "t": 0.0, "alpha": 1 / 3, "delta": 0.0, "beta": 0.0}
 
 
-def _verdict(results: dict[int, str | None], reached: ReachedSpread = TRUE) -> Verdict:
+def _verdict(results: dict[int, str | None], reached: Mapping[str, float] = TRUE) -> Verdict:
     """Audit both classes after some records' results were changed."""
     release = release_of(POLICY, GROUPS, reached={"result": reached})
     parts = certificate_parts(release, POLICY, frame_of(release, 1, None))
@@ -59,11 +68,13 @@ def test_a_class_that_is_not_spread_as_asked_passes(results: dict[int, str | Non
         {"t": 0.21},
         {"alpha": 0.3},
         {"alpha": None},
+        {"delta": 1.6},
+        {"delta": None},
+        {"beta": 2.1},
     ],
 )
 def test_a_certificate_praises_itself(changes: dict[str, Any]) -> None:
-    figures = {"entropy_l": 3.0, "recursive_c": 0.5, "t": 0.0, "alpha": 1 / 3} | changes
-    assert kinds(_verdict({}, ReachedSpread(**figures))) == {Kind.WRONG_ACHIEVED_SPREAD}
+    assert kinds(_verdict({}, TRUE | changes)) == {Kind.WRONG_ACHIEVED_SPREAD}
 
 
 def _shown(text: str) -> Shown:
@@ -162,3 +173,27 @@ def test_the_order_of_values_is_their_own_and_not_that_of_their_coming() -> None
         mixed.add(value)
     # Of a policy on trust a text may be any scalar, and has no order then.
     assert mixed.distance(mixed, ordered=False) == 0
+
+
+def test_delta_counts_absent_values_and_beta_gains_only() -> None:
+    whole = _shown("000011112222")
+    assert _shown("001122").delta(whole) == pytest.approx(0)
+    assert _shown("000012").delta(whole) == pytest.approx(log(2))
+    assert _shown("000012").beta(whole) == pytest.approx(1)
+    assert _shown("0011").delta(whole) == inf
+    assert _shown("0011").beta(whole) == pytest.approx(1 / 2)
+    assert _shown("001122").beta(whole) == pytest.approx(0)
+    missing = _shown("01--01--")
+    assert _shown("01-").delta(missing) == pytest.approx(log(3 / 2))
+    assert _shown("01").delta(missing) == inf
+    assert _shown("0---").beta(missing) == pytest.approx(1)
+    assert _shown("----").delta(missing) == inf
+
+
+def test_a_delta_that_is_reached_is_a_violation_and_a_beta_that_is_reached_is_none() -> None:
+    whole = _shown("000011112222")
+    at, below = Diversity(delta_disclosure=log(2)), Diversity(delta_disclosure=log(2) + 1e-6)
+    assert faults(_shown("000012"), whole, at) == [Kind.DISTANT_VALUES]
+    assert faults(_shown("000012"), whole, below) == []
+    assert faults(_shown("000012"), whole, Diversity(beta_likeness=1)) == []
+    assert faults(_shown("000012"), whole, Diversity(beta_likeness=1 - 1e-6)) == [Kind.DISTANT_VALUES]

@@ -12,8 +12,8 @@ from stream_anon.audit.audit import Audit
 from stream_anon.audit.stretch import Horizon
 from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import Kind, Violation
-from stream_anon.microdata.policy import Closeness, Diversity, Policy, Recursion
-from stream_anon.microdata.release import ReachedSpread
+from stream_anon.microdata.diversity import Closeness, Diversity, Recursion
+from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import certificate_parts
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.audit.story import encode, kinds
@@ -149,7 +149,7 @@ WORST = {"entropy_l": 1.5, "recursive_c": 3.0, "t": 0.4, "alpha": 0.8}
 
 def _spread(policy: Policy, figures: dict[str, float | None], values: int | None = 2) -> set[Kind]:
     groups = [ward_people(6), ward_people(6, first=6, age=60, illness="stroke")]
-    release = release_of(policy, groups, reached={"result": ReachedSpread(**figures)})
+    release = release_of(policy, groups, reached={"result": figures})
     (part,) = certificate_parts(release, policy, frame_of(release))
     certificate = json.loads(part)
     if values is None:
@@ -204,7 +204,7 @@ def test_a_number_of_values_that_nobody_asked_for_is_no_more_than_is_shown() -> 
     for values, found in ((None, set()), (3, set()), (4, {Kind.WRONG_ACHIEVED_L})):
         assert _spread(policy, {"t": 0.0}, values) == found
     silent = [record | {"result": None} for record in ward_people(4)]
-    release = release_of(policy, [silent], reached={"result": ReachedSpread(t=0.0)})
+    release = release_of(policy, [silent], reached={"result": {"t": 0.0}})
     (part,) = certificate_parts(release, policy, frame_of(release))
     assert _found(json.loads(part), released_records(release, policy), policy=policy) == set()
 
@@ -218,7 +218,7 @@ def test_a_figure_is_that_of_the_worst_class() -> None:
         )
     ]
     for alpha, right in ((1 / 3, False), (0.5, True)):
-        release = release_of(policy, [ward_people(6), uneven], reached={"result": ReachedSpread(alpha=alpha)})
+        release = release_of(policy, [ward_people(6), uneven], reached={"result": {"alpha": alpha}})
         (part,) = certificate_parts(release, policy, frame_of(release))
         found = _found(json.loads(part), released_records(release, policy), policy=policy)
         assert {one.kind for one in found} == (set() if right else {Kind.WRONG_ACHIEVED_SPREAD})
@@ -226,7 +226,7 @@ def test_a_figure_is_that_of_the_worst_class() -> None:
 
 def test_figures_of_a_window_of_which_no_record_is_there_are_not_compared() -> None:
     policy = ward_policy(diversity={"result": Diversity(alpha=0.8)})
-    release = release_of(policy, [ward_people(6)], reached={"result": ReachedSpread(alpha=1 / 3)})
+    release = release_of(policy, [ward_people(6)], reached={"result": {"alpha": 1 / 3}})
     (part,) = certificate_parts(release, policy, frame_of(release))
     found = {one.kind for one in _found(json.loads(part), [], policy=policy)}
     assert found == {Kind.NO_RECORDS, Kind.WRONG_CLASS_SIZE, Kind.WRONG_ACHIEVED_L}

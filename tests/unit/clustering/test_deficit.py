@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
-from math import inf, log
+from math import exp, inf, log
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.clustering.legality import deficit, is_legal, ledger_of
+from stream_anon.clustering.legality import deficit, is_legal
+from stream_anon.clustering.rules import rules_of
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria, Spread
 from stream_anon.privacy.gate import recount
@@ -54,7 +55,19 @@ def _uneven(own: Sequence[tuple[int, int]], whole: Sequence[tuple[int, int]], as
         )
         distance = max(moved if n else 0.0, abs(n / m - base.total() / len(whole)))
         lack += max(0.0, m * (distance - asked.t))
+    for value in base:
+        lack += _misfit(counts[value], n, base[value] / base.total(), asked)
+    if m and base.total() < len(whole):
+        lack += _misfit(m - n, m, 1 - base.total() / len(whole), asked)
     return lack
+
+
+def _misfit(height: int, n: int, share: float, asked: Spread) -> float:
+    """How many rows of one value are too few or too many by delta, a half at least, and too many by beta."""
+    lack = 0.0
+    if asked.delta < inf and not (height and abs(log(height / n / share)) < asked.delta - 1e-9):
+        lack = 0.5 + max(0.0, n * share / exp(asked.delta) - height, height - n * share * exp(asked.delta))
+    return lack + max(0.0, height - (1 + asked.beta) * n * share if asked.beta < inf and n else 0.0)
 
 
 @examples(150)
@@ -63,8 +76,8 @@ def test_a_class_is_nearer_to_legal_or_farther_than_counted_by_hand(table: Table
     n = len(table.rows)
     members = data.draw(st.lists(st.integers(0, n - 1), max_size=8, unique=True)) if n else []
     parts = np.empty(1 + len(table.rows.sensitive))
-    ledger = ledger_of(table.rows, table.criteria)
-    total = deficit(np.array(members, np.int64), ledger, parts)
+    rules = rules_of(table.rows, table.criteria)
+    total = deficit(np.array(members, np.int64), rules, parts)
     # Each person of a table of singles has one row: its share is within bounds as soon as there are k.
     expected = _by_hand(table.rows, members, table.criteria)
     if len(np.unique(table.rows.individuals)) == n:
@@ -78,10 +91,10 @@ def test_a_class_is_nearer_to_legal_or_farther_than_counted_by_hand(table: Table
 def test_a_legal_class_has_a_deficit_or_a_failing_one_has_none(table: Table, data: st.DataObject) -> None:
     n = len(table.rows)
     members = np.array(data.draw(st.lists(st.integers(0, n - 1), unique=True)) if n else [], np.int64)
-    ledger = ledger_of(table.rows, table.criteria)
+    rules = rules_of(table.rows, table.criteria)
     parts = np.empty(1 + len(table.rows.sensitive))
-    assert (deficit(members, ledger, parts) == 0) == is_legal(members, ledger)
-    assert not ledger.marks[:2].any()  # the next count starts clean
+    assert (deficit(members, rules, parts) == 0) == is_legal(members, rules)
+    assert not rules.marks[:2].any()  # the next count starts clean
 
 
 @examples(150)
@@ -95,4 +108,4 @@ def test_the_gate_the_partitioners_and_a_count_by_hand_disagree(table: Table, da
     group[members] = 1
     legal = by_hand(table.rows, members, table.criteria)
     assert bool(table.criteria.permit(recount(group, 2, table.rows, table.criteria))[1]) is legal
-    assert is_legal(np.array(members), ledger_of(table.rows, table.criteria)) == legal
+    assert is_legal(np.array(members), rules_of(table.rows, table.criteria)) == legal

@@ -7,17 +7,10 @@ import pytest
 
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, Sensitive
+from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.domain import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import (
-    EVERY_RECORD,
-    Closeness,
-    Distance,
-    Diversity,
-    Policy,
-    Recursion,
-    WindowLimits,
-)
+from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
 
 SEX = QuasiIdentifier("sex", CategoricalDomain(Hierarchy.flat(["f", "m"])))
 NAME, ILL, NOTE = Identifier("name"), Sensitive("ill"), Insensitive("note")
@@ -83,6 +76,9 @@ def test_one_value_counts_as_diverse() -> None:
         (lambda: Diversity(entropy_l=1.0), "entropy_l", "above 1"),
         (lambda: Diversity(entropy_l=float("nan")), "entropy_l", "above 1"),
         (lambda: Diversity(alpha=1.0), "alpha", "below 1"),
+        (lambda: Diversity(delta_disclosure=0.0), "delta_disclosure", "above 0"),
+        (lambda: Diversity(delta_disclosure=101), "delta_disclosure", "at most 100"),
+        (lambda: Diversity(beta_likeness=float("nan")), "beta_likeness", "above 0"),
         (lambda: Recursion(0, 2), "recursive_cl.c", "above 0"),
         (lambda: Recursion(1, 1), "recursive_cl.l", "between 2"),
         (lambda: Closeness(0.0), "t_closeness.t", "above 0"),

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from stream_anon.errors import CertificateError
 from stream_anon.microdata.batch import Reason, Rejects
-from stream_anon.microdata.policy import Closeness, Diversity, Policy
+from stream_anon.microdata.diversity import Closeness, Diversity
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes, InputRange, Release
 from stream_anon.privacy.certificate import (
     PART_BYTES,

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
+from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.domain import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import Closeness, Distance, Diversity, Policy, Recursion
+from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread, Spreads
 
 
@@ -61,6 +62,7 @@ def test_a_window_out_of_reach_is_partitioned() -> None:
         (Spread(alpha=0.5), [6, 5], False),
         (Spread(t=0.01), [9, 1], True),  # the window is as far from itself as can be asked
         (Spread(t=0.01, ordered=True), [], True),
+        (Spread(delta=0.01, beta=0.01), [9, 1], True),
     ],
 )
 def test_a_window_that_cannot_meet_a_criterion_is_no_shortfall(
@@ -74,9 +76,10 @@ def test_a_window_that_cannot_meet_a_criterion_is_no_shortfall(
 @pytest.mark.parametrize(
     ("asked", "figures", "worse"),
     [
-        (Spread(entropy_l=2), (log(2), 0.0, 0.0, 0.0), (-1.0, 0.0, 0.0, 0.0)),
-        (Spread(t=0.2), (0.0, 0.0, 0.2, 0.0), (0.0, 0.0, 1.0, 0.0)),
-        (Spread(alpha=0.4), (0.0, 0.0, 0.0, 0.4), (0.0, 0.0, 0.0, 1.0)),
+        (Spread(entropy_l=2), (log(2), 0.0, 0.0, 0.0, 0.0, 0.0), (-1.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
+        (Spread(t=0.2), (0.0, 0.0, 0.2, 0.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0, 0.0, 0.0)),
+        (Spread(alpha=0.4), (0.0, 0.0, 0.0, 0.4, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)),
+        (Spread(beta=2), (0.0, 0.0, 0.0, 0.0, 0.0, 2.0), (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)),
     ],
 )
 def test_a_bound_may_be_met_and_not_passed_by_a_millionth(
@@ -92,11 +95,25 @@ def test_a_bound_may_be_met_and_not_passed_by_a_millionth(
     assert not permitted(1e-6)
 
 
-def test_recursion_allows_no_equality_and_everything_below() -> None:
-    asked = Spread(c=2, l=2)
-    tilts = np.array([2.0, 2 - 1e-12, 2 - 1e-6, 2 + 1e-6, np.inf])
-    nothing = np.zeros(len(tilts))
-    assert Spreads(nothing, tilts, nothing, nothing).permitted(asked).tolist() == [False, False, True, False, False]
+@pytest.mark.parametrize(("asked", "place"), [(Spread(c=2, l=2), 1), (Spread(delta=2), 4)])
+def test_recursion_and_delta_allow_no_equality_and_everything_below(asked: Spread, place: int) -> None:
+    figures = np.zeros((6, 5))
+    figures[place] = [2.0, 2 - 1e-12, 2 - 1e-6, 2 + 1e-6, np.inf]
+    assert Spreads(*figures).permitted(asked).tolist() == [False, False, True, False, False]
+
+
+def test_what_is_not_asked_is_permitted_and_not_certified() -> None:
+    worst = Spreads(*(np.array([figure]) for figure in (0.0, np.inf, 1.0, 1.0, np.inf, 99.0)))
+    assert worst.permitted(Spread()).tolist() == [True]
+    assert worst.reached(Spread()) == {}
+    assert worst.reached(Spread(beta=100, alpha=0.5)) == {"alpha": 1.0, "beta": 99.0}
+
+
+def test_of_two_counts_the_worse_stands_for_each_figure() -> None:
+    one, two = np.arange(6.0)[:, None], np.arange(6.0)[::-1, None]
+    worse = Spreads(*one).or_worse(Spreads(*two))
+    figures = [worse.entropy, worse.tilt, worse.distance, worse.share, worse.disclosure, worse.gain]
+    assert [float(figure[0]) for figure in figures] == [0, 4, 3, 3, 4, 5]
 
 
 def test_a_window_is_in_reach_by_every_attribute_and_by_l_of_each() -> None:
@@ -133,7 +150,7 @@ def test_criteria_stand_beside_the_wrong_attribute() -> None:
 
 
 def test_chosen_classes_keep_their_own_figures() -> None:
-    figures = np.array([[0.1, 0.2, 0.3], [1.1, 1.2, 1.3], [2.1, 2.2, 2.3], [0.4, 0.5, 0.6]])
+    figures = np.arange(18.0).reshape(6, 3)
     counts = ClassCounts(
         np.array([7, 8, 9]),
         np.array([4, 5, 6]),
@@ -147,7 +164,7 @@ def test_chosen_classes_keep_their_own_figures() -> None:
     nothing, spread = taken.spreads
     assert nothing is None
     assert spread is not None
-    found = (spread.entropy, spread.tilt, spread.distance, spread.share)
+    found = (spread.entropy, spread.tilt, spread.distance, spread.share, spread.disclosure, spread.gain)
     assert [figure.tolist() for figure in found] == figures[:, [2, 0, 2]].tolist()
 
 

@@ -131,8 +131,9 @@ def test_every_sensitive_attribute_is_judged() -> None:
         rows = Columns(np.array([codes], np.int32), people, np.array(columns, np.int32))
         return _judge(NODES, rows, classes, criteria)
 
-    for spread in (Spread(alpha=0.5), Spread(t=0.1), Spread(c=2, l=2), Spread(entropy_l=2)):
-        beside = spread.t < 1  # both classes are as far from what they show together
+    compared = (Spread(t=0.1), Spread(delta=0.2), Spread(beta=0.1))
+    for spread in (Spread(alpha=0.5), Spread(c=2, l=2), Spread(entropy_l=2), *compared):
+        beside = spread in compared  # both classes are far from what they show together
         asked = Criteria(3, 0.5, np.array([0, 0]), (spread, spread))
         assert judged([even, even], asked) == [False, False]
         assert judged([even, flat], asked) == [beside, True]

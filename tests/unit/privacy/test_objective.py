@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.clustering.forest.line.cut import cut_line
-from stream_anon.clustering.legality import ledger_of
 from stream_anon.clustering.mondrian import mondrian_classes
+from stream_anon.clustering.rules import rules_of
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
@@ -136,11 +136,11 @@ def test_mondrian_leaves_large_classes_for_discernibility() -> None:
     n = 300
     codes = np.array([np.minimum(draws.geometric(0.4, n) - 1, 5), draws.integers(0, 10, n)], np.int32)
     rows = Columns(codes, np.arange(n, dtype=np.int32), np.empty((0, n), np.int32))
-    ledger = ledger_of(rows, Criteria(4, 0.5, np.empty(0, np.int64)))
+    rules = rules_of(rows, Criteria(4, 0.5, np.empty(0, np.int64)))
     squares = {}
     for loss in (Loss.NCP, Loss.DISCERNIBILITY):
         model = objective(ATTRIBUTES[:2], loss)
-        answer = mondrian_classes(codes, model, np.arange(n), ledger, False, True)
+        answer = mondrian_classes(codes, model, np.arange(n), rules, False, True)
         squares[loss] = _classes(np.bincount(answer).tolist())
     assert squares[Loss.DISCERNIBILITY] < squares[Loss.NCP]
 

@@ -23,20 +23,12 @@ from stream_anon.microdata.attributes import (
     Sensitive,
     Unknown,
 )
+from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.policy import (
-    EVERY_RECORD,
-    Closeness,
-    Distance,
-    Diversity,
-    EngineChoice,
-    Policy,
-    Recursion,
-    WindowLimits,
-)
+from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Policy, WindowLimits
 from stream_anon.privacy.certificate import PART_BYTES
 from stream_anon.privacy.policy_document import (
     NO_PROMISE,
@@ -73,7 +65,7 @@ def _rich() -> Policy:
         max_share=0.25,
         extra_levels=2,
         diversity={
-            "pay": Diversity(3, 2.5, Recursion(1.5, 3), Closeness(0.2, Distance.ORDERED), 3, 0.5),
+            "pay": Diversity(3, 2.5, Recursion(1.5, 3), Closeness(0.2, Distance.ORDERED), 3, 0.5, 1.5, 2.0),
             "result": Diversity(2),
         },
     )

@@ -107,6 +107,48 @@ def test_a_group_without_a_value_has_no_share_and_no_entropy() -> None:
     assert found.distance.tolist() == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
 
 
+def test_delta_is_the_largest_logarithm_and_beta_the_largest_gain() -> None:
+    """All together show 0 in six of twelve, 1 in four, 2 in two."""
+    groups = [0] * 6 + [1] * 6
+    values = [0, 0, 0, 0, 1, 2, 0, 0, 1, 1, 1, 2]
+    found = _spreads(groups, values, Spread(delta=2))
+    # Shares 4/6, 1/6, 1/6 | 2/6, 3/6, 1/6 against 1/2, 1/3, 1/6.
+    assert found.disclosure.tolist() == [pytest.approx(log(2)), pytest.approx(log(3 / 2))]
+    assert found.gain.tolist() == [pytest.approx(1 / 3), pytest.approx(1 / 2)]
+    assert _spreads(groups, values, Spread(beta=2)).gain.tolist() == found.gain.tolist()
+    assert _spreads(groups, values, Spread(alpha=0.5)).gain.tolist() == [0, 0]
+
+
+def test_a_value_that_a_group_lacks_is_infinitely_far_by_delta_and_no_gain() -> None:
+    found = _spreads([0, 0, 1, 1, 1], [0, 1, 0, 1, 2], Spread(delta=2, beta=2))
+    assert found.disclosure.tolist() == [inf, pytest.approx(log(5 / 3))]
+    assert found.gain.tolist() == [pytest.approx(1 / 4), pytest.approx(2 / 3)]
+
+
+def test_the_share_of_missing_values_is_compared_by_delta_and_beta_as_one_value_more() -> None:
+    asked = Spread(delta=2, beta=2)
+    # Three of eight are missing, values are 0 in three of five and 1 in two of five.
+    found = _spreads([0] * 4 + [1] * 4, [-1, -1, 0, 1, -1, 0, 0, 1], asked)
+    assert found.disclosure.tolist() == [pytest.approx(log(4 / 3)), pytest.approx(log(3 / 2))]
+    assert found.gain.tolist() == [pytest.approx(1 / 3), pytest.approx(1 / 9)]
+    # Nobody is missing in one group, nobody has a value in the other.
+    found = _spreads([0] * 2 + [1] * 3, [0, 1, -1, -1, -1], asked)
+    assert found.disclosure.tolist() == [inf, inf]
+    assert found.gain.tolist() == [0, pytest.approx(2 / 3)]
+    # A row alone is all of its group.
+    found = _spreads([0] * 3 + [1], [-1, 0, 0, -1], asked)
+    assert found.disclosure.tolist() == [pytest.approx(log(3 / 2)), inf]
+    assert found.gain.tolist() == [0, pytest.approx(1)]
+
+
+def test_delta_and_beta_are_the_worse_of_records_and_people() -> None:
+    """Person 0 comes three times with value 0."""
+    found = _spreads([0] * 5 + [1] * 3, [0, 0, 0, 1, 1, 0, 0, 1], Spread(delta=2, beta=2), [0, 0, 0, 1, 2, 3, 4, 5])
+    # Records: 3/5, 2/5 | 2/3, 1/3 against 5/8, 3/8. Pairs: 1/3, 2/3 | 2/3, 1/3 against 1/2 each.
+    assert found.disclosure.tolist() == [pytest.approx(log(3 / 2)), pytest.approx(log(3 / 2))]
+    assert found.gain.tolist() == [pytest.approx(1 / 3), pytest.approx(1 / 3)]
+
+
 def test_no_distance_is_counted_where_none_is_asked_for() -> None:
     assert _spreads([0, 1], [0, 1], Spread(alpha=0.5)).distance.tolist() == [0, 0]
 

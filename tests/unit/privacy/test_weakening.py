@@ -27,6 +27,8 @@ POLICY: dict[str, Any] = {
                 "alpha": 0.5,
                 "recursive_cl": {"c": 2, "l": 2},
                 "t_closeness": {"t": 0.3, "distance": "equal"},
+                "delta_disclosure": 1.5,
+                "beta_likeness": 2,
             }
         },
     },
@@ -71,6 +73,15 @@ WEAKER: dict[str, tuple[dict[str, Any], str]] = {
     "a larger share of one value": ({f"{CRITERIA}/alpha": 0.6}, "privacy.sensitive.illness.alpha was 0.5"),
     "a larger c": ({f"{CRITERIA}/recursive_cl/c": 3}, "privacy.sensitive.illness.recursive_cl was c = 2"),
     "a larger t": ({f"{CRITERIA}/t_closeness/t": 0.4}, "privacy.sensitive.illness.t_closeness was 0.3"),
+    "a larger delta": (
+        {f"{CRITERIA}/delta_disclosure": 2},
+        "privacy.sensitive.illness.delta_disclosure was 1.5 and would rise to 2",
+    ),
+    "a larger beta": (
+        {f"{CRITERIA}/beta_likeness": 2.5},
+        "privacy.sensitive.illness.beta_likeness was 2 and would rise to 2.5",
+    ),
+    "no delta": ({f"{CRITERIA}/delta_disclosure": NONE}, "privacy.sensitive.illness.delta_disclosure was asked"),
     "no criterion": ({"privacy/sensitive": {}}, "privacy.sensitive.illness.t_closeness was asked"),
     "a new published field": (
         {"attributes/salary": {"role": "insensitive"}},
@@ -133,6 +144,8 @@ NOT_WEAKER: dict[str, dict[str, Any]] = {
         f"{CRITERIA}/alpha": 0.4,
         f"{CRITERIA}/recursive_cl": {"c": 1, "l": 3},
         f"{CRITERIA}/t_closeness/t": 0.2,
+        f"{CRITERIA}/delta_disclosure": 1,
+        f"{CRITERIA}/beta_likeness": 1,
     },
     "a field that is not published any more": {"attributes/visits": NONE},
     "a sensitive field that is not published any more": {"privacy/sensitive": {}, "attributes/illness": NONE},

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import threading
 from pathlib import Path
@@ -19,12 +20,14 @@ from stream_anon.microdata.attributes import (
     Sensitive,
     Unknown,
 )
+from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.ids import Normalization
-from stream_anon.microdata.policy import Diversity, Loss, Policy, Shortfall
+from stream_anon.microdata.policy import Loss, Policy, Shortfall
 from stream_anon.privacy.policy_document import PolicyDocument
+from stream_anon.privacy.promises import promises_of
 from stream_anon.settings.policy_file import load_policy
 
 EVERYTHING = """\
@@ -578,3 +581,55 @@ def test_a_seed_that_came_to_be_drawn_leaves_the_digest_as_it_was(tmp_path: Path
     ]
     assert [policy.engine.seed for policy in policies] == [0, None, 9]
     assert policies[0].digest == policies[1].digest != policies[2].digest
+
+
+CRITERIA = """
+privacy:
+  k: 5
+  individual: person
+  sensitive:
+    illness: {distinct_l: 2, alpha: 0.5}
+    pay: {entropy_l: 2.5, recursive_cl: {c: 2, l: 3}, t_closeness: {t: 0.3, distance: ordered}, p_sensitive: 3}
+attributes:
+  person: {role: identifier}
+  age: {role: quasi-identifier, numeric: {min: 0, max: 99}}
+  illness: {role: sensitive}
+  pay: {role: sensitive, type: integer}
+"""
+
+
+def test_criteria_that_came_later_change_no_hash_of_a_policy_without_them(tmp_path: Path) -> None:
+    """The hashes and texts were written down before there were delta_disclosure and beta_likeness."""
+    file = tmp_path / "policy.yaml"
+    file.write_text(CRITERIA)
+    policy = load_policy(file)
+    assert policy.digest == "sha256:9bedc6e4aea7ff3ba6a5f5c5422446337bcd85fcfd7cf273d04715e6e5dc3e9c"
+    document = PolicyDocument.of(policy)
+    assert document.promises == "sha256:57799b3d08ecde9f1104741d6b7a18e90a40977488bc3feecb04cc051dc53cfd"
+    assert json.loads(document.text)["diversity"] == {
+        "illness": {"alpha": 0.5, "distinct_l": 2},
+        "pay": {
+            "entropy_l": 2.5,
+            "p_sensitive": 3,
+            "recursive_cl": {"c": 2.0, "l": 3},
+            "t_closeness": {"distance": "ordered", "t": 0.3},
+        },
+    }
+    assert promises_of(policy)["asked"] == {
+        "k": 5,
+        "max_share": 0.5,
+        "distinct_l": {"illness": 2, "pay": 3},
+        "sensitive": {
+            "illness": {"alpha": 0.5},
+            "pay": {
+                "entropy_l": 2.5,
+                "recursive_cl": {"c": 2.0, "l": 3},
+                "t_closeness": {"t": 0.3, "distance": "ordered"},
+            },
+        },
+    }
+    file.write_text(CRITERIA.replace("alpha: 0.5", "alpha: 0.5, delta_disclosure: 1.5, beta_likeness: 2"))
+    more = load_policy(file)
+    assert more.diversity["illness"] == Diversity(2, alpha=0.5, delta_disclosure=1.5, beta_likeness=2)
+    assert more.digest != policy.digest
+    assert PolicyDocument.of(more).promises != document.promises

@@ -26,7 +26,7 @@ from stream_anon.clustering.forest.refining.refine import cut_anew, refined, ref
 from stream_anon.clustering.forest.refining.resplit import resplit_pass
 from stream_anon.clustering.forest.refining.split import split_large
 from stream_anon.clustering.forest.refining.swap import swap_pass
-from stream_anon.clustering.legality import Ledger, sizes_alone
+from stream_anon.clustering.rules import Rules, sizes_alone
 from stream_anon.privacy.cost import CostModel
 
 _REACH = 8
@@ -71,11 +71,11 @@ class FormedClasses(NamedTuple):
         by_class = np.argsort(into, kind="stable")
         rows = spliced(self.rows, self.ends[into[by_class]], late.rows[by_class])
         ends = self.ends + np.bincount(into, minlength=len(self.ends)).cumsum()
-        ledger = sizes_alone(k)
-        ends = split_large(codes, rows, ends, model, ledger)
+        rules = sizes_alone(k)
+        ends = split_large(codes, rows, ends, model, rules)
         is_fresh = np.zeros(len(codes), np.bool_)
         is_fresh[fresh] = True
-        rows = _mended(codes, rows, ends, is_fresh, model, ledger, wide=wide)
+        rows = _mended(codes, rows, ends, is_fresh, model, rules, wide=wide)
         return FormedClasses(self.keyed, rows, ends, _NOBODY)
 
     def anew(
@@ -147,12 +147,12 @@ def stand_up(
 ) -> FormedClasses | None:
     """Return the classes of codes int32[n, q] as from scratch, by CUT and REFINE; None without a cut."""
     n = len(codes)
-    ledger = sizes_alone(k)
+    rules = sizes_alone(k)
     ends = cut_line(line.points, line.point[line.rows], np.full(n, n), model, k, 2 * k - 1, np.empty(n + 1))
     if not len(ends):
         return None
     lines = line.rows, line.keyed.rows
-    classes = refined_in_rounds(codes, (line.rows, ends), lines, model, ledger, rounds)
+    classes = refined_in_rounds(codes, (line.rows, ends), lines, model, rules, rounds)
     return FormedClasses(line.keyed, *side_by_side(*classes, line.keyed.rows), _NOBODY)
 
 
@@ -162,7 +162,7 @@ def _mended(
     ends: NDArray[np.int64],
     fresh: NDArray[np.bool_],
     model: CostModel,
-    ledger: Ledger,
+    rules: Rules,
     *,
     wide: bool,
 ) -> NDArray[np.int64]:
@@ -172,8 +172,8 @@ def _mended(
     """
     picked = changed_classes(rows, ends, fresh, wide)
     part, part_ends = gathered(rows, ends, np.flatnonzero(picked))
-    resplit_pass(codes, part, part_ends, model, ledger)
-    swap_pass(codes, part, part_ends, model, ledger)
+    resplit_pass(codes, part, part_ends, model, rules)
+    swap_pass(codes, part, part_ends, model, rules)
     answer = np.empty_like(rows)
     put_back(rows, ends, picked, part, part_ends, answer)
     return answer

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.budget import allow, is_spent
 from stream_anon.clustering.forest.refining.split import one_way_losses, sort_codes
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, join, leave, listed, measure, members
 from stream_anon.clustering.forest.repairing.places import cheapest_class, forget, widen
-from stream_anon.clustering.legality import Ledger, allow, is_legal, is_spent
+from stream_anon.clustering.legality import is_legal
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel
 
@@ -20,17 +22,17 @@ _LOOKS = 320  # for each row of the window: rows that may be looked at; `alpha: 
 
 
 def peeled(
-    groups: Groups, lines: Lines, model: CostModel, ledger: Ledger
+    groups: Groups, lines: Lines, model: CostModel, rules: Rules
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return rows and ends of the classes after `peel_pass`."""
-    allow(ledger, _LOOKS, len(groups.owner))
-    peel_pass(groups, lines, model, ledger)
+    allow(rules, _LOOKS, len(groups.owner))
+    peel_pass(groups, lines, model, rules)
     rows, ends = listed(groups)
     return rows, ends
 
 
 @kernel
-def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) -> int:
+def peel_pass(groups: Groups, lines: Lines, model: CostModel, rules: Rules) -> int:
     """Let the rows of each class go that pay most; return how many classes lost rows.
 
     Of each class a prefix or suffix along one attribute goes, or all of it, if what is left is legal and the loss
@@ -40,7 +42,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
     """
     codes = groups.codes
     n, q = codes.shape
-    k = ledger.k
+    k = rules.k
     room = np.empty(n + 1, np.int64)
     parts = np.empty(len(lines.kinds), np.float64)
     longest = 0
@@ -59,7 +61,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
         total += groups.size[c] * groups.loss[c]
     mean = total / max(n, 1)
     for c in range(len(groups.head)):
-        if is_spent(ledger):
+        if is_spent(rules):
             break
         if groups.loss[c] < _HIGH * mean:
             continue
@@ -100,12 +102,12 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
             if i >= _SURE and total * m > _TOO_DEAR * cost * i:
                 total = np.inf
             bound = max(saved, cost - total)
-            if bound <= _LITTLE or is_spent(ledger):
+            if bound <= _LITTLE or is_spent(rules):
                 break
-            _, growth[i] = cheapest_class(groups, lines, model, ledger, rows[i], bound, near, room, parts)
+            _, growth[i] = cheapest_class(groups, lines, model, rules, rows[i], bound, near, room, parts)
             total += growth[i]
             least = min(least, growth[i])
-        if is_spent(ledger):
+        if is_spent(rules):
             break
         most = _LITTLE
         leaving = 0
@@ -125,15 +127,15 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
                         if spent >= saved - most:
                             break
                         gain = cost - stay * staying[j, way, stay - 1] - spent
-                        if gain > most and not is_spent(ledger):
+                        if gain > most and not is_spent(rules):
                             for i in range(m):
                                 along[i] = rows[places[j, i if way == 0 else m - 1 - i]]
-                            if is_legal(along[:stay], ledger):
+                            if is_legal(along[:stay], rules):
                                 most = gain
                                 leaving = m - stay
                                 for i in range(stay, m):
                                     going[i - stay] = along[i]
-        if leaving and _let_go(groups, lines, model, ledger, c, going[:leaving], near, room, parts):
+        if leaving and _let_go(groups, lines, model, rules, c, going[:leaving], near, room, parts):
             changed += 1
     return changed
 
@@ -143,7 +145,7 @@ def _let_go(
     groups: Groups,
     lines: Lines,
     model: CostModel,
-    ledger: Ledger,
+    rules: Rules,
     c: int,
     going: NDArray[np.int64],
     near: NDArray[np.int64],
@@ -155,8 +157,8 @@ def _let_go(
     moved = 0
     for row in going:
         forget(near)  # the row before has moved
-        target, growth = cheapest_class(groups, lines, model, ledger, row, np.inf, near, room, parts)
-        if target < 0 or is_spent(ledger):
+        target, growth = cheapest_class(groups, lines, model, rules, row, np.inf, near, room, parts)
+        if target < 0 or is_spent(rules):
             saved = -1.0
             break
         leave(groups, row)

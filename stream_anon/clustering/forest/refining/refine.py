@@ -11,7 +11,7 @@ from stream_anon.clustering.forest.classes import Classes, name_owners, strided
 from stream_anon.clustering.forest.line.cut_sets import cut
 from stream_anon.clustering.forest.refining.resplit import resplit_pass
 from stream_anon.clustering.forest.refining.swap import swap_pass
-from stream_anon.clustering.legality import Ledger
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel
 
@@ -65,7 +65,7 @@ def refined(
     classes: Classes,
     lines: Sequence[NDArray[np.int64]],
     model: CostModel,
-    ledger: Ledger,
+    rules: Rules,
     *,
     hurried: bool = False,
     reach: int = 1,
@@ -88,9 +88,9 @@ def refined(
         rows, ends = classes = side_by_side(*classes, along)
         if step > 1:
             rows, ends = classes = strided(rows, ends, step)
-        resplit_pass(codes, rows, ends, model, ledger)
+        resplit_pass(codes, rows, ends, model, rules)
         if not hurried or number < len(passes):
-            swap_pass(codes, rows, ends, model, ledger)
+            swap_pass(codes, rows, ends, model, rules)
     return classes
 
 
@@ -104,7 +104,7 @@ def refined_in_rounds(
     classes: Classes,
     lines: Sequence[NDArray[np.int64]],
     model: CostModel,
-    ledger: Ledger,
+    rules: Rules,
     rounds: int,
     *,
     hurried: bool = False,
@@ -115,11 +115,11 @@ def refined_in_rounds(
     Arguments are those of `refined`; only a single round can be hurried.
     """
     reach = reach_of(rounds)
-    classes = refined(codes, classes, lines, model, ledger, hurried=hurried and rounds == 1, reach=reach)
+    classes = refined(codes, classes, lines, model, rules, hurried=hurried and rounds == 1, reach=reach)
     for _ in range(1, rounds):
         for along in lines:
-            classes = cut_anew(codes, classes, along, model, ledger.k)
-            classes = refined(codes, classes, (along,), model, ledger, reach=reach)
+            classes = cut_anew(codes, classes, along, model, rules.k)
+            classes = refined(codes, classes, (along,), model, rules, reach=reach)
     return classes
 
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.forest.refining.split import sort_places
 from stream_anon.clustering.forest.refining.swap_sets import swap_sets
-from stream_anon.clustering.legality import Ledger, is_legal
+from stream_anon.clustering.legality import is_legal
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel, set_cost, table_cost, walked_cost
 
@@ -20,7 +21,7 @@ def refine_sets(
     rows: NDArray[np.int64],
     ends: NDArray[np.int64],
     model: CostModel,
-    ledger: Ledger,
+    rules: Rules,
     swaps: int,
 ) -> None:
     """Resplit neighbouring classes once and swap their rows `swaps` times; rows and ends change in place.
@@ -35,9 +36,9 @@ def refine_sets(
         int64[c], where each class ends in `rows`.
     """
     widest = int((model.domain * (model.share > 0)).max()) + 2
-    resplit_sets(codes, rows, ends, model, ledger, np.zeros((codes.shape[1], widest), np.int64))
+    resplit_sets(codes, rows, ends, model, rules, np.zeros((codes.shape[1], widest), np.int64))
     for _ in range(swaps):
-        swap_sets(codes, rows, ends, model, ledger, np.zeros((2, codes.shape[1], widest), np.int32))
+        swap_sets(codes, rows, ends, model, rules, np.zeros((2, codes.shape[1], widest), np.int32))
 
 
 @kernel
@@ -93,7 +94,7 @@ def resplit_sets(
     rows: NDArray[np.int64],
     ends: NDArray[np.int64],
     model: CostModel,
-    ledger: Ledger,
+    rules: Rules,
     stamps: NDArray[np.int64],
 ) -> int:
     """Cut each pair of neighbours anew along the best attribute, where that is cheaper; return how many changed.
@@ -102,7 +103,7 @@ def resplit_sets(
     tried, the best of them first.
     """
     q = codes.shape[1]
-    k = ledger.k
+    k = rules.k
     changed = 0
     stamp = 0
     losses = np.empty((2, 0), np.float64)
@@ -160,7 +161,7 @@ def resplit_sets(
                 break
             price[j] = np.inf
             best = found[j, :m]
-            if ledger.each_once or (is_legal(best[: cut[j]], ledger) and is_legal(best[cut[j] :], ledger)):
+            if rules.each_once or (is_legal(best[: cut[j]], rules) and is_legal(best[cut[j] :], rules)):
                 copy_to(pool, best)
                 ends[c] = start + cut[j]
                 changed += 1

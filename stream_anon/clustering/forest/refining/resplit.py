@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.budget import is_spent
 from stream_anon.clustering.forest.refining.split import sort_codes
 from stream_anon.clustering.forest.tables import cell, leading_tables
-from stream_anon.clustering.legality import Ledger, is_legal, is_spent
+from stream_anon.clustering.legality import is_legal
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel, interval_cost
 
@@ -17,7 +19,7 @@ _LITTLE = 1e-9
 
 @kernel
 def resplit_pass(
-    codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, ledger: Ledger
+    codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, rules: Rules
 ) -> int:
     """Cut each pair of neighbours anew at the best place along the best attribute, where that is cheaper.
 
@@ -36,7 +38,7 @@ def resplit_pass(
         Pairs that were changed. O(q m log m + q^2 m) for a pair of m rows.
     """
     q = codes.shape[1]
-    k = ledger.k
+    k = rules.k
     starts = np.empty(q, np.uint64)
     widths = np.empty(q, np.uint64)
     tabled = leading_tables(model, starts, widths)
@@ -56,7 +58,7 @@ def resplit_pass(
     known = np.empty(q, np.bool_)  # whether all cuts of an attribute are priced
     start = 0
     for c in range(len(ends) - 1):
-        if is_spent(ledger):
+        if is_spent(rules):
             break
         stop = ends[c + 1]
         m = stop - start
@@ -106,7 +108,7 @@ def resplit_pass(
             bounds[j] = -1.0  # not sorted yet
             known[j] = False
         for _ in range(_TRIES):
-            if is_spent(ledger):
+            if is_spent(rules):
                 break
             best = old - _LITTLE
             axis = -1
@@ -168,8 +170,8 @@ def resplit_pass(
                 break
             for i in range(m):
                 sorted_rows[i] = rows[start + places[axis, i]]
-            fore = ledger.each_once or is_legal(sorted_rows[:cut], ledger)
-            if fore and (ledger.each_once or is_legal(sorted_rows[cut:m], ledger)):
+            fore = rules.each_once or is_legal(sorted_rows[:cut], rules)
+            if fore and (rules.each_once or is_legal(sorted_rows[cut:m], rules)):
                 for i in range(m):
                     rows[start + i] = sorted_rows[i]
                 ends[c] = start + cut
@@ -177,10 +179,10 @@ def resplit_pass(
                 break
             # Nor is a cut that leaves fewer rows on that side, where a legal class stays legal when it grows.
             losses[axis, cut] = np.inf
-            if ledger.grows_legal and fore:
+            if rules.grows_legal and fore:
                 for i in range(cut, m - k + 1):
                     losses[axis, i] = np.inf
-            elif ledger.grows_legal:
+            elif rules.grows_legal:
                 for i in range(k, cut):
                     losses[axis, i] = np.inf
         start = ends[c]

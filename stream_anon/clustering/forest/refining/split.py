@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.legality import Ledger, is_legal, is_spent, may_part, spend
+from stream_anon.clustering.budget import is_spent, spend
+from stream_anon.clustering.legality import is_legal, may_part
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -130,7 +132,7 @@ def one_way_losses(
 
 @kernel
 def split_large(
-    codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, ledger: Ledger
+    codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, rules: Rules
 ) -> NDArray[np.int64]:
     """Return where classes end after the cuts; O(q m log m + q^2 m) for each cut of a class of m rows.
 
@@ -143,7 +145,7 @@ def split_large(
     ends
         int64[c].
     """
-    k = ledger.k
+    k = rules.k
     answer = np.empty(len(rows) // max(k, 1) + len(ends) + 1, np.int64)
     waiting = np.empty(
         len(rows) // max(k, 1) + 2, np.int64
@@ -157,8 +159,8 @@ def split_large(
             stop = waiting[parts - 1]
             m = stop - start
             cut = 0
-            if m >= 2 * k and not is_spent(ledger) and may_part(rows[start:stop], ledger):
-                cut = _best_cut(codes, rows[start:stop], model, ledger)
+            if m >= 2 * k and not is_spent(rules) and may_part(rows[start:stop], rules):
+                cut = _best_cut(codes, rows[start:stop], model, rules)
             if cut:
                 waiting[parts] = start + cut
                 parts += 1
@@ -171,13 +173,13 @@ def split_large(
 
 
 @kernel
-def _best_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel, ledger: Ledger) -> int:
+def _best_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel, rules: Rules) -> int:
     """Sort the rows along the attribute with the best legal cut and return its place; 0 if there is none."""
     m = len(rows)
     q = codes.shape[1]
-    k = ledger.k
-    if not ledger.each_once:  # that one is shared, and nothing is bounded where it serves
-        spend(ledger, 4 * m)
+    k = rules.k
+    if not rules.each_once:  # that one is shared, and nothing is bounded where it serves
+        spend(rules, 4 * m)
     along = np.empty((q, m), np.int64)
     places = np.empty(m, np.int64)
     turned = np.empty(m, np.int64)
@@ -197,7 +199,7 @@ def _best_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostMode
     whole = m * fore[0, m - 1]
     bar = -1.0  # cuts up to this loss were found illegal
     for _ in range(_TRIES):
-        if is_spent(ledger):
+        if is_spent(rules):
             return 0
         best = whole - _LITTLE
         axis = -1
@@ -211,9 +213,9 @@ def _best_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostMode
                     place = i
         if axis < 0:
             return 0
-        if not ledger.each_once:
-            spend(ledger, 4 * m)
-        if is_legal(along[axis, :place], ledger) and is_legal(along[axis, place:], ledger):
+        if not rules.each_once:
+            spend(rules, 4 * m)
+        if is_legal(along[axis, :place], rules) and is_legal(along[axis, place:], rules):
             for i in range(m):
                 rows[i] = along[axis, i]
             return place

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.budget import is_spent
 from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.forest.tables import cell, leading_tables
-from stream_anon.clustering.legality import Ledger, is_legal, is_spent
+from stream_anon.clustering.legality import is_legal
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import constant, kernel
 from stream_anon.privacy.cost import CostModel, interval_cost
 
@@ -38,20 +40,20 @@ def move_row(pool: NDArray[np.int64], left: int, mover: int, partner: int) -> in
 
 @kernel
 def stays_legal(
-    pool: NDArray[np.int64], left: int, mover: int, partner: int, room: NDArray[np.int64], ledger: Ledger
+    pool: NDArray[np.int64], left: int, mover: int, partner: int, room: NDArray[np.int64], rules: Rules
 ) -> bool:
     """Return whether both classes are legal after `move_row`; room int64[at least m] is where it is tried."""
-    if is_spent(ledger):
+    if is_spent(rules):
         return False
     trial = room[: len(pool)]
     copy_to(trial, pool)
     border = left + move_row(trial, left, mover, partner)
-    return is_legal(trial[:border], ledger) and is_legal(trial[border:], ledger)
+    return is_legal(trial[:border], rules) and is_legal(trial[border:], rules)
 
 
 @kernel
 def swap_pass(
-    codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, ledger: Ledger
+    codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, rules: Rules
 ) -> int:
     """Move or exchange border rows between neighbours where that is cheaper; return how many pairs changed.
 
@@ -60,7 +62,7 @@ def swap_pass(
     `resplit_pass`.
     """
     q = codes.shape[1]
-    k = ledger.k
+    k = rules.k
     starts = np.empty(q, np.uint64)
     widths = np.empty(q, np.uint64)
     tabled = leading_tables(model, starts, widths)
@@ -82,7 +84,7 @@ def swap_pass(
     known = False  # whether the left class has been looked at, as the right one of the pair before
     start = 0
     for c in range(len(ends) - 1):
-        if is_spent(ledger):
+        if is_spent(rules):
             break
         middle = ends[c]
         stop = ends[c + 1]
@@ -175,8 +177,8 @@ def swap_pass(
                     joined += interval_cost(model, j, low, high)
                 total = left + (size[far] + 1) * joined
                 if total < best and (
-                    ledger.each_once
-                    or stays_legal(pool, middle - start, border[side, b] - start, NOBODY, room, ledger)
+                    rules.each_once
+                    or stays_legal(pool, middle - start, border[side, b] - start, NOBODY, room, rules)
                 ):
                     best = total
                     mover = border[side, b]
@@ -211,9 +213,9 @@ def swap_pass(
                         total = np.inf
                         break
                 if total < best and (
-                    ledger.each_once
+                    rules.each_once
                     or stays_legal(
-                        pool, middle - start, border[slot, b] - start, border[1 - slot, d] - start, room, ledger
+                        pool, middle - start, border[slot, b] - start, border[1 - slot, d] - start, room, rules
                     )
                 ):
                     best = total

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.refining.swap import NOBODY, move_row, stays_legal
-from stream_anon.clustering.legality import Ledger
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import inlined, kernel
 from stream_anon.privacy.cost import CostModel, set_cost, table_cost, walked_cost
 
@@ -121,7 +121,7 @@ def swap_sets(
     rows: NDArray[np.int64],
     ends: NDArray[np.int64],
     model: CostModel,
-    ledger: Ledger,
+    rules: Rules,
     counts: NDArray[np.int32],
 ) -> int:
     """Move a row to the neighbouring class, or exchange two, where that is cheapest; return how many pairs changed.
@@ -171,7 +171,7 @@ def swap_sets(
             for b in range(borders[side]):
                 place = border[side, b]
                 mine = (size[side] - 1) * without[side, b]
-                if size[side] <= ledger.k or mine + (size[1 - side] + 1) * cost_of[1 - side] >= best:
+                if size[side] <= rules.k or mine + (size[1 - side] + 1) * cost_of[1 - side] >= best:
                     continue
                 joined = 0.0
                 for j in range(q):
@@ -179,7 +179,7 @@ def swap_sets(
                         model, counts, kinds, box, own, 1 - side, j, NOBODY, codes[pool[place], j]
                     )
                 total = mine + (size[1 - side] + 1) * joined
-                if total < best and (ledger.each_once or stays_legal(pool, left, place, NOBODY, room, ledger)):
+                if total < best and (rules.each_once or stays_legal(pool, left, place, NOBODY, room, rules)):
                     best = total
                     mover = place
                     partner = NOBODY
@@ -196,7 +196,7 @@ def swap_sets(
                     if total >= best:
                         break
                 if total < best and (
-                    ledger.each_once or stays_legal(pool, left, border[0, b], border[1, d], room, ledger)
+                    rules.each_once or stays_legal(pool, left, border[0, b], border[1, d], room, rules)
                 ):
                     best = total
                     mover = border[0, b]

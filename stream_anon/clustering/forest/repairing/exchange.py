@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.budget import spend
 from stream_anon.clustering.forest.repairing.groups import Groups, grown_loss
 from stream_anon.clustering.forest.repairing.workspace import EXCHANGE, TAKE, Desk
-from stream_anon.clustering.legality import Ledger, deficit, spend
+from stream_anon.clustering.legality import deficit
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -67,10 +69,10 @@ def most_ease(f: int, m: int, groups: Groups, model: CostModel, desk: Desk) -> f
 
 
 @bare_kernel
-def alike(one: int, other: int, ledger: Ledger) -> bool:
+def alike(one: int, other: int, rules: Rules) -> bool:
     """Return whether all criteria see the same in two rows."""
-    for d in range(1 if ledger.singles else 0, 1 + len(ledger.asked)):
-        if ledger.columns[d, one] != ledger.columns[d, other]:
+    for d in range(1 if rules.singles else 0, 1 + len(rules.asked)):
+        if rules.columns[d, one] != rules.columns[d, other]:
             return False
     return True
 
@@ -89,11 +91,11 @@ def _without(groups: Groups, c: int, row: int, rest: NDArray[np.int64]) -> int:
 
 
 @bare_kernel
-def is_spare(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk, row: int, substitute: int) -> bool:
+def is_spare(groups: Groups, model: CostModel, rules: Rules, desk: Desk, row: int, substitute: int) -> bool:
     """Write a row's relief; return whether its class is no worse without it, or with the substitute for it."""
     c = groups.owner[row]
     count = _without(groups, c, row, desk.other)
-    spend(ledger, count)
+    spend(rules, count)
     if count == 0:
         return False
     codes = groups.codes
@@ -115,10 +117,10 @@ def is_spare(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk, row: 
             cost = walked_cost(model, j, low, high)
         relief += groups.costs[c, j] - cost
     desk.relief[row] = relief
-    if count >= ledger.k and deficit(desk.other[:count], ledger, desk.parts) <= groups.lack[c]:
+    if count >= rules.k and deficit(desk.other[:count], rules, desk.parts) <= groups.lack[c]:
         return True
     desk.other[count] = substitute
-    return bool(deficit(desk.other[: count + 1], ledger, desk.parts) <= groups.lack[c])
+    return bool(deficit(desk.other[: count + 1], rules, desk.parts) <= groups.lack[c])
 
 
 @bare_inlined
@@ -146,7 +148,7 @@ def price_row(
     best: float,
     groups: Groups,
     model: CostModel,
-    ledger: Ledger,
+    rules: Rules,
     desk: Desk,
 ) -> float:
     """Return the price of taking a row, or of exchanging it for the best own one, or `best` if no lower."""
@@ -175,7 +177,7 @@ def price_row(
                 grown_by[j] = walked_cost(model, j, low, high)
             grown += grown_by[j] - groups.costs[f, j]
     _without(groups, b, comer, other)
-    spend(ledger, m + count)
+    spend(rules, m + count)
     for j in range(q):
         low = codes[other[0], j]
         high = low
@@ -192,10 +194,10 @@ def price_row(
                 rest_by[j] = walked_cost(model, j, low, high)
     change = (m + 1) * grown + count * rest - old
     if change < max(best, 0.0) * before:
-        left = deficit(other[:count], ledger, desk.parts)
+        left = deficit(other[:count], rules, desk.parts)
         if left <= groups.lack[b]:
             room[m] = comer
-            drop = before - left - deficit(room[: m + 1], ledger, desk.parts)
+            drop = before - left - deficit(room[: m + 1], rules, desk.parts)
             if drop > _LITTLE and change / drop < best:
                 best = change / drop
                 desk.step[0] = TAKE
@@ -207,7 +209,7 @@ def price_row(
         goer = room[i]
         # Where nothing changes but the row, nothing is mended; and most rows ease their class too little.
         limit = max(best, 0.0) * before
-        if m * (grown - desk.ease[i]) + (count + 1) * rest - old >= limit or alike(goer, comer, ledger):
+        if m * (grown - desk.ease[i]) + (count + 1) * rest - old >= limit or alike(goer, comer, rules):
             continue
         own = grown
         for j in range(q):
@@ -240,14 +242,14 @@ def price_row(
         change = m * own + (count + 1) * theirs - old
         if change >= limit:
             continue
-        if known < 0 or not alike(goer, known, ledger):
+        if known < 0 or not alike(goer, known, rules):
             known = goer
             other[count] = goer
-            left = deficit(other[: count + 1], ledger, desk.parts)
+            left = deficit(other[: count + 1], rules, desk.parts)
             drop = 0.0
             if left <= groups.lack[b]:
                 room[i] = comer
-                drop = before - left - deficit(room[:m], ledger, desk.parts)
+                drop = before - left - deficit(room[:m], rules, desk.parts)
                 room[i] = goer
         if drop > _LITTLE and change / drop < best:
             best = change / drop

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.copying import copy_to
-from stream_anon.clustering.legality import Ledger, deficit
+from stream_anon.clustering.legality import deficit
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_inlined, bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -101,11 +102,11 @@ def groups_of(
     rows: NDArray[np.int64],
     ends: NDArray[np.int64],
     model: CostModel,
-    ledger: Ledger | None = None,
+    rules: Rules | None = None,
 ) -> Groups:
     """Return the classes of codes int32[n, q]; rows int64[n] class after class, int64[c] where each ends.
 
-    Without a ledger all are taken to be legal.
+    Without rules all are taken to be legal.
     """
     n, q = codes.shape
     count = len(ends)
@@ -123,8 +124,8 @@ def groups_of(
         np.zeros(count, np.float64),
     )
     _fill(groups, rows, ends, model)
-    if ledger is not None:
-        _judge(groups, rows, ends, ledger, np.empty(1 + len(ledger.asked)))
+    if rules is not None:
+        _judge(groups, rows, ends, rules, np.empty(1 + len(rules.asked)))
     return groups
 
 
@@ -141,12 +142,12 @@ def _fill(groups: Groups, rows: NDArray[np.int64], ends: NDArray[np.int64], mode
 
 @bare_kernel
 def _judge(
-    groups: Groups, rows: NDArray[np.int64], ends: NDArray[np.int64], ledger: Ledger, parts: NDArray[np.float64]
+    groups: Groups, rows: NDArray[np.int64], ends: NDArray[np.int64], rules: Rules, parts: NDArray[np.float64]
 ) -> None:
     """Count how far each class is from legal."""
     start = 0
     for c in range(len(ends)):
-        groups.lack[c] = deficit(rows[start : ends[c]], ledger, parts)
+        groups.lack[c] = deficit(rows[start : ends[c]], rules, parts)
         start = ends[c]
 
 
@@ -240,12 +241,12 @@ def grown_loss(groups: Groups, c: int, row: int, ceiling: float, model: CostMode
 
 @bare_kernel
 def recount(
-    groups: Groups, c: int, model: CostModel, ledger: Ledger, room: NDArray[np.int64], parts: NDArray[np.float64]
+    groups: Groups, c: int, model: CostModel, rules: Rules, room: NDArray[np.int64], parts: NDArray[np.float64]
 ) -> None:
     """Draw the box of a class and count its deficit anew."""
     measure(groups, c, model)
     count = members(groups, c, room)
-    groups.lack[c] = deficit(room[:count], ledger, parts) if count > 0 else 0.0
+    groups.lack[c] = deficit(room[:count], rules, parts) if count > 0 else 0.0
 
 
 @kernel

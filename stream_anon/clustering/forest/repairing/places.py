@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.budget import spend
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, grown_loss, members
-from stream_anon.clustering.legality import Ledger, deficit, spend
+from stream_anon.clustering.legality import deficit
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -76,7 +78,7 @@ def cheapest_class(
     groups: Groups,
     lines: Lines,
     model: CostModel,
-    ledger: Ledger,
+    rules: Rules,
     row: int,
     bound: float,
     near: NDArray[np.int64],
@@ -97,7 +99,7 @@ def cheapest_class(
     """
     best = bound
     answer = -1
-    spend(ledger, look_around(groups, lines, row, near))
+    spend(rules, look_around(groups, lines, row, near))
     for o in range(2):
         for way in range(2):
             for turn in range(_DIFFERENT):
@@ -109,11 +111,11 @@ def cheapest_class(
                 ceiling = (best + size * groups.loss[c]) / (size + 1)
                 loss = grown_loss(groups, c, row, ceiling, model)
                 if loss < ceiling:
-                    legal = ledger.grows_legal
+                    legal = rules.grows_legal
                     if not legal:
                         count = members(groups, c, room)
                         room[count] = row
-                        legal = deficit(room[: count + 1], ledger, parts) <= 0
+                        legal = deficit(room[: count + 1], rules, parts) <= 0
                     if legal:
                         best = (size + 1) * loss - size * groups.loss[c]
                         answer = c

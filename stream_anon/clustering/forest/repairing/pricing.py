@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from stream_anon.clustering.budget import spend
 from stream_anon.clustering.forest.repairing.exchange import find_edges, is_spare, is_too_dear, most_ease, price_row
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, members
 from stream_anon.clustering.forest.repairing.workspace import MERGE, NOTHING, Desk
-from stream_anon.clustering.legality import Ledger, deficit, spend
+from stream_anon.clustering.legality import deficit
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -20,7 +22,7 @@ _LITTLE = 1e-9
 
 @bare_inlined
 def _price_merge(
-    f: int, m: int, b: int, best: float, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk
+    f: int, m: int, b: int, best: float, groups: Groups, model: CostModel, rules: Rules, desk: Desk
 ) -> float:
     """Return the price of joining two classes, or `best` if it is no lower."""
     size = groups.size[b]
@@ -42,7 +44,7 @@ def _price_merge(
             return best
     change = (m + size) * union - now
     count = members(groups, b, desk.room[m:])
-    left = deficit(desk.room[: m + count], ledger, desk.parts)
+    left = deficit(desk.room[: m + count], rules, desk.parts)
     drop = before - left
     if drop <= _LITTLE or (groups.lack[b] <= 0 and left > 0) or change / drop >= best:
         return best
@@ -52,7 +54,7 @@ def _price_merge(
 
 
 @bare_kernel
-def price(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk) -> float:
+def price(f: int, groups: Groups, lines: Lines, model: CostModel, rules: Rules, desk: Desk) -> float:
     """Write the cheapest step for the failing class `f` into `desk.step`; return its price, inf if there is none.
 
     Price: change of the loss per unit of deficit removed. Looked at, from the middle row of the class, on both
@@ -61,9 +63,9 @@ def price(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger
     """
     n = len(groups.owner)
     m = members(groups, f, desk.room)
-    spend(ledger, 2 * m)
+    spend(rules, 2 * m)
     room = desk.room
-    deficit(room[:m], ledger, desk.own)
+    deficit(room[:m], rules, desk.own)
     find_edges(groups, room[:m], desk.edges)
     ease = most_ease(f, m, groups, model, desk)
     desk.stamp[0] += 1
@@ -87,7 +89,7 @@ def price(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger
                 found += 1
                 if desk.asked_class[b] != stamp:
                     desk.asked_class[b] = stamp
-                    best = _price_merge(f, m, b, best, groups, model, ledger, desk)
+                    best = _price_merge(f, m, b, best, groups, model, rules, desk)
             for d in range(len(lines.kinds)):
                 if desk.own[d] <= 0:
                     continue
@@ -101,7 +103,7 @@ def price(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger
                     kind = lines.kinds[d, comer]
                     if kind >= 0 and desk.helps[d, kind] < 2 * stamp:
                         room[m] = comer
-                        deficit(room[: m + 1], ledger, desk.parts)
+                        deficit(room[: m + 1], rules, desk.parts)
                         better = desk.parts[d] < desk.own[d] - _LITTLE
                         desk.helps[d, kind] = 2 * stamp + (1 if better else 0)
                     if kind < 0 or desk.helps[d, kind] == 2 * stamp:
@@ -115,14 +117,14 @@ def price(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger
                         owners += 1
                         if desk.asked_class[b] != stamp:
                             desk.asked_class[b] = stamp
-                            best = _price_merge(f, m, b, best, groups, model, ledger, desk)
+                            best = _price_merge(f, m, b, best, groups, model, rules, desk)
                     if spare < _SPARE:
                         if desk.spare[comer] < 0:
-                            good = is_spare(groups, model, ledger, desk, comer, room[0])
+                            good = is_spare(groups, model, rules, desk, comer, room[0])
                             desk.spare[comer] = 1 if good else 0
                         spare += desk.spare[comer]
                         if desk.spare[comer] == 1 and desk.asked_row[comer] != stamp:
                             desk.asked_row[comer] = stamp
                             if not is_too_dear(f, m, comer, best, ease, groups, model, desk):
-                                best = price_row(f, m, comer, best, groups, model, ledger, desk)
+                                best = price_row(f, m, comer, best, groups, model, rules, desk)
     return best

@@ -12,13 +12,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.budget import allow, is_spent, spend
 from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.forest.refining.refine import side_by_side
 from stream_anon.clustering.forest.refining.split import sort_places
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, join, leave, listed, members, recount
 from stream_anon.clustering.forest.repairing.pricing import price
 from stream_anon.clustering.forest.repairing.workspace import EXCHANGE, MERGE, NOTHING, Desk, desk_for
-from stream_anon.clustering.legality import Ledger, allow, deficit, is_legal, is_spent, spend
+from stream_anon.clustering.legality import deficit, is_legal
+from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel, constant, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -32,22 +34,22 @@ _NOBODY = constant(-1)
 
 
 def repaired(
-    groups: Groups, lines: Lines, model: CostModel, ledger: Ledger
+    groups: Groups, lines: Lines, model: CostModel, rules: Rules
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return rows and ends of classes that are all legal, if all rows together are."""
     desk = desk_for(groups, lines)
-    allow(ledger, _LOOKS, len(groups.owner))
-    repair(groups, lines, model, ledger, desk)
-    merge_rest(groups, model, ledger, desk)
+    allow(rules, _LOOKS, len(groups.owner))
+    repair(groups, lines, model, rules, desk)
+    merge_rest(groups, model, rules, desk)
     rows, ends = listed(groups)
     if (groups.lack > 0).any():
         rows, ends = side_by_side(rows, ends, lines.along[1])
-        ends = merge_along(rows, ends, ledger)
+        ends = merge_along(rows, ends, rules)
     return rows, ends
 
 
 @kernel
-def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk: Desk) -> int:
+def repair(groups: Groups, lines: Lines, model: CostModel, rules: Rules, desk: Desk) -> int:
     """Mend failing classes in rounds, by ascending price; return how many are left that no step can mend."""
     failing = np.empty(len(groups.head), np.int64)
     count = 0
@@ -62,23 +64,23 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
     versions = np.empty((len(groups.head), 2), np.int64)
     for i in range(count):
         f = failing[i]
-        if is_spent(ledger):
+        if is_spent(rules):
             return count
-        asked[f] = price(f, groups, lines, model, ledger, desk)
+        asked[f] = price(f, groups, lines, model, rules, desk)
         copy_to(steps[f], desk.step)
         versions[f, 0] = desk.version[f]
         versions[f, 1] = desk.version[desk.step[1]]
     rounds = 0
     steps_left = _MOST_STEPS * count
-    while count and not is_spent(ledger):
+    while count and not is_spent(rules):
         done = 0
-        spend(ledger, count)
+        spend(rules, count)
         for i in range(count):
             prices[i] = asked[failing[i]]
         sort_places(prices, places[:count])
         for i in range(count):
             f = failing[places[i]]
-            while groups.lack[f] > 0 and steps_left > 0 and not is_spent(ledger):
+            while groups.lack[f] > 0 and steps_left > 0 and not is_spent(rules):
                 # A step between two classes that did not change since costs what it did then.
                 if (
                     steps[f, 0] != NOTHING
@@ -88,7 +90,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
                     copy_to(desk.step, steps[f])
                     now = asked[f]
                 else:
-                    now = price(f, groups, lines, model, ledger, desk)
+                    now = price(f, groups, lines, model, rules, desk)
                     limit = max(asked[f], _DEARER * asked[f]) + _DEARER_BY
                     if now == np.inf or (now > limit and rounds < _PATIENT_ROUNDS):
                         asked[f] = now
@@ -97,7 +99,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
                         versions[f, 1] = desk.version[desk.step[1]]
                         break
                 steps[f, 0] = NOTHING
-                _do(f, groups, model, ledger, desk)
+                _do(f, groups, model, rules, desk)
                 done += 1
                 steps_left -= 1
         left = 0
@@ -116,7 +118,7 @@ def repair(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger, desk:
 
 
 @bare_kernel
-def _do(f: int, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> None:
+def _do(f: int, groups: Groups, model: CostModel, rules: Rules, desk: Desk) -> None:
     """Do the step on the desk."""
     action = desk.step[0]
     b = desk.step[1]
@@ -130,14 +132,14 @@ def _do(f: int, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) ->
         if action == EXCHANGE:
             leave(groups, desk.step[3])
             join(groups, desk.step[3], b)
-        _look_again(f, groups, model, ledger, desk)
-    _look_again(b, groups, model, ledger, desk)
+        _look_again(f, groups, model, rules, desk)
+    _look_again(b, groups, model, rules, desk)
 
 
 @bare_kernel
-def _look_again(c: int, groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> None:
+def _look_again(c: int, groups: Groups, model: CostModel, rules: Rules, desk: Desk) -> None:
     """Measure and count a class that changed; forget which of its rows it can spare."""
-    recount(groups, c, model, ledger, desk.other, desk.parts)
+    recount(groups, c, model, rules, desk.other, desk.parts)
     desk.version[c] += 1
     row = groups.head[c]
     while row >= 0:
@@ -157,14 +159,14 @@ def merge(f: int, b: int, groups: Groups) -> None:
 
 
 @kernel
-def merge_rest(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> None:
+def merge_rest(groups: Groups, model: CostModel, rules: Rules, desk: Desk) -> None:
     """Merge each failing class with the class where that is cheapest, legal unions first, until all are legal.
 
     Each class is compared with all others: where the work was spent before, those that fail are left.
     """
     codes = groups.codes
     for f in range(len(groups.head)):
-        while groups.size[f] > 0 and groups.lack[f] > 0 and not is_spent(ledger):
+        while groups.size[f] > 0 and groups.lack[f] > 0 and not is_spent(rules):
             m = members(groups, f, desk.room)
             partner = _NOBODY
             mends = False
@@ -173,9 +175,9 @@ def merge_rest(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> 
                 size = groups.size[b]
                 if b == f or size == 0:
                     continue
-                if is_spent(ledger):
+                if is_spent(rules):
                     return
-                spend(ledger, 2)
+                spend(rules, 2)
                 union = 0.0
                 for j in range(codes.shape[1]):
                     low = min(groups.low[f, j], groups.low[b, j])
@@ -188,7 +190,7 @@ def merge_rest(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> 
                 if growth >= least and mends:
                     continue
                 members(groups, b, desk.room[m:])
-                legal = deficit(desk.room[: m + size], ledger, desk.parts) <= 0
+                legal = deficit(desk.room[: m + size], rules, desk.parts) <= 0
                 if (legal and not mends) or (legal == mends and growth < least):
                     partner = b
                     least = growth
@@ -197,11 +199,11 @@ def merge_rest(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk) -> 
                 break
             merge(partner, f, groups)
             groups.lack[partner] = 0.0
-            recount(groups, f, model, ledger, desk.room, desk.parts)
+            recount(groups, f, model, rules, desk.room, desk.parts)
 
 
 @kernel
-def merge_along(rows: NDArray[np.int64], ends: NDArray[np.int64], ledger: Ledger) -> NDArray[np.int64]:
+def merge_along(rows: NDArray[np.int64], ends: NDArray[np.int64], rules: Rules) -> NDArray[np.int64]:
     """Return where classes end after each failing one was merged with those behind it until they are legal.
 
     What fails at the end of the line is merged with those before it. All rows together must be legal. O(n) rows are
@@ -220,7 +222,7 @@ def merge_along(rows: NDArray[np.int64], ends: NDArray[np.int64], ledger: Ledger
         size = end - start
         if size < enough:
             continue
-        if is_legal(rows[start:end], ledger):
+        if is_legal(rows[start:end], rules):
             answer[count] = end
             count += 1
             start = end
@@ -231,7 +233,7 @@ def merge_along(rows: NDArray[np.int64], ends: NDArray[np.int64], ledger: Ledger
     enough = 0
     while start < n:
         size = n - start
-        if start == 0 or (size >= enough and is_legal(rows[start:], ledger)):
+        if start == 0 or (size >= enough and is_legal(rows[start:], rules)):
             answer[count] = n
             count += 1
             break

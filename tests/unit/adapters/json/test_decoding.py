@@ -19,10 +19,11 @@ from stream_anon.microdata.attributes import (
     Unknown,
 )
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
+from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.policy import Diversity, Policy
+from stream_anon.microdata.policy import Policy
 
 COLORS = CategoricalDomain(Hierarchy.flat(["red", "green", "blue"]))
 AGES = NumericDomain(Decimal(0), Decimal(120), Decimal(1), 0)

@@ -13,8 +13,8 @@ from stream_anon.clustering.k_forest.joining import join_cheapest
 from stream_anon.clustering.k_forest.mending import LARGEST_K
 from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
 from stream_anon.clustering.k_forest.trees import most_rows
-from stream_anon.clustering.legality import ledger_of
 from stream_anon.clustering.protocol import Partitioner
+from stream_anon.clustering.rules import rules_of
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.domain import CategoricalDomain
@@ -149,7 +149,7 @@ def test_an_illegal_class_joins_another_than_the_cheapest(table: Table, data: st
     classes = np.unique(drawn, return_inverse=True)[1].astype(np.int64)
     groups = [np.flatnonzero(classes == c).tolist() for c in range(classes.max() + 1)]
     codes = np.ascontiguousarray(table.rows.codes.T)
-    join_cheapest(codes, classes, table.model, ledger_of(table.rows, table.criteria))
+    join_cheapest(codes, classes, table.model, rules_of(table.rows, table.criteria))
     answer = classes_of(classes.tolist())
     expected = {frozenset(group) for group in _joined(table, groups)}
     assert answer == expected

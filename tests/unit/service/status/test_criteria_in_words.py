@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from stream_anon.microdata.policy import Closeness, Distance, Diversity, Recursion
+from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.settings.policy_file import load_policy
 
@@ -21,11 +21,13 @@ def test_every_criterion_that_is_asked_is_named(tmp_path: Path) -> None:
     policy = load_policy(file)
     assert in_words(policy) == ("k 7", "max_share 0.5")
 
-    diversity = Diversity(3, 2.5, Recursion(2.0, 3), Closeness(0.2, Distance.EQUAL), None, 0.5)
+    diversity = Diversity(3, 2.5, Recursion(2.0, 3), Closeness(0.2, Distance.EQUAL), None, 0.5, 1.5, 2)
     assert in_words(replace(policy, diversity={"diagnosis": diversity}))[2:] == (
         "diagnosis: distinct_l 3",
         "diagnosis: entropy_l 2.5",
         "diagnosis: alpha 0.5",
-        "diagnosis: recursive_cl c 2, l 3",
+        "diagnosis: recursive_cl c = 2, l = 3",
         "diagnosis: t_closeness 0.2 (equal)",
+        "diagnosis: delta_disclosure 1.5",
+        "diagnosis: beta_likeness 2",
     )

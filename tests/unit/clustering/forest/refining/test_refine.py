@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.refining.refine import cut_anew, refined, refined_in_rounds, side_by_side
 from stream_anon.clustering.forest.refining.resplit import resplit_pass
-from stream_anon.clustering.legality import ledger_of, sizes_alone
+from stream_anon.clustering.rules import rules_of, sizes_alone
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.privacy.cost import CostModel, cost_model, interval_cost
@@ -104,7 +104,7 @@ def test_a_legal_cut_is_missed_behind_cheaper_ones_that_are_not(table: Table, se
             best = cost
             break
         refused += 1
-    resplit_pass(codes, rows, ends, model, ledger_of(table.rows, table.criteria))
+    resplit_pass(codes, rows, ends, model, rules_of(table.rows, table.criteria))
     assert sorted(rows.tolist()) == list(range(n))
     if refused < 40:
         assert np.isclose(loss(codes, rows, ends, model), best, atol=1e-4)

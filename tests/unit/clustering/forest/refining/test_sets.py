@@ -14,7 +14,7 @@ from stream_anon.clustering.forest.line.cut import cut_line
 from stream_anon.clustering.forest.line.cut_sets import cut, cut_line_of_sets
 from stream_anon.clustering.forest.refining.refine_sets import refine_sets, resplit_sets
 from stream_anon.clustering.forest.refining.swap_sets import swap_sets
-from stream_anon.clustering.legality import ledger_of
+from stream_anon.clustering.rules import rules_of
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.domain import CategoricalDomain
@@ -138,7 +138,7 @@ def test_a_swap_of_sets_is_not_the_cheapest(table: Table) -> None:
     ]
     widest = max(a.size for a in table.attributes)
     counts = np.zeros((2, len(table.attributes), widest), np.int32)
-    changed = swap_sets(codes, rows, ends, table.model, ledger_of(table.rows, table.criteria), counts)
+    changed = swap_sets(codes, rows, ends, table.model, rules_of(table.rows, table.criteria), counts)
     assert not counts.any()
     assert np.isclose(_after(table, rows, ends), min([before, *options]))
     assert changed or np.isclose(min([before, *options]), before)
@@ -164,9 +164,9 @@ def test_a_resplit_of_sets_is_not_the_cheapest(table: Table) -> None:
                 options.append(sum(_loss(table, part) for part in one))
     widest = max(a.size for a in table.attributes)
     stamps = np.zeros((len(table.attributes), widest), np.int64)
-    resplit_sets(codes, rows, ends, table.model, ledger_of(table.rows, table.criteria), stamps)
+    resplit_sets(codes, rows, ends, table.model, rules_of(table.rows, table.criteria), stamps)
     assert _after(table, rows, ends) <= before + 1e-6
-    if ledger_of(table.rows, table.criteria).each_once:
+    if rules_of(table.rows, table.criteria).each_once:
         assert np.isclose(_after(table, rows, ends), min(options), atol=1e-5)
 
 
@@ -184,7 +184,7 @@ def test_many_classes_of_sets_get_dearer_or_lose_rows() -> None:
     table = Table(attributes, cost_model(attributes), rows, Criteria(4, 0.5, np.empty(0, np.int64)))
     order, ends = draws.permutation(n), np.arange(5, n + 1, 5)
     before = sum(_loss(table, part.tolist()) for part in np.split(order, ends[:-1]))
-    refine_sets(np.ascontiguousarray(codes.T), order, ends, table.model, ledger_of(rows, table.criteria), 2)
+    refine_sets(np.ascontiguousarray(codes.T), order, ends, table.model, rules_of(rows, table.criteria), 2)
     parts = [part.tolist() for part in np.split(order, ends[:-1])]
     assert sorted(order.tolist()) == list(range(n))
     assert min(map(len, parts)) >= 4

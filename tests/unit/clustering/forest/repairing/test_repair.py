@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_anon.clustering import legality
+from stream_anon.clustering import budget
 from stream_anon.clustering.forest import forest
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.refining import peel
@@ -33,7 +33,8 @@ from stream_anon.clustering.forest.repairing.groups import (
 )
 from stream_anon.clustering.forest.repairing.places import forget, look_around
 from stream_anon.clustering.forest.repairing.repair import merge_along, repaired
-from stream_anon.clustering.legality import Ledger, deficit, ledger_of
+from stream_anon.clustering.legality import deficit
+from stream_anon.clustering.rules import Rules, rules_of
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.numbers import NumericDomain
@@ -48,18 +49,18 @@ MODEL = cost_model([NUMBERS])
 
 def _window(
     classes: Sequence[Sequence[int]], values: Sequence[Sequence[int]], k: int, people: Sequence[int] | None = None
-) -> tuple[Columns, Groups, Lines, Ledger]:
+) -> tuple[Columns, Groups, Lines, Rules]:
     """Return classes of numbers with their sensitive values, the lines sorted by number."""
     numbers = np.array([n for members in classes for n in members], np.int32)
     secret = np.array([v for held in values for v in held], np.int32)
     who = np.arange(len(numbers), dtype=np.int32) if people is None else np.array(people, np.int32)
     rows = Columns(numbers[None], who, secret[None])
-    ledger = ledger_of(rows, Criteria(k, 0.5, np.array([2], np.int64)))
+    rules = rules_of(rows, Criteria(k, 0.5, np.array([2], np.int64)))
     order = np.argsort(numbers, kind="stable")
     ends = np.cumsum([len(members) for members in classes])
     codes = np.ascontiguousarray(rows.codes.T)
-    groups = groups_of(codes, np.arange(len(numbers)), ends, MODEL, ledger)
-    return rows, groups, lines_of(order, order.copy(), rows.individuals, rows.sensitive), ledger
+    groups = groups_of(codes, np.arange(len(numbers)), ends, MODEL, rules)
+    return rows, groups, lines_of(order, order.copy(), rows.individuals, rows.sensitive), rules
 
 
 def _classes(rows: Columns, placed: NDArray[np.int64], ends: NDArray[np.int64]) -> list[list[int]]:
@@ -69,28 +70,28 @@ def _classes(rows: Columns, placed: NDArray[np.int64], ends: NDArray[np.int64]) 
 def test_a_failing_class_merges_though_its_neighbour_can_spare_the_row_it_lacks() -> None:
     #   fails: all 0      has three 1, one more row than k
     #   0  1  2  3      | 4  5  6  7  8
-    rows, groups, lines, ledger = _window([[0, 1, 2, 3], [4, 5, 6, 7, 8]], [[0] * 4, [1, 1, 0, 1, 0]], k=4)
+    rows, groups, lines, rules = _window([[0, 1, 2, 3], [4, 5, 6, 7, 8]], [[0] * 4, [1, 1, 0, 1, 0]], k=4)
     assert groups.lack.tolist() == [1.0, 0.0]
-    assert _classes(rows, *repaired(groups, lines, MODEL, ledger)) == [[0, 1, 2, 3, 4], [5, 6, 7, 8]]
+    assert _classes(rows, *repaired(groups, lines, MODEL, rules)) == [[0, 1, 2, 3, 4], [5, 6, 7, 8]]
 
 
 def test_a_failing_class_merges_though_rows_could_change_places() -> None:
     #   fails: all 0    fails: all 1, and no row more than k
     #   0  1  2  3    | 4  5  6  7
-    rows, groups, lines, ledger = _window([[0, 1, 2, 3], [4, 5, 6, 7]], [[0] * 4, [1] * 4], k=4)
+    rows, groups, lines, rules = _window([[0, 1, 2, 3], [4, 5, 6, 7]], [[0] * 4, [1] * 4], k=4)
     assert groups.lack.tolist() == [1.0, 1.0]
-    assert _classes(rows, *repaired(groups, lines, MODEL, ledger)) == [[0, 1, 2, 4], [3, 5, 6, 7]]
+    assert _classes(rows, *repaired(groups, lines, MODEL, rules)) == [[0, 1, 2, 4], [3, 5, 6, 7]]
 
 
 def test_a_row_is_taken_from_a_class_that_then_fails() -> None:
     #   fails         | its only 1 must stay
-    rows, groups, lines, ledger = _window([[0, 1, 2], [3, 4, 5, 6]], [[0] * 3, [1, 0, 0, 0]], k=3)
-    assert _classes(rows, *repaired(groups, lines, MODEL, ledger)) == [[0, 1, 2, 3, 4, 5, 6]]
+    rows, groups, lines, rules = _window([[0, 1, 2], [3, 4, 5, 6]], [[0] * 3, [1, 0, 0, 0]], k=3)
+    assert _classes(rows, *repaired(groups, lines, MODEL, rules)) == [[0, 1, 2, 3, 4, 5, 6]]
 
 
 def test_a_missing_value_is_taken_for_another_value() -> None:
-    rows, groups, lines, ledger = _window([[0, 1], [2, 3, 4], [20, 21, 22]], [[0, 0], [-1, -1, -1], [0, 1, 1]], k=2)
-    placed, ends = repaired(groups, lines, MODEL, ledger)
+    rows, groups, lines, rules = _window([[0, 1], [2, 3, 4], [20, 21, 22]], [[0, 0], [-1, -1, -1], [0, 1, 1]], k=2)
+    placed, ends = repaired(groups, lines, MODEL, rules)
     for part in np.split(placed, ends[:-1]):
         assert {0, 1} <= set(rows.sensitive[0, part].tolist())
 
@@ -98,11 +99,11 @@ def test_a_missing_value_is_taken_for_another_value() -> None:
 def test_one_person_holds_more_than_their_share_after_repair() -> None:
     # Person 0 has most rows of the first class, the second has four people.
     people = [0, 0, 0, 1, 2, 3, 4, 5, 6]
-    rows, groups, lines, ledger = _window(
+    rows, groups, lines, rules = _window(
         [[0, 1, 2, 3], [4, 5, 6, 7, 8]], [[0, 1, 0, 1], [0, 1, 0, 1, 0]], k=2, people=people
     )
     assert groups.lack.tolist() == [1.0, 0.0]
-    placed, ends = repaired(groups, lines, MODEL, ledger)
+    placed, ends = repaired(groups, lines, MODEL, rules)
     parts = np.split(placed, ends[:-1])
     assert len(parts) == 2
     assert all(2 * (rows.individuals[part] == 0).sum() <= len(part) for part in parts)
@@ -110,22 +111,22 @@ def test_one_person_holds_more_than_their_share_after_repair() -> None:
 
 def test_a_far_row_stays_where_the_next_class_would_have_it_cheaply() -> None:
     #   0  1  2  11     | 10  11  12  13
-    rows, groups, lines, ledger = _window([[0, 1, 2, 11], [10, 11, 12, 13]], [[0, 1, 0, 0], [0, 1, 0, 1]], k=3)
-    assert _classes(rows, *peeled(groups, lines, MODEL, ledger)) == [[0, 1, 2], [10, 11, 11, 12, 13]]
+    rows, groups, lines, rules = _window([[0, 1, 2, 11], [10, 11, 12, 13]], [[0, 1, 0, 0], [0, 1, 0, 1]], k=3)
+    assert _classes(rows, *peeled(groups, lines, MODEL, rules)) == [[0, 1, 2], [10, 11, 11, 12, 13]]
 
 
 def test_rows_leave_a_class_that_they_make_illegal() -> None:
     #   the far row holds the only 1
-    rows, groups, lines, ledger = _window([[0, 1, 2, 11], [10, 11, 12, 13]], [[0, 0, 0, 1], [0, 1, 0, 1]], k=3)
+    rows, groups, lines, rules = _window([[0, 1, 2, 11], [10, 11, 12, 13]], [[0, 0, 0, 1], [0, 1, 0, 1]], k=3)
     before = [[0, 1, 2, 11], [10, 11, 12, 13]]
-    assert _classes(rows, *peeled(groups, lines, MODEL, ledger)) == before
+    assert _classes(rows, *peeled(groups, lines, MODEL, rules)) == before
 
 
 def test_a_scattered_class_stays_whole_though_all_its_rows_fit_elsewhere() -> None:
     #   0  15  30   between three tight classes
     groups_ = [[0, 15, 30], [0, 1, 2], [14, 15, 16], [28, 29, 30]]
-    rows, groups, lines, ledger = _window(groups_, [[0, 1, 0]] * 4, k=3)
-    assert _classes(rows, *peeled(groups, lines, MODEL, ledger)) == [
+    rows, groups, lines, rules = _window(groups_, [[0, 1, 0]] * 4, k=3)
+    assert _classes(rows, *peeled(groups, lines, MODEL, rules)) == [
         [0, 0, 1, 2], [14, 15, 15, 16], [28, 29, 30, 30],
     ]  # fmt: skip
 
@@ -133,10 +134,10 @@ def test_a_scattered_class_stays_whole_though_all_its_rows_fit_elsewhere() -> No
 @pytest.mark.parametrize("values", [[0, 1, 0, 1, 0, 1, 0, 1], [0, 0, 0, 0, 1, 1, 1, 1]])
 def test_a_large_class_is_not_cut_or_cut_illegally(values: list[int]) -> None:
     numbers = [0, 1, 2, 3, 20, 21, 22, 23]
-    rows, _, _, ledger = _window([numbers], [values], k=4)
+    rows, _, _, rules = _window([numbers], [values], k=4)
     codes = np.ascontiguousarray(rows.codes.T)
     placed = np.arange(8)
-    ends = split_large(codes, placed, np.array([8]), MODEL, ledger)
+    ends = split_large(codes, placed, np.array([8]), MODEL, rules)
     legal = values == [0, 1, 0, 1, 0, 1, 0, 1]
     expected = [[0, 1, 2, 3], [20, 21, 22, 23]] if legal else [numbers]
     assert _classes(rows, placed, ends) == expected
@@ -148,19 +149,19 @@ def test_repair_or_peel_leaves_a_class_illegal_or_a_row_behind(table: Table) -> 
     n = len(table.rows)
     if not n or not is_legal(table.rows, range(n), table.criteria):
         return
-    ledger = ledger_of(table.rows, table.criteria)
+    rules = rules_of(table.rows, table.criteria)
     codes = np.ascontiguousarray(table.rows.codes.T)
     line = np.arange(n)
     lines = lines_of(line, line[::-1].copy(), table.rows.individuals, table.rows.sensitive)
-    start = groups_of(codes, line, np.arange(1, n + 1), table.model, ledger)
-    placed, ends = repaired(start, lines, table.model, ledger)
+    start = groups_of(codes, line, np.arange(1, n + 1), table.model, rules)
+    placed, ends = repaired(start, lines, table.model, rules)
     _check(table, placed, ends)
-    groups = groups_of(codes, placed, ends, table.model, ledger)
+    groups = groups_of(codes, placed, ends, table.model, rules)
     before = float((groups.size * groups.loss).sum())
-    peel_pass(groups, lines, table.model, ledger)
+    peel_pass(groups, lines, table.model, rules)
     assert float((groups.size * groups.loss).sum()) <= before + 1e-6
     _check(table, *listed(groups))
-    _check_groups(table, groups, ledger)
+    _check_groups(table, groups, rules)
 
 
 def _check(table: Table, placed: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
@@ -168,7 +169,7 @@ def _check(table: Table, placed: NDArray[np.int64], ends: NDArray[np.int64]) -> 
     assert all(is_legal(table.rows, part.tolist(), table.criteria) for part in np.split(placed, ends[:-1]))
 
 
-def _check_groups(table: Table, groups: Groups, ledger: Ledger) -> None:
+def _check_groups(table: Table, groups: Groups, rules: Rules) -> None:
     """Chains, boxes and losses say the same as the rows themselves."""
     parts = np.empty(1 + len(table.rows.sensitive))
     for c in np.flatnonzero(groups.size).tolist():
@@ -179,7 +180,7 @@ def _check_groups(table: Table, groups: Groups, ledger: Ledger) -> None:
         assert (groups.high[c] == high).all()
         costs = [interval_cost(table.model, j, a, b) for j, (a, b) in enumerate(zip(low, high, strict=True))]
         assert np.isclose(groups.loss[c], sum(costs), atol=1e-5)
-        assert deficit(rows, ledger, parts) == groups.lack[c]
+        assert deficit(rows, rules, parts) == groups.lack[c]
 
 
 def test_a_row_that_leaves_breaks_the_chain() -> None:
@@ -257,14 +258,14 @@ def test_classes_are_legal_wherever_the_work_is_stopped(table: Table, looks: int
         return
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (legality, "_ROWS_FREE"),
+            (budget, "_ROWS_FREE"),
             (repair, "_LOOKS"),
             (peel, "_LOOKS"),
             (forest, "_LOOKS_OF_SPLIT"),
             (forest, "_LOOKS_OF_SWAP"),
             (forest, "_LOOKS_OF_REFINE"),
         ):
-            patch.setattr(module, name, 0 if module is legality else looks)
+            patch.setattr(module, name, 0 if module is budget else looks)
         engine = Forest(table.model, settled_book(table))
         engine.add(table.rows)
         classes = engine.close(table.rows, table.criteria)
@@ -278,7 +279,7 @@ def test_a_peel_that_is_stopped_leaves_every_row_box_and_loss_in_order(table: Ta
     n = len(table.rows)
     if not n or not is_legal(table.rows, range(n), table.criteria):
         return
-    ledger = ledger_of(table.rows, table.criteria)
+    ledger = rules_of(table.rows, table.criteria)
     codes = np.ascontiguousarray(table.rows.codes.T)
     line = np.arange(n)
     lines = lines_of(line, line[::-1].copy(), table.rows.individuals, table.rows.sensitive)

@@ -1,0 +1,208 @@
+"""What may be asked of the values of a sensitive attribute, and what is said of each criterion.
+
+A criterion is a field of `Diversity` and a line of `CRITERIA`. Settings, words, policy documents and the comparison
+of two policies read them here; the gate (`privacy.spreads`), the partitioners (`clustering.unevenness`) and the
+audit (`audit.spreads`) count each for themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from math import ceil
+from typing import Any
+
+from stream_anon.errors import SettingsError
+
+MOST_CLASS = 1_000_000
+MOST_DELTA = 100.0
+
+
+class Distance(StrEnum):
+    """How far apart two values are: all alike, or by their places among the values in order (numbers only)."""
+
+    EQUAL = "equal"
+    ORDERED = "ordered"
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """Recursive (c, l)-diversity: r1 < c (r_l + .. + r_m), r_i how often the i-th most frequent value occurs."""
+
+    c: float
+    l: int  # noqa: E741 - the letter of the paper
+
+    def __post_init__(self) -> None:
+        if not 0 < self.c <= MOST_CLASS:
+            raise SettingsError("recursive_cl.c", f"must be above 0 and at most {MOST_CLASS}")
+        if not 2 <= self.l <= MOST_CLASS:
+            raise SettingsError("recursive_cl.l", f"must lie between 2 and {MOST_CLASS}")
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """t-closeness: a class's values are distributed as those of the window's released rows, but for t."""
+
+    t: float
+    distance: Distance = Distance.EQUAL
+
+    def __post_init__(self) -> None:
+        if not 0 < self.t < 1:
+            raise SettingsError("t_closeness.t", "must be above 0 and below 1")
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """What a sensitive attribute must show in every class; at least one criterion, all of them together.
+
+    Values are compared as they are written; a missing one is no value. Frequencies hold of the class's distinct
+    (individual, value) pairs and of its records, both. Below, q is the share of a value in the class and p its
+    share in the window's released rows.
+
+    Parameters
+    ----------
+    distinct_l
+        Least number of distinct values, held by as many different individuals: one person with many values is not
+        diversity. As entropy, recursion and t-closeness: Machanavajjhala et al., ICDE 2006; Li et al., ICDE 2007.
+    entropy_l
+        Least exponential of the entropy; implies that many values, rounded up.
+    recursive_cl
+        See `Recursion`; implies l values.
+    t_closeness
+        See `Closeness`. A missing value is outside of both distributions, but its share must differ by t at most.
+    p_sensitive
+        The same as `distinct_l` (Truta and Vinay, 2006).
+    alpha
+        Largest part of a class's values that may be alike (Wong et al., KDD 2006): recursive with
+        c = alpha / (1 - alpha) and l = 2, equality allowed; implies 1 / alpha values, rounded up.
+    delta_disclosure
+        |ln(q / p)| < delta for every value of the window (Brickell and Shmatikov, KDD 2008). A value that
+        the class lacks has an infinite logarithm: every class shows every value.
+    beta_likeness
+        (q - p) / p <= beta for every value with q > p: basic beta-likeness (Cao and Karras, PVLDB 2012).
+
+    Notes
+    -----
+    Missing values are outside of the distributions that delta and beta compare, too; their share of the class's
+    rows is compared with that of all rows in the same way.
+    """
+
+    distinct_l: int | None = None
+    entropy_l: float | None = None
+    recursive_cl: Recursion | None = None
+    t_closeness: Closeness | None = None
+    p_sensitive: int | None = None
+    alpha: float | None = None
+    delta_disclosure: float | None = None
+    beta_likeness: float | None = None
+
+    def __post_init__(self) -> None:
+        if all(getattr(self, field.name) is None for field in fields(self)):
+            raise SettingsError("", f"needs at least one of {', '.join(f.name for f in fields(self))}")
+        for key in ("distinct_l", "p_sensitive"):
+            least = getattr(self, key)
+            if least is not None and not 2 <= least <= MOST_CLASS:
+                raise SettingsError(key, f"must lie between 2 and {MOST_CLASS}")
+        if self.entropy_l is not None and not 1 < self.entropy_l <= MOST_CLASS:
+            raise SettingsError("entropy_l", f"must be above 1 and at most {MOST_CLASS}")
+        if self.alpha is not None and not 0 < self.alpha < 1:
+            raise SettingsError("alpha", "must be above 0 and below 1")
+        if self.delta_disclosure is not None and not 0 < self.delta_disclosure <= MOST_DELTA:
+            raise SettingsError("delta_disclosure", f"must be above 0 and at most {MOST_DELTA:g}")
+        if self.beta_likeness is not None and not 0 < self.beta_likeness <= MOST_CLASS:
+            raise SettingsError("beta_likeness", f"must be above 0 and at most {MOST_CLASS}")
+
+    @property
+    def values(self) -> int:
+        """Return the least number of values held by as many individuals that the criteria imply, 0 for none."""
+        return max(
+            self.distinct_l or 0,
+            self.p_sensitive or 0,
+            ceil((self.entropy_l or 0) - 1e-9),
+            self.recursive_cl.l if self.recursive_cl else 0,
+            ceil(1 / self.alpha - 1e-9) if self.alpha else 0,
+        )
+
+    @property
+    def ordered(self) -> bool:
+        """Return whether values are told apart by their order too."""
+        return self.t_closeness is not None and self.t_closeness.distance is Distance.ORDERED
+
+    @property
+    def in_words(self) -> tuple[str, ...]:
+        """Return what is asked, each criterion by the name of its setting."""
+        plain = asdict(self)
+        return tuple(
+            f"{one.name} {one.in_words(plain[one.name])}" for one in CRITERIA if plain[one.name] is not None
+        )
+
+
+def _number(asked: Any) -> str:
+    return f"{asked:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """What is said of a criterion wherever criteria are listed.
+
+    Parameters
+    ----------
+    name
+        Its field of `Diversity`, and its key in settings, policy documents and certificates.
+    meaning
+        In a sentence, for the reference of settings.
+    is_weaker
+        Whether the second value, as JSON has it, promises less than the first, or what cannot be compared.
+    in_words
+        Writes a value.
+    """
+
+    name: str
+    meaning: str
+    is_weaker: Callable[[Any, Any], bool]
+    in_words: Callable[[Any], str] = _number
+
+
+def _less(old: float, new: float) -> bool:
+    return new < old
+
+
+def _more(old: float, new: float) -> bool:
+    return new > old
+
+
+def _weaker_recursion(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return bool(new["c"] > old["c"] or new["l"] < old["l"])
+
+
+def _weaker_closeness(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return bool(new["t"] > old["t"] or new["distance"] != old["distance"])
+
+
+CRITERIA: tuple[Criterion, ...] = (
+    Criterion("distinct_l", "Least number of distinct values, held by as many different individuals.", _less),
+    Criterion("p_sensitive", "The same as distinct_l.", _less),
+    Criterion("entropy_l", "Least exponential of the entropy of the values.", _less),
+    Criterion("alpha", "Largest share of one value.", _more),
+    Criterion(
+        "recursive_cl",
+        "Recursive (c, l)-diversity.",
+        _weaker_recursion,
+        lambda asked: f"c = {asked['c']:g}, l = {asked['l']}",
+    ),
+    Criterion(
+        "t_closeness",
+        "Largest distance of the values from those of the window.",
+        _weaker_closeness,
+        lambda asked: f"{asked['t']:g} ({asked['distance']})",
+    ),
+    Criterion(
+        "delta_disclosure",
+        "A value's share in a class is below e^delta times that in the window, and conversely; none is absent.",
+        _more,
+    ),
+    Criterion(
+        "beta_likeness", "Largest relative gain of a value's share in a class over that in the window.", _more
+    ),
+)
