@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -21,7 +22,7 @@ from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit, RecordCoder
 from stream_anon.microdata.ids import Normalization
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import Closeness, Distance, Diversity, Policy
 from stream_anon.microdata.texts import Texts
 from tests.support import hostile
 from tests.support.effort import examples
@@ -186,14 +187,18 @@ def test_bytes_make_a_single_look_raise(value: bytes) -> None:
         assert result == Misfit(Reason.TOO_LARGE)
 
 
-@pytest.mark.parametrize("which", range(len(POLICIES)))
-def test_the_columns_are_never_asked(which: int) -> None:
-    good = {name: choices[0] for name, choices in hostile.FITTING.items()}
-    good["odd"] = "\u00e9"  # a boolean in place of a category is for the scanner, or a single look
-    assert not codecs()[which]._columns.decode([nested(good)]).left.any()
-
-
 GOOD = {name: choices[0] for name, choices in hostile.FITTING.items()}
+# What fits whatever a policy says of missing values, texts that mean them, and spellings.
+FIT = {name: choices[:1] for name, choices in hostile.FITTING.items()} | {
+    "id": ["q", 7, 7.0, 10**30, "\u00e9", "q\\"],
+    "visit.ward": ["A", "B%s"],
+    "when": ["03.02.2024"],
+    "result": ["poor", "so \u00fc"],
+    "note": ["a\nb", "\U0001f600", "c"],
+    "score": hostile.FITTING["score"],
+    "count": hostile.FITTING["count"],
+    "height": hostile.FITTING["height"],
+}
 PLAIN_TEXT = nested(GOOD | {"score": -12.375, "flag": False, "other": {"a": [1, "b", {}], "c": None}})
 
 
@@ -231,8 +236,57 @@ def test_texts_that_mean_a_missing_value_leave_the_records_to_the_scanner() -> N
     assert [row[place] for row in batch.payload] == [None] * 4 + ["fines", "N", "NAA", None]
 
 
-def test_a_policy_that_the_scanner_does_not_read_is_scanned() -> None:
-    assert all(codec._scanner is None for codec in codecs()[: len(BROAD)])
+@pytest.mark.parametrize("which", range(len(POLICIES)))
+def test_the_scanner_reads_records_that_fit_under_every_policy(which: int) -> None:
+    codec = codecs()[which]
+    values = [nested({name: choices[i % len(choices)] for name, choices in FIT.items()}) for i in range(12)]
+    before = codec.read_singly
+    batch = codec.decode(values, 3, np.arange(len(values)))
+    assert len(batch) == len(values)
+    assert codec.read_singly == before
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        json.dumps(
+            {"id": "J\u00f6rg \U0001f600", "n\u00f6te": "\u00e9", "gr\u00f6\u00dfe": ["\U0001f600", 1e-7]}
+        ).encode(),
+        b'{"id":1e3,"score":1.50e2,"count":1E+2,"note":"a \\"quoted\\"\\nline \\u00fc\\/","patient":{"age":25.000}}',
+        b'{"id":12345678901234567890123,"score":0.30000000000000004,"count":-0.0,"weight":1e1,"height":1.7e0}',
+        b'{"id":"\\u0070","\\u006eote":"x","patient":{"a\\u0067e":7},"\\n":1,"result":"\\u0066ine","score":0.0001}',
+        b'{"id":"p","meters":-8.0e3,"far":1e15,"grams":0.0,"odd":1.0,"level":"\\u0030\\u0035","count":1e22}',
+    ],
+)
+def test_odd_values_stay_with_the_scanner(record: bytes) -> None:
+    values: list[bytes | None] = [PLAIN_TEXT, record, PLAIN_TEXT, record]
+    for codec, policy in zip(codecs(), POLICIES, strict=True):
+        expected = one_by_one(policy, values, np.arange(4))
+        before = codec.read_singly
+        assert_same(codec.decode(values, 3, np.arange(4)), expected)
+        assert codec.read_singly - before == len(expected.rejects)
+
+
+def test_a_record_that_is_no_text_leaves_the_others_to_the_scanner() -> None:
+    good = json.dumps(json.loads(PLAIN_TEXT) | {"note": "\u00fc"}, ensure_ascii=False).encode()
+    codec = plain_codec()
+    before = codec.read_singly
+    codec.decode([good, good.replace(b"fine", b"fi\xff"), good], 3, np.arange(3))
+    assert codec.read_singly - before == 1
+
+
+def test_ordered_numbers_have_keys_in_their_order_and_stay_with_the_scanner() -> None:
+    policy = replace(
+        PLAIN[0], diversity=PLAIN[0].diversity | {"score": Diversity(t_closeness=Closeness(0.3, Distance.ORDERED))}
+    )
+    codec = JsonCodec(policy, max_record_bytes=8000)
+    scores = [-2.5, -1, 0, 0.0001, 1, 1.0, 2.50, 1e300, None]
+    values: list[bytes | None] = [nested(GOOD | {"score": score}) for score in scores]
+    batch = codec.decode(values, 3, np.arange(len(values)))
+    assert_same(batch, one_by_one(policy, values, np.arange(len(values))))
+    keys = batch.sensitive[[a.name for a in policy.diverse].index("score")][:-1].tolist()
+    assert keys == sorted(keys)
+    assert codec.read_singly == 0
 
 
 @st.composite
