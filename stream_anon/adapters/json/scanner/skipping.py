@@ -14,6 +14,7 @@ from stream_anon.adapters.json.scanner.letters import (
     COMMA,
     DIGIT_0,
     DIGIT_9,
+    FIRST_NON_ASCII,
     LOWER_A,
     LOWER_B,
     LOWER_F,
@@ -128,7 +129,7 @@ def unescaped_key(text: NDArray[np.uint8], start: int, stop: int, room: NDArray[
             point = _BEYOND + ((point - _FIRST_HALF) << 10) + np.int64(_unit(text, at, stop)) - _SECOND_HALF
             at += _ESCAPE
         # UTF-8: the leading byte tells by its highest bits how many with six bits each follow.
-        if point < 0x80:
+        if point < FIRST_NON_ASCII:
             room[filled] = point
             more = 0
         elif point < 0x800:

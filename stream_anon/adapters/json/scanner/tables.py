@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.adapters.json.scanner.letters import FIRST_NON_ASCII
 from stream_anon.microdata.attributes import (
     Attribute,
     Identifier,
@@ -182,7 +183,7 @@ def _letters(attribute: QuasiIdentifier) -> list[int]:
     if not isinstance(domain, PrefixDomain):
         return [_NONE] * 256
     places = {ord(letter): place for place, letter in enumerate(domain.alphabet, start=domain.shorter)}
-    return [places.get(byte, _NONE) if byte < 128 else _NONE for byte in range(256)]
+    return [places.get(byte, _NONE) if byte < FIRST_NON_ASCII else _NONE for byte in range(256)]
 
 
 class _Builder:
