@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Modules that every process compiles anew cost a worker of the tests five seconds at its start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint format lock schemas bench mutants clean
+.PHONY: demo test soak check lint format lock schemas bench mutants clean
 .DEFAULT_GOAL := test
 
 # Every package is checked against its hash. The demo needs less than the tests.
@@ -30,11 +30,15 @@ demo: $(VENV)/.runtime ## stream made-up clinic visits through the service and a
 # First what needs no broker, then what does, two processes each, in the order of
 # tests/support/order.py. Laws are tried on all their examples by `make test`, on a third of them by `make check`.
 FAST := -m pytest -n 2 -m "not kafka and not tansu and not containers and not slow"
-REST := -m pytest -n 2 -m "kafka or tansu or containers or slow"
+REST := -m pytest -n 2 -m "(kafka or tansu or containers or slow) and not soak"
+SOAK := -m pytest -n 2 -m soak
 
 test: $(VENV)/.dev ## all tests; those that need Java and Maven skip with a reason where these are absent
 	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(BIN)/python $(FAST)
 	$(BIN)/python $(REST)
+
+soak: $(VENV)/.dev ## storms, faults and mirrors in their long form
+	$(BIN)/python $(SOAK)
 
 check: $(VENV)/.dev ## the fast part: no broker, no slow tests
 	$(BIN)/python $(FAST)

@@ -13,12 +13,13 @@ from math import inf
 from typing import Any
 
 from stream_anon.audit.chain import Chain
+from stream_anon.audit.findings import Findings
 from stream_anon.audit.judges import Judge, Judges
 from stream_anon.audit.periods import Periods
 from stream_anon.audit.ranges import Ranges
 from stream_anon.audit.stretch import Horizon, Stretch
 from stream_anon.audit.times import seconds_of
-from stream_anon.audit.verdict import CHECKED, TRUSTED, Counts, Findings, Kind, Removed, Verdict
+from stream_anon.audit.verdict import CHECKED, TRUSTED, Counts, Kind, Removed, Verdict
 from stream_anon.audit.windows import WindowRecords
 from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.policy import Policy
@@ -143,10 +144,11 @@ class Audit:
             Its header, where it has one.
         """
         self._seen["parts"] += 1
+        text = part or b""
         try:
-            read = read_part(part or b"")
+            read = read_part(text)
         except CertificateError as error:
-            self._add_document(part or b"", batch, error)
+            self._add_document(text, batch, error)
             return None
         if batch is not None and batch != read.batch:
             self._findings.add(Kind.WRONG_BATCH, read.batch)
@@ -155,7 +157,7 @@ class Audit:
         if done or read.part in held:
             self._findings.add(Kind.BATCH_TWICE, read.batch)
         else:
-            held[read.part] = (read, part or b"")
+            held[read.part] = (read, text)
             if len(held) == read.parts:
                 self._join(read.batch)
         return read
@@ -307,7 +309,7 @@ class Audit:
     def _settle(self, batch: str, horizon: float = -inf) -> None:
         window, (certificate, judge) = self._open.pop(batch), self._waiting.pop(batch)
         missing = certificate.released - window.records
-        removed = missing > 0 and seconds_of(certificate.closed) <= horizon
+        removed = seconds_of(certificate.closed) <= horizon
         if removed:
             self._removed.windows += 1
             self._removed.records += missing

@@ -46,8 +46,6 @@ class CellReader:
                 inner = inner.setdefault(key, {})
                 if not isinstance(inner, dict):  # an undeclared column has taken the parent's name
                     return None
-            if attribute.path[-1] in inner:
-                return None
             inner[attribute.path[-1]] = _value(attribute, cell)
         return record
 
@@ -64,8 +62,7 @@ def _value(attribute: Attribute, cell: str) -> Any:
         return None
     if isinstance(attribute, PassThrough):
         return cell if attribute.type is ScalarType.STRING else _json(cell)
-    if not isinstance(attribute, QuasiIdentifier):
-        return cell
+    assert isinstance(attribute, QuasiIdentifier)  # noqa: S101 - identifiers are not published
     if isinstance(attribute.domain, NumericDomain):
         return _json(cell)
     if isinstance(attribute.domain, CategoricalDomain):

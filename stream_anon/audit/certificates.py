@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import isclose, isinf
 
+from stream_anon.audit.findings import Findings
 from stream_anon.audit.records import ValueBook
 from stream_anon.audit.times import seconds_of
-from stream_anon.audit.verdict import Findings, Kind
+from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import published_tuple
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
@@ -117,12 +118,12 @@ class CertificateAudit:
             total += mean * one.records
             if not isclose(mean, one.ncp, rel_tol=_CLOSE, abs_tol=_CLOSE):
                 self._findings.add(Kind.WRONG_NCP, batch, number)
-        judged = certificate.released + certificate.suppressed
-        expected = total / judged if judged and sound else certificate.gcp
-        if certificate.gcp is None or expected is None:
-            if judged or certificate.gcp is not None:
-                self._findings.add(Kind.WRONG_GCP, batch)
-        elif not judged or not isclose(expected, certificate.gcp, rel_tol=_CLOSE, abs_tol=_CLOSE):
+        judged, gcp = certificate.released + certificate.suppressed, certificate.gcp
+        if gcp is None or not judged:
+            wrong = bool(judged) or gcp is not None
+        else:
+            wrong = sound and not isclose(total / judged, gcp, rel_tol=_CLOSE, abs_tol=_CLOSE)
+        if wrong:
             self._findings.add(Kind.WRONG_GCP, batch)
 
     def _mean(self, batch: str, number: int, one: CertifiedClass) -> float | None:

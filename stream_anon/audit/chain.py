@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import inf
 
-from stream_anon.audit.verdict import Findings, Kind, Removed
+from stream_anon.audit.findings import Findings
+from stream_anon.audit.verdict import Kind, Removed
 from stream_anon.privacy.certificate import Certificate
 
 

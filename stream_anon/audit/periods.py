@@ -63,8 +63,9 @@ class Periods:
             periods.append(replace(held.period, change=change))
             before = held
         last = max(ordered, key=lambda held: held.period.last, default=None)
-        same = last is None or last.judge.promises == given.promises
-        return tuple(periods), None if last is None or same else _change(last.judge, given)
+        if last is None or last.judge.promises == given.promises:
+            return tuple(periods), None
+        return tuple(periods), _change(last.judge, given)
 
 
 def _change(before: Judge, after: Judge) -> Change:

@@ -14,8 +14,9 @@ from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
+from stream_anon.audit.findings import Findings
 from stream_anon.audit.times import seconds_of
-from stream_anon.audit.verdict import Findings, Kind, Life, Removed
+from stream_anon.audit.verdict import Kind, Life, Removed
 from stream_anon.privacy.certificate import Certificate, CertifiedRange
 
 _UNNAMED = ""  # the life of certificates that name no id

@@ -56,14 +56,16 @@ class Shown:
         return counts[0] / rest if rest else inf
 
     def distance(self, whole: Shown, ordered: bool) -> float:
-        """Return the earth mover's distance from the distribution of all records, missing ones beside it."""
+        """Return the earth mover's distance from the distribution of all records, missing ones beside it.
+
+        Both have at least one record.
+        """
         here, there = self.values.total(), whole.values.total()
         values = sorted(whole.values) if ordered else list(whole.values)
-        gaps = [self.values[value] / max(here, 1) - whole.values[value] / max(there, 1) for value in values]
+        gaps = [self.values[value] / max(here, 1) - whole.values[value] / there for value in values]
         moved = accumulate(gaps) if ordered else gaps
         distance = sum(map(abs, moved)) / (max(len(values) - 1, 1) if ordered else 2)
-        records, all_records = here + self.missing, there + whole.missing
-        missing = abs(self.missing / max(records, 1) - whole.missing / max(all_records, 1))
+        missing = abs(self.missing / (here + self.missing) - whole.missing / (there + whole.missing))
         return max(distance if here else 0.0, missing)
 
 

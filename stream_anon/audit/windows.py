@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from stream_anon.audit.records import RecordReader, ValueBook
+from stream_anon.audit.findings import Findings
+from stream_anon.audit.records import ReleasedRecordReader, ValueBook
 from stream_anon.audit.spreads import Shown, faults
-from stream_anon.audit.verdict import Findings, Kind
+from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import Diversity, Policy
 from stream_anon.privacy.certificate import AchievedSpread, Certificate, CertifiedClass
@@ -55,7 +56,7 @@ class WindowAudit:
     def __init__(self, policy: Policy, values: ValueBook | None, findings: Findings) -> None:
         self._policy = policy
         self._findings = findings
-        self._reader = RecordReader(policy, typed=values is not None)
+        self._reader = ReleasedRecordReader(policy, typed=values is not None)
         self._attributes = policy.quasi_identifiers
         self._values = values
 
@@ -140,7 +141,7 @@ class WindowAudit:
             asked = self._policy.diversity[attribute.name]
             parts = [group.shown[place] for group in window.groups.values()]
             least = min((len(shown.values) for shown in parts), default=0)
-            if asked.values and not asked.values <= certificate.achieved.distinct_l.get(attribute.name, 0) <= least:
+            if not asked.values <= certificate.achieved.distinct_l.get(attribute.name, 0) <= least:
                 self._findings.add(Kind.WRONG_ACHIEVED_L, certificate.batch, attribute=attribute.name)
             achieved = certificate.achieved.sensitive.get(attribute.name, AchievedSpread())
             if not _is_true(achieved, parts, whole[place], asked):

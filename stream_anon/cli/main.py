@@ -193,7 +193,7 @@ def audit_release(
     """Check released records against their certificates, without any code of the engine."""
     from stream_anon.cli.prove import audit
 
-    options = audit.Options(since, batch, tuple(former_input or ()), as_json, metrics)
+    options = audit.AuditOptions(since, batch, tuple(former_input or ()), as_json, metrics)
     if config is not None and output is certificates is None:
         raise typer.Exit(audit.audit_topic(config, options))
     if config is not None and output is not None and certificates is not None:
@@ -240,11 +240,13 @@ def realign_mirrored(
 ) -> None:
     """Let a service go on in the cluster that MirrorMaker 2 copied its topics to, and release nothing twice."""
     from stream_anon.cli.run.realign import realign
-    from stream_anon.operations.ledger.mirror_reading import Options
+    from stream_anon.operations.ledger.mirror_reading import MirrorOptions
 
     if (offset_syncs is None) is not to_end:
         raise SettingsError("realign", "give either --offset-syncs or --to-end")
-    raise typer.Exit(realign(config, Options(offset_syncs, source_alias, exactly_once_mirror, to_end), yes=yes))
+    raise typer.Exit(
+        realign(config, MirrorOptions(offset_syncs, source_alias, exactly_once_mirror, to_end), yes=yes)
+    )
 
 
 @app.command("check")
@@ -307,8 +309,8 @@ def rank_leakage(
     standard: _StandardFormat = Format.JSONL,
 ) -> None:
     """Rank attributes and sets of them by what they tell of people, before and after a release."""
-    from stream_anon.cli.decide.leakage import Told, leakage
-    from stream_anon.operations.leakage.study import Asked
+    from stream_anon.cli.decide.leakage import Presentation, leakage
+    from stream_anon.operations.leakage.study import LeakageRequest
 
     chosen = config or policy
     if chosen is None or (config and policy):
@@ -316,8 +318,8 @@ def rank_leakage(
     if released is not None and source is None:
         raise SettingsError("--released", "needs --input FILE, the records that it was made of")
     known = tuple(name for name in (part.strip() for part in disclosed.split(",")) if name)
-    asked = Asked(known, sets, most, threshold)
-    raise typer.Exit(leakage(chosen, source, released, asked, standard, Told(as_json, page)))
+    asked = LeakageRequest(known, sets, most, threshold)
+    raise typer.Exit(leakage(chosen, source, released, asked, standard, Presentation(as_json, page)))
 
 
 @app.command("propose")
@@ -332,6 +334,57 @@ def propose_policy(
     from stream_anon.cli.decide.propose import propose
 
     raise typer.Exit(propose(sample, output, k))
+
+
+@app.command("negotiate")
+def negotiate_levels(
+    policy: Annotated[
+        Path | None, typer.Argument(metavar="[POLICY]", help="The policy; else that of --config.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", "-c", metavar="FILE", help="Settings file; its input topic is sampled."),
+    ] = None,
+    sample: Annotated[
+        str | None,
+        typer.Option("--input", metavar="FILE", help="CSV or JSON Lines sample; - for standard input."),
+    ] = None,
+    k: Annotated[int | None, typer.Option(help="Least individuals in a group; else the policy's.", min=2)] = None,
+    l: Annotated[  # noqa: E741
+        int | None, typer.Option(help="Least distinct sensitive values; else the policy's, 1 for none.", min=1)
+    ] = None,
+    max_level: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=LEVEL", help="Highest level of an attribute; may be given again."),
+    ] = None,
+    max_suppressed: Annotated[
+        str, typer.Option(metavar="RECORDS", help="Records that may be suppressed (40), or a share (0.5%).")
+    ] = "0",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--policy", metavar="FILE", help="Write the policy with the answer in it.")
+    ] = None,
+    relax: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --policy, if nothing is exact: suppression, height or privacy."),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page that answers as one drags its sliders."),
+    ] = None,
+    standard: _StandardFormat = Format.JSONL,
+) -> None:
+    """Say which levels of the attributes reach k, or what would have to give way; from a sample."""
+    from stream_anon.cli.decide.negotiate import Output, Relaxation, SampleSource, asked_of, negotiate
+
+    chosen = policy or config
+    if chosen is None or (config is None and sample is None):
+        raise SettingsError("negotiate", "give a policy and --input FILE, or --config FILE to sample its topic")
+    if relax is not None and relax not in list(Relaxation):
+        raise SettingsError("--relax", f"must be one of {', '.join(Relaxation)}")
+    asked = asked_of(k, l, max_level or (), max_suppressed)
+    out = Output(as_json, output, Relaxation(relax) if relax else None, page)
+    raise typer.Exit(negotiate(chosen, SampleSource(sample, config or chosen, standard), asked, out))
 
 
 @app.command("learn")

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.matching import held_values
 from stream_anon.clustering.unevenness import unevenness
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria, Spread
+
+_UNBOUNDED = 1 << 62
+_ROWS_FREE = 100_000  # about a second for REPAIR
 
 
 class Ledger(NamedTuple):
@@ -47,7 +50,8 @@ class Ledger(NamedTuple):
         int32[3 + s, widest], by individual, value, pair, and value of each attribute: 0 between calls in the first
         two, else stamps.
     notes
-        int64[1 + values], the stamp used last, and the values that occur.
+        int64[2 + values], the stamp used last, how many rows may still be looked at (`allow`), and the values that
+        occur.
     parts
         float64[1 + s], room for a deficit.
     """
@@ -91,7 +95,7 @@ def ledger_of(rows: Columns, criteria: Criteria) -> Ledger:
         asked,
         bases,
         np.zeros((3 + count, widest), np.int32),
-        np.zeros(1 + width, np.int64),
+        np.array([0, _UNBOUNDED, *[0] * width], np.int64),
         np.zeros(1 + count),
     )
 
@@ -101,7 +105,35 @@ def sizes_alone(k: int, max_share: float = 1.0) -> Ledger:
     """Return the ledger of classes that need k rows, each a person's own, and nothing else: nothing to count in."""
     columns, marks = np.empty((1, 0), np.int32), np.empty((3, 0), np.int32)
     asked, bases = np.empty((0, 8)), np.empty((0, 2, 3, 1))
-    return Ledger(k, max_share, True, True, True, columns, asked, bases, marks, np.zeros(1, np.int64), np.zeros(1))
+    notes = np.array([0, _UNBOUNDED], np.int64)
+    return Ledger(k, max_share, True, True, True, columns, asked, bases, marks, notes, np.zeros(1))
+
+
+def allow(ledger: Ledger, looks: int, rows: int) -> None:
+    """Let a stage look at `looks` rows for each row of its window from here on, and at more in a small window.
+
+    Counting rows is what takes the time where classes are large or hardly ever legal, and it is the same count
+    whatever the machine: a window is partitioned in the same way everywhere. A small one is soon closed whatever
+    its values are; where it is large, time must not grow faster than the rows do.
+    """
+    ledger.notes[1] = looks * (rows + _ROWS_FREE)
+
+
+def left_of(ledger: Ledger) -> int:
+    """Return how many rows may still be looked at, less than 0 where it was stopped for that; not for kernels."""
+    return int(ledger.notes[1])
+
+
+@bare_inlined
+def spend(ledger: Ledger, rows: int) -> None:
+    """Count rows that were looked at."""
+    ledger.notes[1] -= rows
+
+
+@bare_inlined
+def is_spent(ledger: Ledger) -> bool:
+    """Return whether more rows were looked at than were allowed; never where nobody said how many."""
+    return bool(ledger.notes[1] < 0)
 
 
 def _asked(spread: Spread) -> tuple[float, ...]:
@@ -197,6 +229,7 @@ def deficit(rows: NDArray[np.int64], ledger: Ledger, parts: NDArray[np.float64])
     m = len(rows)
     columns = ledger.columns
     marks = ledger.marks
+    spend(ledger, m if ledger.singles else 2 * m)  # once for the rows, once for their people
     people = m
     over = 0.0
     if not ledger.singles:

@@ -25,7 +25,7 @@ def unevenness(rows: NDArray[np.int64], s: int, way: int, ledger: Ledger) -> flo
     pairs = ledger.columns[1 + len(ledger.asked) + s]
     heights = ledger.marks[1]
     paired = ledger.marks[2]
-    shown = ledger.notes[1:]
+    shown = ledger.notes[2:]
     asked = ledger.asked[s]
     ledger.notes[0] += 1
     stamp = ledger.notes[0]
@@ -47,6 +47,8 @@ def unevenness(rows: NDArray[np.int64], s: int, way: int, ledger: Ledger) -> flo
             shown[kinds] = value
             kinds += 1
         heights[value] += 1
+    # The rows are counted already, and cost little where values are few; what orders values looks at each often.
+    ledger.notes[1] -= kinds * (15 if asked[4] > 0 and asked[5] > 0 else 3)
     n = len(rows) - missing - repeated  # counted up from 0, numba would compile what it is passed to once for 0
     lack = 0.0
     if asked[1] > 0:

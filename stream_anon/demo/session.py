@@ -70,7 +70,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class DemoOutcome:
     """What the demo has to show."""
 
     sent: int
@@ -110,7 +110,7 @@ def demo_settings(settings: Settings, address: str, k: int | None) -> Settings:
 
 async def run_session(
     settings: Settings, policy: Policy, events: Sequence[bytes], tell: Callable[[Progress], None]
-) -> Outcome:
+) -> DemoOutcome:
     """Stream `events` through the service, wait until each is accounted for, and audit the output topic.
 
     Parameters
@@ -154,7 +154,7 @@ class _Session:
         self._stop = asyncio.Event()
         self._source = EventSource(self._connection, settings.kafka.inputs.names[0], policy, events)
 
-    async def run(self) -> Outcome:
+    async def run(self) -> DemoOutcome:
         begun = self._clock.monotonic()
         telling = asyncio.create_task(self._keep_telling())
         try:
@@ -214,11 +214,11 @@ class _Session:
 
     # -- the judgement ---------------------------------------------------------------------------------------
 
-    async def _judge(self, seconds: float) -> Outcome:
+    async def _judge(self, seconds: float) -> DemoOutcome:
         verdict = await audit_committed(self._kafka, self._policy)
         output = await read_topic(self._connection, self._kafka.output)
         shown = await asyncio.to_thread(self._pairs, output)
-        return Outcome(len(self._events), seconds, self._tally, verdict, shown)
+        return DemoOutcome(len(self._events), seconds, self._tally, verdict, shown)
 
     def _pairs(self, output: TopicReading) -> tuple[Pair, ...]:
         """Return pairs of the window with the most released records."""

@@ -26,7 +26,7 @@ from stream_anon.windowing.limits import WindowTimer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chunk:
+class WindowPart:
     """The part of a batch that one window took: admitted rows of one source that arrived together.
 
     `missing` is int64[q + p]: of its records, those over their limit included, how many lack a value of each
@@ -128,7 +128,7 @@ class Window:
         self._policy = policy
         self._partitioner = partitioner
         self.timer = timer
-        self._chunks: list[Chunk] = []
+        self._chunks: list[WindowPart] = []
         self._latest: dict[int, int] = {}  # where the latest chunk of each source's rows stands
         self.admitted = 0
         self.rejected = 0
@@ -180,7 +180,7 @@ class Window:
             )
             self._latest[source] = len(self._chunks)
             self._chunks.append(
-                Chunk(
+                WindowPart(
                     source,
                     now,
                     columns,
@@ -237,7 +237,9 @@ class Window:
         """Take dead letters."""
         nobody, nothing = np.empty(0, np.int64), np.empty((0, 0), np.int64)
         missing = self._none_missing
-        self._chunks.append(Chunk(source, now, self._no_rows, nobody, nothing, nobody, [], rejects, 0, missing))
+        self._chunks.append(
+            WindowPart(source, now, self._no_rows, nobody, nothing, nobody, [], rejects, 0, missing)
+        )
         self.rejected += len(rejects)
 
     def drop(self, sources: Collection[int]) -> int:
@@ -268,7 +270,7 @@ class Window:
             answer[present] = own.number(row[present])
         return numbers
 
-    def _renumbered(self, chunk: Chunk) -> Chunk:
+    def _renumbered(self, chunk: WindowPart) -> WindowPart:
         if not chunk.payload:
             return chunk
         people, values = self._people.number(chunk.individuals), self._numbered(chunk.sensitive)

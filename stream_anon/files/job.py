@@ -24,7 +24,7 @@ Progress = Callable[[int], None]
 
 
 @dataclass
-class Report:
+class FileReport:
     """What happened to a file, summed over windows.
 
     Parameters
@@ -145,7 +145,7 @@ class FileJob:
         if len(set(paths)) < len(paths):
             raise InputError("input, output, certificates and rejects must be different files")
 
-    def run(self, progress: Progress) -> Report:
+    def run(self, progress: Progress) -> FileReport:
         """Anonymize the file; return what happened.
 
         No file appears under its name before all of it is written: an interrupted run leaves none. If too many
@@ -161,9 +161,9 @@ class FileJob:
         except OSError as error:  # a full disk, a pipe that nobody reads any more
             raise InputError(f"the files cannot be read or written to their end ({error.strerror})") from None
 
-    def _run(self, progress: Progress) -> Report:
+    def _run(self, progress: Progress) -> FileReport:
         names = tuple(attribute.name for attribute in self.policy.attributes)
-        report = Report(self.policy.engine.name, names)
+        report = FileReport(self.policy.engine.name, names)
         codec = codec_of(self.policy)
         form = format_of(self.target, self.standard)
         with ExitStack() as files:

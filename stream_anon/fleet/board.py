@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.merging import Samples, growing, merged, sampled
 from stream_anon.adapters.prometheus.metrics import Metrics
-from stream_anon.fleet.reports import Report
+from stream_anon.fleet.reports import WorkerReport
 from stream_anon.service.status.flow_history import SECONDS
 from stream_anon.service.status.page import LAST_WINDOWS, MOST_PLACES
 
@@ -38,7 +38,7 @@ class FleetBoard:
         self._workers = workers
         self._monotonic = monotonic
         self._registry = registry
-        self._reports: dict[int, tuple[Report, float]] = {}
+        self._reports: dict[int, tuple[WorkerReport, float]] = {}
         self._past_metrics: tuple[Samples, ...] = ()
         self._past: dict[str, Any] = _counts([])
         self._stopping = False
@@ -47,7 +47,7 @@ class FleetBoard:
         Metrics(nothing)
         self._nothing = sampled(nothing)  # a worker that has told nothing yet: not ready, its lag not known
 
-    def take(self, number: int, report: Report) -> None:
+    def take(self, number: int, report: WorkerReport) -> None:
         """Take note of a report."""
         self._reports[number] = report, self._monotonic()
 

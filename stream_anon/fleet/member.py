@@ -22,7 +22,7 @@ from stream_anon.adapters.prometheus.merging import sampled
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError, StreamAnonError
-from stream_anon.fleet.reports import EVERY, Report, framed
+from stream_anon.fleet.reports import EVERY, WorkerReport, framed
 from stream_anon.microdata.policy import Policy
 from stream_anon.service.orders import Orders
 from stream_anon.service.status.page import StatusBoard
@@ -53,7 +53,7 @@ class _Reporter:
         try:
             while not transport.is_closing():
                 if not transport.get_write_buffer_size():
-                    report = Report(self.warm.is_set(), self._board.status(), sampled(self._registry))
+                    report = WorkerReport(self.warm.is_set(), self._board.status(), sampled(self._registry))
                     transport.write(framed(report))
                 await asyncio.sleep(EVERY)
         finally:

@@ -18,7 +18,7 @@ _LARGEST = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class WorkerReport:
     """How a worker process stands.
 
     Parameters
@@ -34,13 +34,13 @@ class Report:
     metrics: tuple[Samples, ...]
 
 
-def framed(report: Report) -> bytes:
+def framed(report: WorkerReport) -> bytes:
     """Return a report as bytes that tell their length."""
     body = msgspec.msgpack.encode(report)
     return _LENGTH.pack(len(body)) + body
 
 
-async def reports(stream: asyncio.StreamReader) -> AsyncIterator[Report]:
+async def reports(stream: asyncio.StreamReader) -> AsyncIterator[WorkerReport]:
     """Yield reports until the stream ends.
 
     Raises
@@ -48,7 +48,7 @@ async def reports(stream: asyncio.StreamReader) -> AsyncIterator[Report]:
     ValueError
         If what comes is no report.
     """
-    decoder = msgspec.msgpack.Decoder(Report)
+    decoder = msgspec.msgpack.Decoder(WorkerReport)
     while True:
         try:
             (length,) = _LENGTH.unpack(await stream.readexactly(_LENGTH.size))

@@ -208,7 +208,7 @@ def certificate_parts(
     room = part_bytes - len(msgspec.json.encode(head)) - 32  # 32: the digits of part and parts
     ranges = [CertifiedRange(*place, frame.topic_ids.get(place[0])) for place in frame.inputs]
     items: list[_Item] = [*ranges, *_classes(release, policy)]
-    stretches = list(_stretches(items, room)) or [[]]
+    stretches = list(_stretches(items, room))
     return [
         msgspec.json.encode(
             msgspec.structs.replace(
@@ -366,8 +366,6 @@ def _achieved(release: Release) -> Achieved:
 
 def _classes(release: Release, policy: Policy) -> list[CertifiedClass]:
     classes = release.classes
-    if not len(classes):
-        return []
     names = [attribute.name for attribute in policy.quasi_identifiers]
     tuples: Iterator[tuple[Published, ...]] = zip(*classes.values, strict=True)
     return [
@@ -384,7 +382,7 @@ def _classes(release: Release, policy: Policy) -> list[CertifiedClass]:
 
 
 def _stretches(items: Sequence[_Item], room: int) -> Iterator[list[_Item]]:
-    """Yield stretches of `items` whose JSON, commas included, fits into `room` bytes."""
+    """Yield stretches of `items` whose JSON, commas included, fits into `room` bytes; an empty one of no item."""
     stretch: list[_Item] = []
     used = 0
     for item in items:
@@ -394,5 +392,4 @@ def _stretches(items: Sequence[_Item], room: int) -> Iterator[list[_Item]]:
             stretch, used = [], 0
         stretch.append(item)
         used += size
-    if stretch:
-        yield stretch
+    yield stretch

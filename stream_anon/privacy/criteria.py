@@ -81,8 +81,7 @@ class Spreads:
         permitted: NDArray[np.bool_] = self.entropy >= np.log(asked.entropy_l) - TOLERANCE
         if asked.c < np.inf:
             permitted &= self.tilt < asked.c - TOLERANCE
-        if asked.t < 1:
-            permitted &= self.distance <= asked.t + TOLERANCE
+        permitted &= self.distance <= asked.t + TOLERANCE
         permitted &= self.share <= asked.alpha + TOLERANCE
         return permitted
 
@@ -196,7 +195,7 @@ class Criteria:
             if not asked.asks:
                 continue
             total, rest = int(heights.sum()), int(heights[asked.l - 1 :].sum())
-            share = heights / max(total, 1)
+            share = heights / total
             most = float(share.max(initial=0.0))
             tilt = most * total / rest if rest else np.inf
             entropy = float(-(share * np.log(share)).sum())

@@ -88,7 +88,7 @@ def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, criteri
     people = int(rows.individuals.max(initial=0)) + 1
     seen = np.full((2, people), -1, np.int64)
     count_people(_by_group(group_of_row), group_of_row, rows.individuals, seen, individuals, largest)
-    values = np.zeros((len(rows.sensitive), groups), np.int64)
+    values = np.empty((len(rows.sensitive), groups), np.int64)
     for s, column in enumerate(rows.sensitive):
         values[s] = _diverse(group_of_row, groups, rows.individuals, column, int(criteria.distinct_l[s]))
     spreads = [

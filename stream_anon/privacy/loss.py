@@ -21,7 +21,7 @@ def gcp(ncp: NDArray[np.float64], records: NDArray[np.int64], suppressed: int) -
     total = int(records.sum()) + suppressed
     if total == 0:
         return None
-    published = float((ncp.mean(axis=0) * records).sum()) if len(records) else 0.0
+    published = float((ncp.mean(axis=0) * records).sum())
     return (published + suppressed) / total
 
 

@@ -198,12 +198,12 @@ def _plain(thing: Any) -> Any:
 
 def _is_default(field: Any, value: Any) -> bool:
     default = field.default_factory() if field.default_factory is not MISSING else field.default
-    return default is not MISSING and bool(default == value)
+    return bool(default == value)
 
 
 def _policy(plain: dict[str, Any]) -> Policy:
     attributes = tuple(_attribute(one) for one in plain.pop("attributes"))
-    window = WindowLimits(max_records=max(WindowLimits.max_records, min(plain["k"], 10_000_000)))
+    window = WindowLimits(max_records=max(WindowLimits.max_records, plain["k"]))
     return _build(Policy, plain, attributes=attributes, window=window)
 
 

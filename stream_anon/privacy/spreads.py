@@ -33,7 +33,7 @@ def spreads_of(
         Which l of the recursive criterion is meant, and which distance.
     """
     by_records = _counted(group_of_row, groups, column, column, asked)
-    pairs = individuals.astype(np.int64) * (int(column.max(initial=0)) + 2) + column + 1
+    pairs = individuals.astype(np.int64) * (int(column.max(initial=0)) + 2) + column
     _, first = np.unique(pairs, return_index=True)
     if len(first) == len(pairs):
         return by_records
@@ -61,8 +61,8 @@ def _counted(
     rows = np.bincount(group_of_row, minlength=groups)
     held = np.bincount(group, minlength=groups)
     base = everything[everything != NO_VALUE]
-    reference = np.bincount(base) / max(len(base), 1)
-    span = max(len(reference), 1)
+    reference = np.bincount(base) / len(base)
+    span = len(reference)
     # One cell for each value of each group, the most frequent of a group first.
     cells, counts = np.unique(group * span + value, return_counts=True)
     order = np.lexsort((-counts, cells // span))

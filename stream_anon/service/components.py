@@ -8,7 +8,7 @@ from stream_anon.engine.engine import Engine
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, Codec, ReleaseLedger, Sink, Source
 from stream_anon.service.closing.rechecking import Rechecks
-from stream_anon.service.closing.steps import Checkpoint
+from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Listener
 from stream_anon.service.fault_points import At
 from stream_anon.service.retrying import Reachability
@@ -39,7 +39,7 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class Components:
     """All that a worker works with.
 
     Parameters
@@ -55,7 +55,7 @@ class Parts:
     ledger: ReleaseLedger
     codec: Codec
     engine: Engine
-    checkpoint: Checkpoint
+    closing_steps: ClosingSteps
     reachability: Reachability
     clock: Clock
     tell: Listener

@@ -2,7 +2,7 @@
 
 ::
 
-    poll ──▶ decode ──▶ engine ──▶ sealed window ──▶ checkpoint (a task of its own, at most one)
+    poll ──▶ decode ──▶ engine ──▶ sealed window ──▶ closing (a task of its own, at most one)
      ▲                                  │
      └── waits while one closes and the next is full
 
@@ -20,9 +20,9 @@ from stream_anon.errors import BrokerError
 from stream_anon.ports import DeadClient, Membership
 from stream_anon.service.closing.preparing import Ahead
 from stream_anon.service.closing.publication import Targets
-from stream_anon.service.closing.queue import Closings, Unpublished
-from stream_anon.service.closing.steps import Closing
-from stream_anon.service.components import Parts
+from stream_anon.service.closing.queue import ClosingQueue, Unpublished
+from stream_anon.service.closing.values import Closing
+from stream_anon.service.components import Components
 from stream_anon.service.events import (
     Away,
     Outcome,
@@ -40,7 +40,8 @@ from stream_anon.service.events import (
 from stream_anon.service.intake.reading import Full, Reader
 from stream_anon.service.orders import Orders
 from stream_anon.service.retrying import Patience, describe
-from stream_anon.service.takeover.steps import Beginnings, Moved, TakenOver, take_over
+from stream_anon.service.takeover.steps import take_over
+from stream_anon.service.takeover.values import Beginnings, Moved, TakenOver
 from stream_anon.windowing.limits import is_mature
 
 POLL_SECONDS = 0.2
@@ -55,7 +56,7 @@ DISCONNECT_WITHIN = 1.0  # politely, before connections are cut
 class Worker:
     """One member of the group: reads, fills windows and publishes them until `stop` is set."""
 
-    def __init__(self, parts: Parts, stop: asyncio.Event) -> None:
+    def __init__(self, parts: Components, stop: asyncio.Event) -> None:
         self._parts = parts
         self._orders = Orders(stop)
         self._paused = False  # as was last told
@@ -64,7 +65,7 @@ class Worker:
         self._stop = stop
         self._reader = Reader(parts)
         self._patience = Patience(stop, parts.reachability)
-        self._closings = Closings(parts.checkpoint, parts.clock, parts.tell, stop, parts.rechecks)
+        self._queue = ClosingQueue(parts.closing_steps, parts.clock, parts.tell, stop, parts.rechecks)
         self._ahead = Ahead(parts.engine, parts.clock)
         self._targets: Targets | None = None
         self._membership: Membership | None = None
@@ -121,7 +122,7 @@ class Worker:
 
     def expect(self, attributes: Collection[str]) -> None:
         """Publish nothing before each of these attributes has had a value; see `first_window.FirstWindow`."""
-        self._parts.checkpoint.first_window.expect(attributes)
+        self._parts.closing_steps.first_window.expect(attributes)
 
     async def connect(self) -> bool:
         """Connect to everything and join the group; return False if `stop` came first."""
@@ -152,15 +153,15 @@ class Worker:
             await self._take_over()
             return
         self._heed_pause()
-        if not self._closings.full:
+        if not self._queue.full:
             due = self._engine.tick(self._clock.monotonic())
             if due is not None:
                 self._put(self._reader.with_times(due))
-        self._closings.start_next()
-        paused = self._closings.full or not self._engine.room
+        self._queue.start_next()
+        paused = self._queue.full or not self._engine.room
         self._tell_progress(paused)
         if paused:
-            await self._closings.wait(self._how_long())
+            await self._queue.wait(self._how_long())
         else:
             await self._poll()
         self._ahead.look()
@@ -179,18 +180,18 @@ class Worker:
     def _how_long(self) -> float:
         """Return how long to wait for anything: not beyond the open window's deadline."""
         due = self._engine.deadline
-        if due is None or self._closings.full:
+        if due is None or self._queue.full:
             return POLL_SECONDS
         return min(max(due - self._clock.monotonic(), 0.0), POLL_SECONDS)
 
     def _collect(self) -> None:
-        unpublished = self._closings.collect()
+        unpublished = self._queue.collect()
         if unpublished is not None:
             self._let_go(unpublished)
 
     def _let_go(self, unpublished: Unpublished) -> None:
         """Close all sources: what they hold follows a window that did not get out."""
-        self._closings.abandon(unpublished.outcome.value)
+        self._queue.abandon(unpublished.outcome.value)
         self._turned_away = unpublished.membership if unpublished.outcome is Outcome.FENCED else None
         if unpublished.outcome is Outcome.REFUSED:
             self._targets = None  # what its topics take must be asked again
@@ -204,7 +205,7 @@ class Worker:
         assert self._membership is not None and self._targets is not None  # noqa: S101, PT018
         places = tuple(self._source.place(n) for n in range(max(p.source for p in full.window.ranges) + 1))
         closing = Closing(full.window, self._membership, places, self._targets, self._topic_ids)
-        self._closings.put(closing, full.times)
+        self._queue.put(closing, full.times)
 
     async def _poll(self) -> None:
         try:
@@ -243,7 +244,7 @@ class Worker:
         window = self._engine.open_window
         now = self._clock.monotonic()
         lag, stopped = self._reader.lag(), self._reader.stopped
-        held, closing = self._reader.held(), self._closings.busy
+        held, closing = self._reader.held(), self._queue.busy
         self._tell(
             WindowProgress(
                 window.records,
@@ -271,10 +272,10 @@ class Worker:
         self._taken = -1  # whatever made it due, it stays due until it is done
         if self._takeover_since is None:
             self._takeover_since, self._attempts = now, 0
-        if self._closings.busy:
-            await self._closings.wait(POLL_SECONDS)
+        if self._queue.busy:
+            await self._queue.wait(POLL_SECONDS)
             return
-        self._closings.abandon("fenced")
+        self._queue.abandon("fenced")
         marks = self._source.marks
         if not self._source.settled or self._still_turned_away(now):
             await self._await_group(marks, POLL_SECONDS)
@@ -372,7 +373,7 @@ class Worker:
             async with asyncio.timeout(DRAIN_WITHIN if self._orders.draining else FINISH_WITHIN):
                 await self._close_rest()
         except TimeoutError:
-            await self._closings.cancel("stopping")
+            await self._queue.cancel("stopping")
         waiting = self._engine.open_window
         if waiting.opened_at is not None:
             self._tell(WindowAbandoned(waiting.records, "stopping"))
@@ -386,14 +387,14 @@ class Worker:
             window = self._engine.seal(now)
             if window is not None:
                 self._put(self._reader.with_times(window))
-        while self._closings.busy or self._closings.full:
-            self._closings.start_next()
-            await self._closings.wait(POLL_SECONDS)
+        while self._queue.busy or self._queue.full:
+            self._queue.start_next()
+            await self._queue.wait(POLL_SECONDS)
             self._collect()
 
     async def disconnect(self) -> None:
         """Leave the group and close all connections."""
-        await self._closings.cancel("stopping")
+        await self._queue.cancel("stopping")
         await self._ahead.stop()
         await self._reader.close()
         parts = (self._source.stop(DISCONNECT_WITHIN), self._parts.ledger.discard(), self._parts.sink.discard())

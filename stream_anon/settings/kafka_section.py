@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from stream_anon.adapters.kafka.client.connection import Connection, Security
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.topics.requirements import Topics
 from stream_anon.conditions import Condition
 from stream_anon.errors import SettingsError

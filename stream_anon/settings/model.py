@@ -74,7 +74,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Security(Section):
+class SecuritySettings(Section):
     """How the connection to the broker is secured. A secret may stand in a file of its own instead: `*_file`."""
 
     protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
@@ -91,7 +91,7 @@ class Security(Section):
     key_password_file: Path | None = None
 
     @model_validator(mode="after")
-    def _complete(self) -> Security:
+    def _complete(self) -> SecuritySettings:
         sasl, tokens = self.protocol.startswith("SASL"), self.sasl_mechanism == "OAUTHBEARER"
         if sasl and not self.sasl_mechanism:
             raise ValueError("a SASL protocol needs sasl_mechanism")
@@ -142,7 +142,7 @@ class KafkaSettings(Section):
     transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)
     accept_risks: list[Condition] = []
     fault: str = Field(default="", pattern=FAULT_PATTERN, description="For tests: where to break on purpose.")
-    security: Security = Security()
+    security: SecuritySettings = SecuritySettings()
 
     @model_validator(mode="before")
     @classmethod
@@ -493,7 +493,7 @@ def _allowed_keys(location: tuple[int | str, ...]) -> str:
         field = model.model_fields.get(str(part))
         if field is None:
             continue
-        found = re.findall(r"\b([A-Z]\w+Settings|Security)\b", str(field.annotation))
+        found = re.findall(r"\b([A-Z]\w+Settings|SecuritySettings)\b", str(field.annotation))
         model = globals().get(found[0]) if found else None
     if isinstance(model, type) and issubclass(model, BaseModel):
         return "; allowed: " + ", ".join(model.model_fields)

@@ -23,7 +23,7 @@ from stream_anon.settings.json_schema import is_duration, meaning
 HEAD = """# Settings
 One YAML file. Unknown keys are errors, and a message names the key and what is allowed. This page is generated from
 the model that validates the file (`make schemas`); the same as a JSON Schema is
-[schemas/model.schema.json](../schemas/model.schema.json).
+[schemas/settings.schema.json](../schemas/settings.schema.json).
 
 - **Environment.** Every value outside `attributes` can be overridden by `STREAM_ANON__SECTION__KEY`, such as
   `STREAM_ANON__WINDOW__MAX_RECORDS=5000` or `STREAM_ANON__KAFKA__SECURITY__PASSWORD`. A variable that names no
@@ -89,7 +89,7 @@ repeat a million characters."""
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("kafka", model.KafkaSettings, _KAFKA),
     ("kafka.input", model.InputSettings, _INPUT),
-    ("kafka.security", model.Security, _SECURITY),
+    ("kafka.security", model.SecuritySettings, _SECURITY),
     ("privacy", model.PrivacySettings, _PRIVACY),
     ("privacy.individual", model.IndividualSettings, _INDIVIDUAL),
     ("privacy.sensitive.NAME", model.DiversitySettings, _SENSITIVE),

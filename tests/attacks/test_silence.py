@@ -30,6 +30,7 @@ from stream_anon.ports import Clock, Parcel
 from stream_anon.service.events import Event, Listener, WindowAudited
 from stream_anon.service.fault_points import nowhere
 from stream_anon.service.wiring import serving
+from stream_anon.service.wiring.building import assemble
 from stream_anon.service.worker import Worker
 from stream_anon.settings.model import Settings
 from tests.attacks.outside import Watcher
@@ -203,7 +204,7 @@ class Service:
         async def prepare() -> str | None:
             return "out.ledger"
 
-        return serving.assemble(
+        return assemble(
             settings,
             policy,
             source=MemorySource(self.broker, "one"),

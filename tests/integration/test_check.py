@@ -24,7 +24,7 @@ from stream_anon.adapters.kafka.topics.permissions import least_privileges, perm
 from stream_anon.adapters.kafka.topics.requirements import Topics
 from stream_anon.cli.decide.check import check
 from stream_anon.errors import BrokerError, TopicError
-from stream_anon.operations.check.checking import Report, examine_deployment
+from stream_anon.operations.check.checking import CheckReport, examine_deployment
 from stream_anon.service.starting.findings import Severity
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.data import ROOT
@@ -85,7 +85,7 @@ def _topics(prefix: str) -> list[str]:
     return [f"{prefix}.in", f"{prefix}.out", f"{prefix}.out.certificates", f"{prefix}.out.dead-letters"]
 
 
-def _forbidden(report: Report) -> set[str]:
+def _forbidden(report: CheckReport) -> set[str]:
     return {finding.place for finding in report.findings if finding.severity is Severity.FORBIDS}
 
 

@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from stream_anon.errors import InputError
-from stream_anon.operations.leakage.study import Asked, study_leakage
+from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
 from stream_anon.operations.leakage.tables import read_topic_sample
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.policies import people, write_policy
@@ -56,7 +56,7 @@ def test_a_sample_of_the_topic_is_ranked_and_a_missing_topic_is_not_created(
     assert f"{unique}.in" not in asyncio.run(_topics(kafka.address))
     values = [json.dumps(record).encode() for record in people(200)]
     asyncio.run(_fill(kafka.address, f"{unique}.in", [*values, b"{"]))
-    report = study_leakage(read_topic_sample(config), Asked())
+    report = study_leakage(read_topic_sample(config), LeakageRequest())
     assert (report.source, report.individuals, report.rejected, report.whole) == (f"{unique}.in", 200, 1, False)
     assert [each.attributes for each in report.sets] == [("age",), ("home.city",), ("age", "home.city")]
     assert report.sets[1].bits == pytest.approx(2.0, abs=0.1)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
-from stream_anon.adapters.kafka.topics.requirements import Described, Severity, Topics, examine, look
+from stream_anon.adapters.kafka.topics.requirements import Described, Topics, TopicSeverity, examine, look
 from stream_anon.cli.main import app
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.policies import write_policy
@@ -62,4 +62,4 @@ def test_missing_topics_are_shown_printed_and_created(kafka: ApacheKafka, unique
     code, shown = run()
     assert (code, "--create" in shown) == (0, False)
     findings = asyncio.run(examine(connection, topics, development=True))
-    assert [each for each in findings if each.severity is Severity.ERROR] == []
+    assert [each for each in findings if each.severity is TopicSeverity.ERROR] == []

@@ -116,7 +116,7 @@ class Storm:
                 driver.source.wake()
         rounds, patience_ends = 0, asyncio.get_running_loop().time() + 60
         while rounds < 200 and asyncio.get_running_loop().time() < patience_ends:
-            busy = any(d.worker._closings.busy for d in self.workers)
+            busy = any(d.worker._queue.busy for d in self.workers)
             for driver in self.workers:
                 await self.turn(driver)
             self.clock.advance(0.5)

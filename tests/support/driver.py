@@ -8,7 +8,7 @@
         await driver.advance(30)       # time passes
         assert driver.broker.records
 
-Everything but the clients is real: engine, codec, certificates, takeover, checkpoint and the loop.
+Everything but the clients is real: engine, codec, certificates, takeover, closing and the loop.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Driver:
         """Let the worker do all that is due now."""
         for _ in range(turns):
             await self.worker.turn()
-        while self.worker._closings.busy and self.sink.gate.is_set():
+        while self.worker._queue.busy and self.sink.gate.is_set():
             await self.worker.turn()
 
     async def advance(self, seconds: float) -> None:
@@ -133,7 +133,7 @@ class Driver:
 
     async def kill(self) -> None:
         """Do what SIGKILL does: nothing is said to anybody, open transactions stay open."""
-        task = self.worker._closings._task
+        task = self.worker._queue._task
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

@@ -13,7 +13,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 _FIRST = (
     # With a broker.
-    "tests/integration/kafka/test_storm.py::test_storm_loses",
+    "tests/integration/kafka/test_storm.py::test_a_storm_loses",
     "tests/integration/kafka/test_flood.py",
     "tests/integration/kafka/test_delay.py",
     "tests/integration/kafka/test_panels.py",

@@ -11,6 +11,7 @@ from textwrap import dedent
 import pytest
 
 from tests.support.data import ROOT
+from tools.mutation import __main__ as main_module
 from tools.mutation.__main__ import ROOMS, TESTS, explained
 from tools.mutation.mutants import codes_of, mutants_of
 from tools.mutation.patching import put
@@ -67,6 +68,27 @@ def test_equal_changes_of_one_function_have_different_names() -> None:
     assert names[2].endswith(" #2")
 
 
+def test_a_mutant_names_the_lines_of_its_statement_and_of_those_around_it_only_the_heads() -> None:
+    source = dedent(
+        """\
+        def f(a):
+            if (
+                a > 1
+            ):
+                return [
+                    a,
+                    a + 2,
+                ]
+            if a:
+                a.sort()
+        """
+    )
+    lines = {mutant.name.partition(": ")[2]: sorted(mutant.lines) for mutant in mutants_of(Path("m.py"), source)}
+    assert lines["a + 2 -> a - 2"] == [5, 6, 7, 8]
+    assert lines["a > 1 -> a >= 1"] == lines["a > 1 -> True"] == [2, 3, 4]
+    assert lines["a.sort() -> nothing"] == [10]
+
+
 def test_a_mutant_takes_the_place_of_functions_methods_properties_and_kernels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +103,10 @@ def test_a_mutant_takes_the_place_of_functions_methods_properties_and_kernels(
             def c(cls): return 1
         @bare_kernel
         def k(a): a[0] = 1
+        @bare_kernel
+        def calling(a): k(a)
+        @bare_kernel
+        def calling_it(a): calling(a)
         """
     path = tmp_path / "stream_anon_mutated.py"
     path.write_text(dedent(source))
@@ -89,20 +115,36 @@ def test_a_mutant_takes_the_place_of_functions_methods_properties_and_kernels(
     codes = codes_of(compile(dedent(source).replace("1", "2"), str(path), "exec"))
     for name in ("f", "C.m", "C.p", "C.c", "k"):
         put(module, name, codes[name])
-    column = [0]
-    module.k(column)
-    assert (module.f(), module.C().m(), module.C().p, module.C.c(), column) == (2, 2, 2, 2, [2])
+    assert (module.f(), module.C().m(), module.C().p, module.C.c()) == (2, 2, 2, 2)
+    for kernel in (module.k, module.calling, module.calling_it):
+        column = [0]
+        kernel(column)
+        assert column == [2]
     with pytest.raises(LookupError):
         put(module, "C.absent", codes["f"])
 
 
 def test_a_mutant_is_killed_by_a_test_that_calls_it_and_else_survives(tmp_path: Path) -> None:
     files = {
-        "sample.py": "".join(f"def {name}(a):\n    return a + 1\n" for name in ("seen", "unseen", "alone")),
+        "sample.py": """
+            def seen(a):
+                return a + 1
+            def unseen(a):
+                return a + 1
+            def alone(a):
+                return a + 1
+            def partly(a):
+                if a:
+                    return a + 2
+                while a < 1:
+                    a += 1
+                return a
+            """,
         "test_sample.py": """
-            from sample import seen, unseen
+            from sample import partly, seen, unseen
             def test_seen(): assert seen(1) == 2
             def test_unseen(): assert unseen(1)
+            def test_partly(): assert partly(0) == 1
             """,
         "run.py": f"""
             import sys
@@ -125,6 +167,27 @@ def test_a_mutant_is_killed_by_a_test_that_calls_it_and_else_survives(tmp_path: 
     assert of["seen: a + 1 -> a - 1"] == "killed"
     assert of["unseen: a + 1 -> a + 2"] == "survived"
     assert {fate for change, fate in of.items() if change.startswith("alone")} == {"not run"}
+    # A line that no test runs, beside one that makes the loop endless.
+    assert of["partly: a + 2 -> a - 2"] == "not run"
+    assert of["partly: a += 1 -> nothing"] == of["partly: a < 1 -> a >= 1"] == "killed"
+
+
+def test_only_the_survivors_of_an_earlier_run_are_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    monkeypatch.setattr(
+        main_module.Trial, "__init__", lambda _, mutants, *__: tried.extend(m.name for m in mutants)
+    )
+    monkeypatch.setattr(main_module.pytest, "main", lambda *_, **__: 0)
+    monkeypatch.setattr(main_module.Trial, "fates", {}, raising=False)
+    monkeypatch.setattr(main_module, "_report", lambda *_: 0)
+    monkeypatch.chdir(ROOT)
+    log = tmp_path / "log"
+    name = "stream_anon/audit/stretch.py::Stretch.holds: closed >= self.since -> closed > self.since"
+    log.write_text(f"survived     29  {name}\n")
+    main_module.main(["stream_anon/audit/stretch.py", "--again", str(log)])
+    assert tried == [name]
 
 
 def test_the_page_explains_mutants_by_name() -> None:

@@ -31,6 +31,7 @@ TESTS = (
     "tests/conformance/test_hostile_partitioners.py",
 )
 SLOW = "tests/unit/privacy/test_cost.py::test_tables_of_a_thousand_values_take_seconds_to_build"  # measures kernels
+WARM = f"{TESTS[-1]}::test_exactly_what_keeps_every_promise_is_published[all criteria-a class an illness]"
 PAGE = Path("docs/mutation.md")
 
 
@@ -46,12 +47,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("paths", nargs="*", default=ROOMS, help="files or folders; all rooms if none is named")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants tried at the same time")
     parser.add_argument("--part", default="1/1", help="i/n: each n-th mutant only, from the i-th on")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="the tests that judge")
+    parser.add_argument("--again", type=Path, help="what an earlier run printed: only its survivors")
     chosen = parser.parse_args(arguments)
     files = [
-        file for path in map(Path, chosen.paths) for file in ([path] if path.is_file() else path.rglob("*.py"))
+        file
+        for path in map(Path, chosen.paths)
+        for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))
     ]
     part, parts = map(int, chosen.part.split("/"))
-    mutants = [mutant for file in sorted(files) for mutant in mutants_of(file)][part - 1 :: parts]
+    mutants = [mutant for file in files for mutant in mutants_of(file)][part - 1 :: parts]
+    if chosen.again:
+        before = chosen.again.read_text(encoding="utf-8")
+        mutants = [mutant for mutant in mutants if f"  {mutant.name}\n" in before]
     os.environ["HYPOTHESIS_PROFILE"] = PROFILE
     known = explained(PAGE.read_text(encoding="utf-8"))
 
@@ -60,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             word = "explained" if mutant.name in known else fate
             print(f"{word:10}{mutant.line:5}  {mutant.name}", flush=True)
 
-    trial = Trial(mutants, told, chosen.jobs)
+    trial = Trial(mutants, told, chosen.jobs, WARM)
     quiet = [
         "-q",
         "--no-header",
@@ -73,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "-m",
         "not slow",
     ]
-    code = pytest.main([*quiet, f"--deselect={SLOW}", *TESTS], plugins=[trial])
+    code = pytest.main([*quiet, f"--deselect={SLOW}", *chosen.tests], plugins=[trial])
     if len(trial.fates) < len(mutants):
         print(f"pytest stopped with {code!s}; {len(trial.fates)} of {len(mutants)} mutants were tried")
         return 2

@@ -53,6 +53,8 @@ class Mutant:
         Counts equal changes of one function, from 1.
     code
         What the function does instead.
+    lines
+        The lines of which one is run wherever the change can be noticed.
     """
 
     path: str
@@ -62,6 +64,7 @@ class Mutant:
     after: str
     number: int
     code: CodeType
+    lines: frozenset[int] = frozenset()
 
     @property
     def name(self) -> str:
@@ -77,6 +80,7 @@ class _Edit:
     place: int | None
     child: ast.AST
     replacement: ast.AST
+    lines: frozenset[int]
 
     def shown(self, node: ast.AST) -> ast.AST:
         """Return what tells a reader of the change: of a number what it stands in, of a branch its condition."""
@@ -100,7 +104,7 @@ def mutants_of(path: Path, source: str | None = None) -> list[Mutant]:
     found: list[Mutant] = []
     counts: Counter[str] = Counter()
     for name, function in _functions(tree):
-        for edit in [edit for place in function.body for edit in _edits(place, function, "body")]:
+        for edit in [edit for place in function.body for edit in _edits(place, function, "body", frozenset())]:
             before = _text(edit.shown(edit.child))
             edit.set(ast.copy_location(edit.replacement, edit.child))
             ast.fix_missing_locations(tree)
@@ -108,7 +112,7 @@ def mutants_of(path: Path, source: str | None = None) -> list[Mutant]:
             code = codes_of(compile(tree, str(path), "exec"))[name]
             edit.set(edit.child)
             line = getattr(edit.child, "lineno", function.lineno)
-            mutant = Mutant(path.as_posix(), name, line, before, after, 1, code)
+            mutant = Mutant(path.as_posix(), name, line, before, after, 1, code, edit.lines)
             counts[mutant.name] += 1
             found.append(replace(mutant, number=counts[mutant.name]))
     return found
@@ -136,12 +140,13 @@ def _text(node: ast.AST) -> str:
     return "nothing" if isinstance(node, ast.Pass) else " ".join(ast.unparse(node).split())
 
 
-def _edits(node: ast.AST, parent: ast.AST, field: str) -> Iterator[_Edit]:
+def _edits(node: ast.AST, parent: ast.AST, field: str, around: frozenset[int]) -> Iterator[_Edit]:
     """Yield what can be changed about a node and all below it."""
     values = getattr(parent, field)
     place = next(i for i, value in enumerate(values) if value is node) if isinstance(values, list) else None
+    lines = _lines(node) if isinstance(node, ast.stmt) else _lines(node) | around
     for replacement in _replacements(node):
-        yield _Edit(parent, field, place, node, replacement)
+        yield _Edit(parent, field, place, node, replacement, lines)
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):  # texts, and what types say anyway
         return
     for name, value in ast.iter_fields(node):
@@ -151,7 +156,16 @@ def _edits(node: ast.AST, parent: ast.AST, field: str) -> Iterator[_Edit]:
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not isinstance(child, ast.expr_context):
-                yield from _edits(child, node, name)
+                yield from _edits(child, node, name, lines if isinstance(node, ast.stmt) else around)
+
+
+def _lines(node: ast.AST) -> frozenset[int]:
+    """Return the lines of an expression or a statement, of one that holds others only those above them."""
+    first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", -1)
+    inner = [child for child in ast.walk(node) if isinstance(child, ast.stmt) and child is not node]
+    if isinstance(node, ast.stmt) and inner:
+        last = max(first, min(child.lineno for child in inner) - 1)
+    return frozenset(range(first, last + 1))
 
 
 def _replacements(node: ast.AST) -> Iterator[ast.AST]:

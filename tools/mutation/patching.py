@@ -14,15 +14,25 @@ import numpy as np
 def put(module: ModuleType, name: str, code: CodeType) -> None:
     """Let the function of that qualified name do what `code` says, for everybody who calls it.
 
-    A compiled kernel is run as plain Python from then on, so that no mutant is compiled; kernels that were compiled
-    with it inside keep the old one.
+    A compiled kernel is run as plain Python from then on, so that no mutant is compiled, and with it those of its
+    module that call it; kernels of other modules that were compiled with it inside keep the old one.
     """
     functions = list(_functions_of(module, name))
     if not functions:
         raise LookupError(f"{module.__name__} has no function {name}")
     for function in functions:
         function.__code__ = code
-    interpret(module, name)
+    for kernel in _callers(module, name):
+        interpret(module, kernel)
+
+
+def _callers(module: ModuleType, name: str) -> set[str]:
+    """Return a kernel and those of its module that call it, directly or not."""
+    kernels = {key: value.py_func for key, value in vars(module).items() if hasattr(value, "py_func")}
+    found = {name}
+    while more := {key for key, own in kernels.items() if found & set(own.__code__.co_names)} - found:
+        found |= more
+    return found
 
 
 def interpret(module: ModuleType, only: str | None = None) -> None:

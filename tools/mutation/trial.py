@@ -1,7 +1,8 @@
-"""A pytest plugin that tries each mutant in a forked process, on the tests that call its function."""
+"""A pytest plugin that tries each mutant in a forked process, on the tests that run the changed line."""
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import pickle
@@ -10,11 +11,12 @@ import select
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -25,9 +27,10 @@ from tools.mutation.patching import interpret, put
 
 PROFILE = "mutants"
 _MOST_MEMORY = 8 << 30  # a mutant must not take the machine along
-_LEAST_PATIENCE = 20.0  # seconds
+_LEAST_PATIENCE = 60.0  # seconds by the clock, for a mutant that waits
+_LEAST_WORK = 3.0  # seconds of the processor for one test, for a mutant that goes round for ever
 
-Called = frozenset[tuple[str, str]]
+Lines = frozenset[tuple[str, int]]
 
 
 @dataclass
@@ -40,12 +43,18 @@ class Trial:
         What to try.
     told
         Called with each mutant and its fate as soon as that is known.
+    jobs
+        Mutants tried at the same time.
+    warm
+        The name of a test that is run first, in this process, so that not each mutant loads the compiled kernels.
     """
 
     mutants: Sequence[Mutant]
     told: Callable[[Mutant, str], None]
     jobs: int = 1
+    warm: str = ""
     fates: dict[str, str] = field(default_factory=dict)
+    _kills: Counter[tuple[str, str]] = field(default_factory=Counter)  # by function and test
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self) -> None:
@@ -65,21 +74,35 @@ class Trial:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run all tests once, then each mutant's tests until one fails."""
         paths = sorted({mutant.path for mutant in self.mutants})
+        # Kernels of other modules must be compiled, and kept on disk, before those that they call are interpreted.
+        failed = _in_child(lambda: _failing(session.items), "a test")
+        if failed:
+            raise pytest.UsageError(f"the tests fail without a mutant: {failed}")
         baseline = _in_child(lambda: _baseline(session.items, paths), None)
         if not isinstance(baseline, dict):
             raise pytest.UsageError(f"the tests fail without a mutant: {baseline}")
         running: dict[int, tuple[Mutant, int, float]] = {}
+        for item in session.items:
+            if item.nodeid == self.warm:
+                runtestprotocol(item, log=False, nextitem=None)
+        gc.freeze()
         for mutant in self.mutants:
             if len(running) == self.jobs:
                 self._settle(running)
-            chosen = [i for i in session.items if (mutant.path, mutant.function) in baseline[i.nodeid][1]]
-            chosen.sort(key=lambda item: baseline[item.nodeid][0])
-            patience = _LEAST_PATIENCE + 10 * sum(baseline[item.nodeid][0] for item in chosen)
-            reading, pid = _fork(lambda m=mutant, c=chosen: _fate(m, c))
-            running[reading] = mutant, pid, time.monotonic() + patience
+            changed = {(mutant.path, line) for line in mutant.lines}
+            chosen = [item for item in session.items if changed & baseline[item.nodeid][1]]
+            chosen.sort(key=lambda item, m=mutant: self._price(m, item.nodeid, baseline[item.nodeid][0]))
+            work = [_LEAST_WORK + 3 * baseline[item.nodeid][0] for item in chosen]
+            reading, pid = _fork(lambda m=mutant, c=chosen, w=work: _fate(m, c, w))
+            running[reading] = mutant, pid, time.monotonic() + _LEAST_PATIENCE + 10 * sum(work)
         while running:
             self._settle(running)
         return True
+
+    def _price(self, mutant: Mutant, test: str, seconds: float) -> float:
+        """Return what it costs to ask this test: little where it killed mutants of the same function."""
+        kills = self._kills[f"{mutant.path}::{mutant.function}", test] + self._kills["", test] / 8
+        return (seconds + 0.01) / (kills + 0.5)
 
     def _settle(self, running: dict[int, tuple[Mutant, int, float]]) -> None:
         """Wait until one mutant's fate is known."""
@@ -91,9 +114,12 @@ class Trial:
                 mutant, pid, _ = running.pop(end)
                 if end not in ready:
                     os.kill(pid, signal.SIGKILL)
-                fate = _answer(end, pid)
-                self.fates[mutant.name] = fate if end in ready and fate else "killed"
-                self.told(mutant, self.fates[mutant.name])
+                fate, by = _answer(end, pid) or ("killed", "")
+                if fate == "killed":
+                    self._kills[f"{mutant.path}::{mutant.function}", by] += 1
+                    self._kills["", by] += 1
+                self.fates[mutant.name] = fate
+                self.told(mutant, fate)
             if ready or late:
                 return
 
@@ -102,41 +128,69 @@ def _module(path: str) -> Any:
     return importlib.import_module(path.removesuffix(".py").replace("/", "."))
 
 
+def _failing(items: Sequence[pytest.Item]) -> str:
+    """Run the tests as they are; return the first that fails, nothing if none does."""
+    for item, after in zip(items, [*items[1:], None], strict=True):
+        if any(report.failed for report in runtestprotocol(item, log=False, nextitem=after)):
+            return item.nodeid
+    return ""
+
+
 def _baseline(items: Sequence[pytest.Item], paths: Iterable[str]) -> Any:
-    """Return the seconds of each test and what it calls of the modules; the first test that fails instead."""
+    """Return the seconds of each test and what it runs of the modules; the first test that fails instead."""
     files = {_module(path).__file__: path for path in paths}
     for path in paths:
         interpret(_module(path))
-    found: dict[str, tuple[float, Called]] = {}
+    found: dict[str, tuple[float, Lines]] = {}
+    whole: dict[CodeType, frozenset[int]] = {}
     for item, after in zip(items, [*items[1:], None], strict=True):
-        called: set[tuple[str, str]] = set()
+        seen: dict[CodeType, set[int]] = {}
 
-        def note(frame: FrameType, _: str, __: object, called: set[tuple[str, str]] = called) -> None:
-            if frame.f_code.co_filename in files:
-                called.add((files[frame.f_code.co_filename], frame.f_code.co_qualname.partition(".<locals>")[0]))
+        def line(frame: FrameType, event: str, _: object, seen: dict[CodeType, set[int]] = seen) -> Any:
+            if event == "line":
+                seen[frame.f_code].add(frame.f_lineno)
+                # A kernel goes round millions of times: once all of it was seen, nobody looks any more.
+                frame.f_trace_lines = not whole[frame.f_code] <= seen[frame.f_code]
+            return line
 
-        begun = time.monotonic()
-        sys.settrace(note)
+        def call(
+            frame: FrameType, _: str, __: object, seen: dict[CodeType, set[int]] = seen, line: Any = line
+        ) -> Any:
+            code = frame.f_code
+            if code.co_filename not in files:
+                return None
+            if code not in whole:
+                whole[code] = frozenset(number for _, _, number in code.co_lines() if number) - {
+                    code.co_firstlineno
+                }
+            known = seen.setdefault(code, set())
+            return None if known >= whole[code] and known else line
+
+        begun = time.process_time()
+        sys.settrace(call)
         reports = runtestprotocol(item, log=False, nextitem=after)
         sys.settrace(None)
         if any(report.failed for report in reports):
             return f"{item.nodeid}: {next(report.longreprtext for report in reports if report.failed)}"
-        found[item.nodeid] = time.monotonic() - begun, frozenset(called)
+        run = frozenset((files[code.co_filename], number) for code, lines in seen.items() for number in lines)
+        found[item.nodeid] = time.process_time() - begun, run
     return found
 
 
-def _fate(mutant: Mutant, items: Sequence[pytest.Item]) -> str:
+def _fate(mutant: Mutant, items: Sequence[pytest.Item], work: Sequence[float]) -> tuple[str, str]:
+    """Return what becomes of a mutant and the test that killed it; the process dies where a test works too long."""
     if not items:
-        return "not run"
+        return "not run", ""
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     try:
         put(_module(mutant.path), mutant.function, mutant.code)
     except (LookupError, ValueError) as error:
-        return f"not put: {error}"
-    for item, after in zip(items, [*items[1:], None], strict=True):
+        return f"not put: {error}", ""
+    for item, after, most in zip(items, [*items[1:], None], work, strict=True):
+        signal.setitimer(signal.ITIMER_PROF, most)
         if any(report.failed for report in runtestprotocol(item, log=False, nextitem=after)):
-            return "killed"
-    return "survived"
+            return "killed", item.nodeid
+    return "survived", ""
 
 
 def _fork(work: Callable[[], Any]) -> tuple[int, int]:

@@ -21,7 +21,7 @@ HEADERS = {
 }
 
 
-class Service(Protocol):
+class ObservedService(Protocol):
     """What the pages ask of the service."""
 
     def readiness(self) -> tuple[bool, str]:
@@ -41,7 +41,7 @@ def answer(body: bytes, kind: str = TEXT, status: int = 200) -> web.Response:
     return web.Response(body=body, status=status, headers={**HEADERS, "Content-Type": kind})
 
 
-def public_pages(service: Service, metrics: Callable[[], bytes], metrics_type: str) -> dict[str, Page]:
+def public_pages(service: ObservedService, metrics: Callable[[], bytes], metrics_type: str) -> dict[str, Page]:
     """Return the pages for probes and for Prometheus."""
 
     def ready() -> web.Response:
@@ -57,7 +57,7 @@ def public_pages(service: Service, metrics: Callable[[], bytes], metrics_type: s
     }
 
 
-def admin_pages(service: Service) -> dict[str, Page]:
+def admin_pages(service: ObservedService) -> dict[str, Page]:
     """Return the pages for operators."""
     body, headers = page()
 
@@ -86,7 +86,7 @@ def obey(request: web.BaseRequest, order: Callable[[], str]) -> web.Response:
     return answer(f"{order()}\n".encode())
 
 
-def compact_status(service: Service) -> bytes:
+def compact_status(service: ObservedService) -> bytes:
     """Return the status as JSON in one line."""
     return msgspec.json.encode(service.status())
 

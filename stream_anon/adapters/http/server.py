@@ -10,8 +10,8 @@ from typing import cast
 from aiohttp import web
 
 from stream_anon.adapters.http.answers import (
+    ObservedService,
     Page,
-    Service,
     admin_pages,
     answer,
     compact_status,
@@ -166,7 +166,7 @@ class HttpServers:
 
     def __init__(
         self,
-        service: Service,
+        service: ObservedService,
         metrics: Callable[[], bytes],
         metrics_type: str,
         public: tuple[str, int],

@@ -43,7 +43,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class FieldSample:
     """Undeclared records as columns.
 
     Parameters
@@ -70,7 +70,7 @@ class Sample:
     index: bool = False
 
 
-def read_sample(path: Path, most: int = MOST_RECORDS) -> Sample:
+def read_sample(path: Path, most: int = MOST_RECORDS) -> FieldSample:
     """Return up to `most` records of a CSV or JSON Lines file, told apart by its suffix.
 
     Raises
@@ -95,7 +95,7 @@ def read_sample(path: Path, most: int = MOST_RECORDS) -> Sample:
     return sample
 
 
-def _read_csv(file: IO[str], path: Path, most: int) -> Sample:
+def _read_csv(file: IO[str], path: Path, most: int) -> FieldSample:
     first = file.readline()
     file.seek(0)
     lines = _rows(csv.reader(file, delimiter=";" if first.count(";") > first.count(",") else ","))
@@ -118,7 +118,9 @@ def _read_csv(file: IO[str], path: Path, most: int) -> Sample:
     if index:
         names, columns = names[1:], columns[1:]
     _check_names(names, columns, path)
-    return Sample(records, dict(zip(names, columns, strict=True)), malformed, texts=True, more=more, index=index)
+    return FieldSample(
+        records, dict(zip(names, columns, strict=True)), malformed, texts=True, more=more, index=index
+    )
 
 
 def _is_index(names: list[str], columns: list[Column]) -> bool:
@@ -155,7 +157,7 @@ def _check_names(names: list[str], columns: list[Column], path: Path) -> None:
         raise InputError(f"{path}: the first line must hold the names of the columns; it looks like a record")
 
 
-def _read_json(file: IO[str], most: int) -> Sample:
+def _read_json(file: IO[str], most: int) -> FieldSample:
     decoder = msgspec.json.Decoder()
     columns: dict[str, Column] = {}
     records = malformed = 0
@@ -163,7 +165,7 @@ def _read_json(file: IO[str], most: int) -> Sample:
         if not line.strip():
             continue
         if records == most:
-            return Sample(records, columns, malformed, texts=False, more=True)
+            return FieldSample(records, columns, malformed, texts=False, more=True)
         try:
             record = decoder.decode(line)
         except (msgspec.DecodeError, RecursionError):
@@ -179,7 +181,7 @@ def _read_json(file: IO[str], most: int) -> Sample:
             if name in columns and columns[name].keys == keys:
                 columns[name].add(records, value)
         records += 1
-    return Sample(records, columns, malformed, texts=False, more=False)
+    return FieldSample(records, columns, malformed, texts=False, more=False)
 
 
 def _flat(record: dict[str, object], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Value]]:

@@ -19,7 +19,7 @@ from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
 from stream_anon.microdata.policy import EVERY_RECORD, Diversity, Policy
-from stream_anon.operations.check.checking import Report, examine_deployment
+from stream_anon.operations.check.checking import CheckReport, examine_deployment
 from stream_anon.service.starting.findings import Severity
 from stream_anon.service.starting.sample_study import Forecast, RareValues, Study
 
@@ -63,7 +63,7 @@ def _console() -> Console:
     return Console(highlight=False, markup=False, width=min(console.width, WIDTH) if console.is_terminal else WIDTH)
 
 
-def show(report: Report, console: Console) -> None:
+def show(report: CheckReport, console: Console) -> None:
     """Print a report."""
     _heading(console, "Policy")
     _show_policy(console, report.policy)
@@ -175,7 +175,7 @@ def _grid(console: Console, rows: Mapping[str, str]) -> None:
     console.print(table)
 
 
-def _show_findings(console: Console, report: Report) -> None:
+def _show_findings(console: Console, report: CheckReport) -> None:
     _heading(console, "Findings")
     for finding in report.findings:
         mark = Text(*_MARKS[finding.severity])

@@ -16,7 +16,7 @@ from stream_anon.adapters.tables.format_names import Format
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.operations.leakage.page import leakage_page
-from stream_anon.operations.leakage.study import Asked, LeakageReport, SetLeakage, study_leakage
+from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, SetLeakage, study_leakage
 from stream_anon.operations.leakage.tables import read_released, read_table, read_topic_sample
 from stream_anon.settings.policy_file import load_policy
 
@@ -27,7 +27,7 @@ LEAST_NAMES, MOST_NAMES = 16, 44  # characters of the column of names
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Presentation:
     """How the report is told: as JSON instead of tables, and as a page in a file."""
 
     as_json: bool = False
@@ -35,7 +35,12 @@ class Told:
 
 
 def leakage(
-    config: Path, source: str | None, released: Path | None, asked: Asked, standard: Format, told: Told
+    config: Path,
+    source: str | None,
+    released: Path | None,
+    asked: LeakageRequest,
+    standard: Format,
+    told: Presentation,
 ) -> int:
     """Print what sets of attributes leak; return 1 if one leaks more than the threshold allows, else 0.
 

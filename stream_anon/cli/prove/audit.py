@@ -18,7 +18,7 @@ from stream_anon.adapters.prometheus.audit_file import write_audit_file
 from stream_anon.audit.stretch import Stretch
 from stream_anon.audit.verdict import Change, Verdict, Violation
 from stream_anon.operations.audit import auditing
-from stream_anon.operations.audit.auditing import Report, Wanted
+from stream_anon.operations.audit.auditing import AuditReport, Wanted
 from stream_anon.operations.audit.report import as_json, figures_of, iso
 from stream_anon.ports import Clock
 
@@ -26,7 +26,7 @@ SHOWN = 50  # violations printed one by one
 
 
 @dataclass(frozen=True)
-class Options:
+class AuditOptions:
     """What is audited beside the subject, and how it is told."""
 
     since: str | None = None
@@ -36,17 +36,17 @@ class Options:
     metrics: Path | None = None
 
 
-def audit_files(policy: Path, output: Path, certificates: Path, options: Options) -> int:
+def audit_files(policy: Path, output: Path, certificates: Path, options: AuditOptions) -> int:
     """Audit files; return 1 on any violation, else 0."""
     return _told(options, lambda wanted, clock: auditing.audit_files(policy, output, certificates, wanted, clock))
 
 
-def audit_topic(config: Path, options: Options) -> int:
+def audit_topic(config: Path, options: AuditOptions) -> int:
     """Audit the output topic of a settings file; return 1 on any violation, else 0."""
     return _told(options, lambda wanted, clock: auditing.audit_topic(config, wanted, clock))
 
 
-def _told(options: Options, audit: Callable[[Wanted, Clock], Report]) -> int:
+def _told(options: AuditOptions, audit: Callable[[Wanted, Clock], AuditReport]) -> int:
     clock = SystemClock()
     since = -inf if options.since is None else auditing.since_of(options.since, clock.wall())
     wanted = Wanted(Stretch(since, options.batch), frozenset(options.former))
@@ -69,7 +69,7 @@ def _told(options: Options, audit: Callable[[Wanted, Clock], Report]) -> int:
     return show(report, Console(markup=False, highlight=False))
 
 
-def show(report: Report, console: Console) -> int:
+def show(report: AuditReport, console: Console) -> int:
     """Print a report; return the exit code."""
     verdict = report.verdict
     console.print(_summary(report))
@@ -98,7 +98,7 @@ def show(report: Report, console: Console) -> int:
     return 1
 
 
-def _summary(report: Report) -> Table:
+def _summary(report: AuditReport) -> Table:
     verdict, policy = report.verdict, report.policy
     counts, periods = verdict.counts, verdict.periods
     table = Table(title="Audit", show_header=False, title_justify="left")
@@ -117,7 +117,7 @@ def _summary(report: Report) -> Table:
     return table
 
 
-def _show_policies(report: Report, console: Console) -> None:
+def _show_policies(report: AuditReport, console: Console) -> None:
     """Print the policies of the audited windows where there is more to say than that all had the present one."""
     periods = report.verdict.periods
     if not periods or (len(periods) == 1 and periods[0].promises == report.promises):

@@ -16,7 +16,7 @@ from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
 from stream_anon.errors import InputError
-from stream_anon.files.job import FileJob, Report
+from stream_anon.files.job import FileJob, FileReport
 from stream_anon.files.rejects import MostRejected, in_words
 from stream_anon.microdata.batch import Reason
 from stream_anon.service.starting.findings import MANY_MISSING
@@ -73,7 +73,7 @@ def _bar(console: Console) -> Progress:
     )
 
 
-def _too_many(job: FileJob, report: Report) -> str:
+def _too_many(job: FileJob, report: FileReport) -> str:
     rejected, records = report.rejected.total(), report.records_in
     text = (
         f"{rejected:,} of {records:,} records were rejected ({rejected / records:.1%}), "
@@ -85,7 +85,7 @@ def _too_many(job: FileJob, report: Report) -> str:
     return f"{text}{where}: correct the input or the policy, or allow more with --max-rejected."
 
 
-def _no_json(report: Report) -> int:
+def _no_json(report: FileReport) -> int:
     return sum(report.rejected[reason.label] for reason in (Reason.MALFORMED, Reason.NOT_AN_OBJECT))
 
 
@@ -102,13 +102,13 @@ def _size(source: str) -> int | None:
         raise InputError(f"{source}: cannot be opened ({error.strerror})") from None
 
 
-def _save(path: Path, report: Report) -> None:
+def _save(path: Path, report: FileReport) -> None:
     with NewFile(str(path)) as new:
         new.file.write(json.dumps(report.as_json(), indent=2).encode() + b"\n")
         new.publish()
 
 
-def _summary(report: Report) -> str:
+def _summary(report: FileReport) -> str:
     lost = "-" if report.gcp is None else f"{report.gcp:.4f}"
     faults = in_words(report.faults)
     text = (

@@ -17,7 +17,7 @@ from stream_anon.cli.interruption import INTERRUPTED, interruptible
 from stream_anon.cli.run.demo_report import WIDTH, show_headline, show_outcome
 from stream_anon.demo.clinic import visits
 from stream_anon.demo.events import MOST_EVENTS, csv_events
-from stream_anon.demo.session import Outcome, Phase, Progress, demo_settings, run_session
+from stream_anon.demo.session import DemoOutcome, Phase, Progress, demo_settings, run_session
 from stream_anon.errors import InputError
 from stream_anon.microdata.policy import Policy
 from stream_anon.settings.model import Settings, load_settings
@@ -101,12 +101,14 @@ def _console() -> Console:
 # -- running -----------------------------------------------------------------------------------------------------
 
 
-def _run(console: Console, settings: Settings, policy: Policy, events: Sequence[bytes]) -> Outcome:
+def _run(console: Console, settings: Settings, policy: Policy, events: Sequence[bytes]) -> DemoOutcome:
     with _telling(console, len(events)) as tell:
         return asyncio.run(_cancelled_by_signals(settings, policy, events, tell))
 
 
-async def _cancelled_by_signals(settings: Settings, policy: Policy, events: Sequence[bytes], tell: Tell) -> Outcome:
+async def _cancelled_by_signals(
+    settings: Settings, policy: Policy, events: Sequence[bytes], tell: Tell
+) -> DemoOutcome:
     task = asyncio.current_task()
     if task is not None:
         # SIGINT is asyncio's own; the service is stopped before the loop ends.

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_anon.demo.pairing import Pair
-from stream_anon.demo.session import Outcome
+from stream_anon.demo.session import DemoOutcome
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
@@ -42,7 +42,7 @@ def show_headline(console: Console, source: str, events: int, policy: Policy) ->
     console.print()
 
 
-def show_outcome(console: Console, policy: Policy, outcome: Outcome) -> None:
+def show_outcome(console: Console, policy: Policy, outcome: DemoOutcome) -> None:
     """Show what happened."""
     _show_flow(console, policy, outcome)
     _show_pairs(console, policy, outcome.pairs)
@@ -50,7 +50,7 @@ def show_outcome(console: Console, policy: Policy, outcome: Outcome) -> None:
     _show_limits(console)
 
 
-def _show_flow(console: Console, policy: Policy, outcome: Outcome) -> None:
+def _show_flow(console: Console, policy: Policy, outcome: DemoOutcome) -> None:
     tally = outcome.tally
     rows = [
         ("events in", f"{tally.records_in:,}", f"in {outcome.seconds:.1f} s, with compiling and joining the group"),
@@ -148,7 +148,7 @@ def _text(value: object) -> str:
 # -- the audit and the limits ----------------------------------------------------------------------------------
 
 
-def _show_verdict(console: Console, outcome: Outcome) -> None:
+def _show_verdict(console: Console, outcome: DemoOutcome) -> None:
     verdict = outcome.verdict
     counts = verdict.counts
     console.print(Text("Audit of the output topic", style="bold underline"))

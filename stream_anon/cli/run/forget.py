@@ -13,7 +13,7 @@ from rich.table import Table
 from stream_anon.errors import Refused
 from stream_anon.operations.ledger import forgetting
 from stream_anon.operations.ledger.changes import refuse_members
-from stream_anon.operations.ledger.offsets import Standing, Survey
+from stream_anon.operations.ledger.offsets import OffsetStanding, Survey
 
 STAKE = (
     "What is at stake: these records were released already. They will be released a second time, in other classes. "
@@ -77,20 +77,20 @@ def show(survey: Survey, console: Console) -> None:
         again = f"{account.again(survey.start):,}" if account in survey.chosen and not survey.recreated else ""
         table.add_row(f"{topic}:{number}", _text(account.entry), _text(account.committed), again, account.standing)
     console.print(table)
-    if not survey.recreated and any(a.standing is Standing.RECREATED for a in survey.accounts):
+    if not survey.recreated and any(a.standing is OffsetStanding.RECREATED for a in survey.accounts):
         console.print(RECREATED)
     if not survey.chosen:
         return
     if survey.recreated:
         console.print(ANEW)
-        if any(a.standing is Standing.NO_ENTRY for a in survey.chosen):
+        if any(a.standing is OffsetStanding.NO_ENTRY for a in survey.chosen):
             console.print(NO_ENTRY)
         return
     console.print(f"{survey.again:,} records at most would be released a second time.")
     console.print(STAKE, INSTEAD, sep="\n")
-    if any(a.standing is Standing.UNBACKED for a in survey.chosen):
+    if any(a.standing is OffsetStanding.UNBACKED for a in survey.chosen):
         console.print(UNBACKED)
-    if survey.start == "latest" and any(a.standing is Standing.MISSING for a in survey.chosen):
+    if survey.start == "latest" and any(a.standing is OffsetStanding.MISSING for a in survey.chosen):
         console.print(SKIPPED)
 
 

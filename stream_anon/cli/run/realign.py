@@ -13,8 +13,8 @@ from rich.table import Table
 from stream_anon.errors import Refused
 from stream_anon.operations.ledger import realigning
 from stream_anon.operations.ledger.changes import refuse_members
-from stream_anon.operations.ledger.mirror_reading import Options
-from stream_anon.operations.ledger.realigning import Line, Plan
+from stream_anon.operations.ledger.mirror_reading import MirrorOptions
+from stream_anon.operations.ledger.realigning import Plan, Route
 
 STAKE = (
     "What is at stake: a record that was released in the old cluster must not be released again. That holds if the "
@@ -24,7 +24,7 @@ STAKE = (
 )
 
 
-def realign(config: Path, options: Options, *, yes: bool) -> int:
+def realign(config: Path, options: MirrorOptions, *, yes: bool) -> int:
     """Realign after a confirmation; return 0 if it is done or nothing is to be done, 1 if it is declined."""
     console = Console(markup=False, highlight=False)
     shown = realigning.look(config, options)
@@ -55,7 +55,7 @@ def show(plan: Plan, console: Console) -> None:
         console.print(f"{plan.withheld:,} records at most are withheld.", STAKE, sep="\n")
 
 
-def _cells(line: Line) -> tuple[str, ...]:
+def _cells(line: Route) -> tuple[str, ...]:
     topic, number = line.place
     released = "" if line.released is None else str(line.released)
     if line.aligned is None:

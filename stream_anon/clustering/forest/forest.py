@@ -31,7 +31,7 @@ from stream_anon.clustering.forest.repairing.groups import groups_of, lines_of
 from stream_anon.clustering.forest.repairing.repair import repaired
 from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.clustering.from_scratch import FromScratch
-from stream_anon.clustering.legality import Ledger
+from stream_anon.clustering.legality import Ledger, allow, left_of
 from stream_anon.clustering.protocol import UNKNOWN, Outlook
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
@@ -40,6 +40,8 @@ _SWAPS = 2
 _SMALL = 4_000  # rows up to which PEEL goes twice: 0.7 % less loss (1 % at 10,000) for a sixth more of the time
 # Where frequencies decide REPAIR takes most of the time: a wide REFINE costs little and saves 3 to 5 %.
 _REACH_OF_FREQUENCIES = 7
+# Rows that may be looked at for each row of the window: in SPLIT, in a SWAP of its own, and in a REFINE.
+_LOOKS_OF_SPLIT, _LOOKS_OF_SWAP, _LOOKS_OF_REFINE = 40, 20, 48
 _LONGEST = 64  # times k: rows beyond which no class is tried, however few individuals they belong to
 
 
@@ -166,23 +168,38 @@ class Forest(FromScratch):
         """Return legal classes: REPAIR, then REFINE with PEEL where sizes alone do not decide."""
         lines = lines_of(line.order, line.rows, rows.individuals, rows.sensitive)
 
+        def split(placed: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+            allow(ledger, _LOOKS_OF_SPLIT, len(rows))
+            return split_large(codes, placed, ends, self._model, ledger)
+
         def peeled_anew(placed: NDArray[np.int64], ends: NDArray[np.int64]) -> Classes:
             placed, ends = peeled(groups_of(codes, placed, ends, self._model), lines, self._model, ledger)
-            return placed, split_large(codes, placed, ends, self._model, ledger)
+            return placed, split(placed, ends)
+
+        def swapped(placed: NDArray[np.int64], ends: NDArray[np.int64]) -> Classes:
+            placed, ends = side_by_side(placed, ends, line.order)
+            allow(ledger, _LOOKS_OF_SWAP, len(rows))
+            swap_pass(codes, placed, ends, self._model, ledger)
+            return placed, ends
+
+        def refined_along(
+            classes: Classes, along: NDArray[np.int64], reach: int, *, hurried: bool = False
+        ) -> Classes:
+            allow(ledger, _LOOKS_OF_REFINE, len(rows))
+            return refined(codes, classes, (along,), self._model, ledger, hurried=hurried, reach=reach)
 
         placed, ends = repaired(groups_of(codes, *classes, self._model, ledger), lines, self._model, ledger)
-        ends = split_large(codes, placed, ends, self._model, ledger)
+        stopped = left_of(ledger) < 0
         # RESPLIT has more to choose from once PEEL has been there: before it, SWAP does nearly as well for less.
-        placed, ends = side_by_side(placed, ends, line.order)
-        swap_pass(codes, placed, ends, self._model, ledger)
-        classes = peeled_anew(placed, ends)
-        reach = max(reach_of(self._rounds), _REACH_OF_FREQUENCIES if ledger.asked[:, 7].any() else 1)
-        if reach > 1:
-            classes = refined(codes, classes, (line.rows,), self._model, ledger, reach=reach)
-            return refined(codes, peeled_anew(*classes), (line.order,), self._model, ledger, reach=reach)
+        classes = peeled_anew(*swapped(placed, split(placed, ends)))
+        if ledger.asked[:, 7].any():
+            # Classes are large where REPAIR was stopped, and each pass over them is dear.
+            reach = 1 if stopped else max(reach_of(self._rounds), _REACH_OF_FREQUENCIES)
+        else:
+            reach = reach_of(self._rounds)
+        if reach > 1 or stopped:
+            classes = refined_along(classes, line.rows, reach)
+            return refined_along(peeled_anew(*classes), line.order, reach)
         twice = len(rows) <= _SMALL
-        classes = refined(codes, classes, (line.rows,), self._model, ledger, hurried=twice)
-        if twice:
-            placed, ends = classes = side_by_side(*peeled_anew(*classes), line.order)
-            swap_pass(codes, placed, ends, self._model, ledger)
-        return classes
+        classes = refined_along(classes, line.rows, reach, hurried=twice)
+        return swapped(*peeled_anew(*classes)) if twice else classes

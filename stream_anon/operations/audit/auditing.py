@@ -69,7 +69,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Report:
+class AuditReport:
     """An audit's verdict, and of what it is.
 
     Parameters
@@ -112,7 +112,7 @@ def since_of(text: str, now: float) -> float:
 
 def audit_files(
     policy_path: Path, output: Path, certificates: Path, wanted: Wanted | None = None, clock: Clock | None = None
-) -> Report:
+) -> AuditReport:
     """Audit released records in a CSV or JSON Lines file, one window in memory at a time.
 
     Parameters
@@ -141,7 +141,7 @@ def audit_files(
     return _report(verdict, str(output), policy_path, policy, wanted, (begun, clock.wall()))
 
 
-def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None = None) -> Report:
+def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None = None) -> AuditReport:
     """Audit the output topic of a settings file with its certificates, read to their ends.
 
     Where the service still writes, it reads on until all that was begun is there.
@@ -217,10 +217,10 @@ class _Starts:
 
 def _report(
     verdict: Verdict, subject: str, settings: Path, policy: Policy, wanted: Wanted, times: tuple[float, float]
-) -> Report:
+) -> AuditReport:
     if wanted.stretch.batch is not None and not verdict.counts.windows and verdict.clean:
         raise InputError(f"{subject}: no certificate is of the batch that --batch names")
-    return Report(verdict, subject, settings, policy, PolicyDocument.of(policy).promises, wanted, *times)
+    return AuditReport(verdict, subject, settings, policy, PolicyDocument.of(policy).promises, wanted, *times)
 
 
 def _counted(items: Iterable[_Item], wanted: Wanted) -> Iterator[_Item]:

@@ -9,13 +9,13 @@ from typing import Any
 
 from stream_anon.adapters.prometheus.audit_file import AuditFigures
 from stream_anon.audit.verdict import Change, Kind, Life, Period, Violation
-from stream_anon.operations.audit.auditing import Report
+from stream_anon.operations.audit.auditing import AuditReport
 from stream_anon.version import SOFTWARE
 
 SCHEMA_VERSION = 1
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def as_json(report: AuditReport) -> dict[str, Any]:
     """Return the report as a JSON object; schemas/audit.schema.json describes it."""
     verdict, stretch = report.verdict, report.wanted.stretch
     return {
@@ -48,7 +48,7 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def figures_of(report: Report) -> AuditFigures:
+def figures_of(report: AuditReport) -> AuditFigures:
     """Return what Prometheus is told of an audit."""
     verdict = report.verdict
     return AuditFigures(

@@ -30,7 +30,7 @@ from stream_anon.settings.policy_file import build_policy
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """What `check` found.
 
     Parameters
@@ -70,7 +70,7 @@ class Report:
         }
 
 
-async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ()) -> Report:
+async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ()) -> CheckReport:
     """Return what speaks for and against a run with these settings; takes at most two minutes.
 
     Parameters
@@ -98,7 +98,7 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
     if kafka.delivery == "exactly-once":
         # A worker meets the same in its takeover: it goes on from such offsets, and says so.
         findings += await ledger_findings(connection, topics, deployment.inputs)
-    return Report(
+    return CheckReport(
         policy,
         kafka,
         attribute_facts(policy),

@@ -14,14 +14,14 @@ import numpy as np
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.leakage import Exposure, exposure, leakage_after
 from stream_anon.measures.ranking import ranked
-from stream_anon.operations.leakage.tables import MOST_RECORDS, Released, Table
+from stream_anon.operations.leakage.tables import MOST_RECORDS, LeakageTable, Released
 
 LARGEST_SET = 3
 MOST_SETS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LeakageRequest:
     """What is to be ranked.
 
     Parameters
@@ -85,7 +85,7 @@ class LeakageReport:
     """
 
     source: str
-    asked: Asked
+    asked: LeakageRequest
     records: int
     individuals: int
     rejected: int
@@ -136,7 +136,7 @@ def _set_document(each: SetLeakage) -> dict[str, Any]:
     return found
 
 
-def study_leakage(table: Table, asked: Asked, released: Released | None = None) -> LeakageReport:
+def study_leakage(table: LeakageTable, asked: LeakageRequest, released: Released | None = None) -> LeakageReport:
     """Return what sets of attributes of a table leak; O(n log n) for each set, for a release see `Boxes.matches`.
 
     Raises
@@ -194,7 +194,7 @@ def study_leakage(table: Table, asked: Asked, released: Released | None = None) 
 class _After:
     """Measures what a release of a table leaks."""
 
-    def __init__(self, table: Table, released: Released, known: tuple[int, ...]) -> None:
+    def __init__(self, table: LeakageTable, released: Released, known: tuple[int, ...]) -> None:
         if not table.whole:
             raise InputError(f"{table.source}: holds more than {MOST_RECORDS:,} records, too many to compare")
         self.suppressed = table.population.rows - released.records

@@ -19,7 +19,7 @@ from stream_anon.adapters.kafka.topics import requirements as kafka_topics
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.adapters.tables.format_names import STANDARD, Format
 from stream_anon.adapters.tables.formats import open_reader
-from stream_anon.audit.records import RecordReader
+from stream_anon.audit.records import ReleasedRecordReader
 from stream_anon.errors import InputError
 from stream_anon.measures.boxes import Boxes, boxes_of
 from stream_anon.measures.leakage import Population
@@ -35,7 +35,7 @@ MOST_RECORDS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class LeakageTable:
     """The records that are looked at.
 
     Parameters
@@ -70,7 +70,7 @@ class Released:
         return int(self.boxes.records.sum())
 
 
-def read_table(policy: Policy, source: str, standard: Format = Format.JSONL) -> Table:
+def read_table(policy: Policy, source: str, standard: Format = Format.JSONL) -> LeakageTable:
     """Return the records of a CSV or JSON Lines file, `MOST_RECORDS` at the most; `-` for standard input.
 
     Raises
@@ -90,7 +90,7 @@ def read_table(policy: Policy, source: str, standard: Format = Format.JSONL) -> 
     return _table(policy, "standard input" if source == STANDARD else source, batches, whole=whole)
 
 
-def read_topic_sample(config: Path) -> Table:
+def read_topic_sample(config: Path) -> LeakageTable:
     """Return the newest records of the input topics, as many as `stream-anon check` looks at.
 
     Raises
@@ -119,14 +119,14 @@ def read_topic_sample(config: Path) -> Table:
     return _table(policy, str(kafka.inputs), [batch], whole=False)
 
 
-def _table(policy: Policy, source: str, batches: Sequence[CodedBatch], *, whole: bool) -> Table:
+def _table(policy: Policy, source: str, batches: Sequence[CodedBatch], *, whole: bool) -> LeakageTable:
     rejected = sum(len(batch.rejects) for batch in batches)
     if not any(len(batch) for batch in batches):
         raise InputError(f"{source}: holds no record that fits the policy")
     codes = np.concatenate([batch.codes for batch in batches], axis=1)
     individuals = np.concatenate([batch.individuals for batch in batches])
     people = Population(codes, None if policy.individual == EVERY_RECORD else individuals)
-    return Table(source, policy, people, rejected, whole)
+    return LeakageTable(source, policy, people, rejected, whole)
 
 
 def read_released(policy: Policy, path: Path) -> Released:
@@ -137,7 +137,7 @@ def read_released(policy: Policy, path: Path) -> Released:
     InputError
         If it cannot be read, or holds what the policy cannot publish; the message names the line or the attribute.
     """
-    reader = RecordReader(policy)
+    reader = ReleasedRecordReader(policy)
     counts: Counter[bytes] = Counter()
     tuples: dict[bytes, tuple[Any, ...]] = {}
     with released_records(path, policy) as records:

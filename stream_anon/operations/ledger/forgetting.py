@@ -19,7 +19,7 @@ from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.errors import Refused, SettingsError, TopicError
 from stream_anon.operations.ledger.changes import change_entries, refuse_members, run_quietly
-from stream_anon.operations.ledger.offsets import Account, Question, Standing, Survey, parse_places
+from stream_anon.operations.ledger.offsets import Account, OffsetStanding, Question, Survey, parse_places
 from stream_anon.ports import LedgerEntry, Parcel, Place, ReleaseLedger, Sink, TopicIds
 from stream_anon.settings.kafka_section import connection_of, kafka_of
 from stream_anon.settings.model import Settings, load_settings
@@ -87,9 +87,11 @@ async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: Relea
         _account(place, entries.get(place), committed[place], (firsts.get(place), ends.get(place)), topics)
         for place in sorted(places)
     )
-    wanted = {Standing.REWOUND, Standing.UNBACKED} | ({Standing.MISSING} if question.named else set())
+    wanted = {OffsetStanding.REWOUND, OffsetStanding.UNBACKED} | (
+        {OffsetStanding.MISSING} if question.named else set()
+    )
     if question.recreated:
-        wanted = {Standing.RECREATED} | ({Standing.NO_ENTRY} if question.named else set())
+        wanted = {OffsetStanding.RECREATED} | ({OffsetStanding.NO_ENTRY} if question.named else set())
     chosen = tuple(account for account in accounts if account.standing in wanted)
     # Members last: whoever joined meanwhile is counted.
     members = await cluster.members()

@@ -20,7 +20,7 @@ _CERTIFICATES_WITHIN = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class MirrorOptions:
     """What the operator says of the mirror.
 
     Parameters
@@ -52,7 +52,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MirrorReport:
     """What the mirrored topics tell, by partitions of the old cluster.
 
     Parameters
@@ -68,8 +68,8 @@ class Told:
 
 
 async def read_mirror(
-    connection: Connection, view: ClusterView, options: Options, certificates: str, ledger: str
-) -> Told:
+    connection: Connection, view: ClusterView, options: MirrorOptions, certificates: str, ledger: str
+) -> MirrorReport:
     """Return what mirrored certificates, ledger and offset syncs tell.
 
     Parameters
@@ -85,7 +85,7 @@ async def read_mirror(
         If the brokers cannot be reached or refuse.
     """
     if options.to_end:
-        return Told()
+        return MirrorReport()
     if options.offset_syncs is None or await view.partitions(options.offset_syncs) is None:
         raise TopicError(
             f"{options.offset_syncs}: does not exist here. MirrorMaker 2 writes it to the new cluster only with "
@@ -102,7 +102,7 @@ async def read_mirror(
                 released[place] = _later(released.get(place), entry)
         finally:
             await copy.discard()
-    return Told(released, {place: [Sync(*pair) for pair in pairs] for place, pairs in syncs.items()})
+    return MirrorReport(released, {place: [Sync(*pair) for pair in pairs] for place, pairs in syncs.items()})
 
 
 async def _certified(connection: Connection, topic: str) -> dict[Place, LedgerEntry]:

@@ -12,7 +12,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.ports import Place
 
 
-class Standing(StrEnum):
+class OffsetStanding(StrEnum):
     """How a partition's committed offset stands to its entry in the ledger, and what a worker makes of it."""
 
     RECREATED = "topic was created anew: stopped"
@@ -53,18 +53,18 @@ class Account:
     end: int | None = field(default=None, compare=False)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> OffsetStanding:
         """Return how offset and entry stand to each other."""
         if self.entry is None:
-            return Standing.NO_ENTRY
+            return OffsetStanding.NO_ENTRY
         if self.topic_id is not None and self.released_of is not None and self.topic_id != self.released_of:
-            return Standing.RECREATED
+            return OffsetStanding.RECREATED
         unbacked = self.end is not None and self.entry > self.end
         if self.committed is None:
-            return Standing.UNBACKED if unbacked else Standing.MISSING
+            return OffsetStanding.UNBACKED if unbacked else OffsetStanding.MISSING
         if self.committed < self.entry:
-            return Standing.UNBACKED if unbacked else Standing.REWOUND
-        return Standing.AGREES if self.committed == self.entry else Standing.AHEAD
+            return OffsetStanding.UNBACKED if unbacked else OffsetStanding.REWOUND
+        return OffsetStanding.AGREES if self.committed == self.entry else OffsetStanding.AHEAD
 
     def again(self, start: str) -> int:
         """Return how many records at the most would be released a second time without the entry.

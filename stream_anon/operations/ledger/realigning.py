@@ -23,7 +23,7 @@ from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalS
 from stream_anon.errors import BrokerError, Refused, SettingsError
 from stream_anon.operations.ledger.changes import change_entries, refuse_members, run_quietly
 from stream_anon.operations.ledger.forgetting import Cluster, ForgetfulLedger, input_partitions
-from stream_anon.operations.ledger.mirror_reading import Options, Told, read_mirror
+from stream_anon.operations.ledger.mirror_reading import MirrorOptions, MirrorReport, read_mirror
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, aligned
 from stream_anon.ports import LedgerEntry, Place, ReleaseLedger, Sink
 from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
@@ -40,7 +40,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Route:
     """What is known of a partition of the new cluster, and where it goes on.
 
     Parameters
@@ -67,7 +67,7 @@ class Plan:
     group: str
     ledger: str
     members: int
-    lines: tuple[Line, ...]
+    lines: tuple[Route, ...]
 
     @property
     def entries(self) -> dict[Place, LedgerEntry]:
@@ -81,16 +81,18 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class TargetService:
     """The service in the new cluster."""
 
     group: str
     inputs: InputTopics
     ledger: str
-    options: Options
+    options: MirrorOptions
 
 
-async def plan(service: Service, told: Told, cluster: Cluster, sink: Sink, ledger: ReleaseLedger) -> Plan:
+async def plan(
+    service: TargetService, told: MirrorReport, cluster: Cluster, sink: Sink, ledger: ReleaseLedger
+) -> Plan:
     """Return where partitions will go on, without changing anything.
 
     Raises
@@ -124,13 +126,18 @@ async def plan(service: Service, told: Told, cluster: Cluster, sink: Sink, ledge
 
 
 def _line(
-    place: Place, held: LedgerEntry | None, topic_id: str, bounds: tuple[int, int], told: Told, options: Options
-) -> Line:
+    place: Place,
+    held: LedgerEntry | None,
+    topic_id: str,
+    bounds: tuple[int, int],
+    told: MirrorReport,
+    options: MirrorOptions,
+) -> Route:
     upstream = options.upstream(place)
     if upstream is None:
-        return Line(place, Fate.LOCAL)
+        return Route(place, Fate.LOCAL)
     if held is not None and held.topic_id == topic_id:
-        return Line(place, Fate.DONE)
+        return Route(place, Fate.DONE)
     # An entry of another topic was mirrored under the same name: it counts offsets of the old cluster.
     known = [entry for entry in (told.released.get(upstream), held) if entry is not None]
     released = max((entry.next for entry in known), default=0)
@@ -141,14 +148,20 @@ def _line(
         syncs = told.syncs.get(upstream, ())
         goes_on = aligned(released, syncs, first, end, exactly_once=options.exactly_once)
     else:
-        return Line(place, Fate.UNTOUCHED)
+        return Route(place, Fate.UNTOUCHED)
     revision = max((entry.revision for entry in known), default=0)
     entry = LedgerEntry(goes_on.next, None, topic_id, revision)
-    return Line(place, Fate.ALIGNED, released or None, entry, goes_on)
+    return Route(place, Fate.ALIGNED, released or None, entry, goes_on)
 
 
 async def realign(
-    service: Service, shown: Plan, told: Told, cluster: Cluster, sink: Sink, ledger: ForgetfulLedger, time: int
+    service: TargetService,
+    shown: Plan,
+    told: MirrorReport,
+    cluster: Cluster,
+    sink: Sink,
+    ledger: ForgetfulLedger,
+    time: int,
 ) -> None:
     """Write the entries that were shown, and set the group's offsets to them: all of them or none.
 
@@ -182,22 +195,22 @@ async def realign(
 # On a real broker ----------------------------------------------------------------------------------------------
 
 
-def look(config: Path, options: Options) -> Plan:
+def look(config: Path, options: MirrorOptions) -> Plan:
     """Return where the partitions of a settings file will go on. Raises SettingsError, Refused, BrokerError."""
     return _on_brokers(config, options, None)
 
 
-def realign_shown(config: Path, options: Options, shown: Plan) -> None:
+def realign_shown(config: Path, options: MirrorOptions, shown: Plan) -> None:
     """Do what was shown; see `realign` and `look`."""
     _on_brokers(config, options, shown)
 
 
-def _on_brokers(config: Path, options: Options, shown: Plan | None) -> Plan:
+def _on_brokers(config: Path, options: MirrorOptions, shown: Plan | None) -> Plan:
     settings = load_settings(config)
     kafka = kafka_of(settings)
     if kafka.delivery != "exactly-once":
         raise SettingsError("kafka.delivery", "must be exactly-once: without transactions there is no ledger")
-    service = Service(kafka.group, kafka.inputs, kafka.ledger, options)
+    service = TargetService(kafka.group, kafka.inputs, kafka.ledger, options)
     connection = connection_of(kafka)
 
     async def work() -> Plan:

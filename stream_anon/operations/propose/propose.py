@@ -17,13 +17,13 @@ from typing import Any, cast
 import yaml
 
 from stream_anon.adapters.tables.csv_cells import parse
-from stream_anon.adapters.tables.samples import Column, Sample, read_sample
+from stream_anon.adapters.tables.samples import Column, FieldSample, read_sample
 from stream_anon.errors import InputError, Unfit
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.advice import Candidate, few_people, many_columns, window_records
 from stream_anon.operations.propose.domains import Guess, guess, label, number
-from stream_anon.operations.propose.roles import Kind, is_measure, is_personal, kind_of, person_score
+from stream_anon.operations.propose.roles import FieldKind, is_measure, is_personal, kind_of, person_score
 from stream_anon.operations.propose.support import FEWEST, People
 from stream_anon.settings.model import parse_settings
 from stream_anon.settings.policy_file import build_policy
@@ -59,7 +59,7 @@ def propose(path: Path, k: int = 10) -> str:
     sample = read_sample(path)
     names = [name for name, column in sample.columns.items() if column.values or sample.texts]
     kinds = {name: kind_of(name, sample.columns[name].values, sample.records) for name in names}
-    identifiers = [name for name in names if kinds[name] is Kind.IDENTIFIER]
+    identifiers = [name for name in names if kinds[name] is FieldKind.IDENTIFIER]
     individual = _individual(sample, identifiers)
     people = _people(sample, identifiers, individual)
     if people.number(range(sample.records)) < FEWEST:
@@ -90,12 +90,12 @@ def propose(path: Path, k: int = 10) -> str:
     return text
 
 
-def _candidates(sample: Sample, fields: list[Field]) -> list[Candidate]:
+def _candidates(sample: FieldSample, fields: list[Field]) -> list[Candidate]:
     chosen = [field.name for field in fields if field.settings.get("role") == "quasi-identifier"]
     return [Candidate(name, len(set(sample.columns[name].values))) for name in chosen]
 
 
-def _closed(field: Field, sample: Sample, policy: Policy) -> Field:
+def _closed(field: Field, sample: FieldSample, policy: Policy) -> Field:
     """Let a field reject other values if the sample, which was read whole, holds none."""
     if field.settings.get("unknown") != "root":
         return field
@@ -112,7 +112,7 @@ def _closed(field: Field, sample: Sample, policy: Policy) -> Field:
     return replace(field, settings={**field.settings, "unknown": "reject"})
 
 
-def _individual(sample: Sample, identifiers: list[str]) -> str:
+def _individual(sample: FieldSample, identifiers: list[str]) -> str:
     """Return the identifier that most likely tells people apart."""
 
     def score(name: str) -> int:
@@ -123,7 +123,7 @@ def _individual(sample: Sample, identifiers: list[str]) -> str:
     return best if best is not None and score(best) > 0 else EVERY_RECORD
 
 
-def _people(sample: Sample, identifiers: list[str], individual: str) -> People:
+def _people(sample: FieldSample, identifiers: list[str], individual: str) -> People:
     """Return who stands in each row, by all identifiers that most records have; `1` and `"1"` are one person."""
     identities = []
     for name in identifiers:
@@ -133,15 +133,15 @@ def _people(sample: Sample, identifiers: list[str], individual: str) -> People:
     return People(identities)
 
 
-def _field(name: str, kind: Kind, column: Column, people: People, texts: bool) -> Field:
+def _field(name: str, kind: FieldKind, column: Column, people: People, texts: bool) -> Field:
     if not column.values:
         return Field(name, {}, ("no value in the sample",))
-    if kind in (Kind.NESTED, Kind.TEXT, Kind.CONTACT):
+    if kind in (FieldKind.NESTED, FieldKind.TEXT, FieldKind.CONTACT):
         return Field(name, {}, (kind.value,))
-    if kind is Kind.IDENTIFIER:
+    if kind is FieldKind.IDENTIFIER:
         return Field(name, {"role": "identifier"})
     found = guess(name, column, people, texts)
-    if kind is Kind.SENSITIVE and not (found is not None and found.is_time):
+    if kind is FieldKind.SENSITIVE and not (found is not None and found.is_time):
         return _sensitive(name, column, people, texts)
     if found is None:
         return Field(name, {}, (f"too many different values, or too few that {FEWEST} individuals share",))
@@ -201,7 +201,7 @@ def _without_nesting(fields: list[Field]) -> list[Field]:
 
 
 def _lines(
-    sample: Sample, fields: list[Field], unnamed: int, individual: str, k: int, advice: list[str]
+    sample: FieldSample, fields: list[Field], unnamed: int, individual: str, k: int, advice: list[str]
 ) -> Iterator[str]:
     more = "the first " if sample.more else ""
     yield f"# A first policy, proposed from {more}{sample.records} records. A person must decide what DECIDE marks."

@@ -66,7 +66,7 @@ _PATTERNS = tuple(
 )
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     """What is known of a field before its domain is looked for."""
 
     IDENTIFIER = "identifier"
@@ -103,27 +103,27 @@ def is_measure(name: str) -> bool:
     return not _MONEY.isdisjoint(words(name))
 
 
-def kind_of(name: str, values: Sequence[Value], records: int) -> Kind:
+def kind_of(name: str, values: Sequence[Value], records: int) -> FieldKind:
     """Return the kind of a field; `records` is the size of the sample."""
     if NESTED in values:
-        return Kind.NESTED
+        return FieldKind.NESTED
     texts = [value for value in values if isinstance(value, str)]
     distinct = len(set(values))
     alike = _share(texts, _is_identity) * len(texts)
     if _identifies(name, distinct, len(values)) or alike > 0.8 * len(values):
-        return Kind.IDENTIFIER
+        return FieldKind.IDENTIFIER
     if not _CONTACT.isdisjoint(_last(name)):
-        return Kind.CONTACT
+        return FieldKind.CONTACT
     if _share(texts, _is_prose) > 0.2:
-        return Kind.TEXT
+        return FieldKind.TEXT
     if _counts_up(values):
-        return Kind.IDENTIFIER
+        return FieldKind.IDENTIFIER
     if not _SENSITIVE.isdisjoint(words(name)):
-        return Kind.SENSITIVE
+        return FieldKind.SENSITIVE
     codes = len(texts) > 0.5 * len(values) and _share(texts, _is_number_or_day) < 0.5
     if codes and records >= 20 and distinct > 0.9 * len(values) > 18:
-        return Kind.IDENTIFIER
-    return Kind.PLAIN
+        return FieldKind.IDENTIFIER
+    return FieldKind.PLAIN
 
 
 def _last(name: str) -> set[str]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.ports import Clock, Membership
 from stream_anon.service.closing.rechecking import Rechecks
-from stream_anon.service.closing.steps import Checkpoint, Closed, Closing, Prepared
+from stream_anon.service.closing.steps import ClosingSteps
+from stream_anon.service.closing.values import ClosedWindow, Closing, Prepared
 from stream_anon.service.events import Listener, Outcome, WindowAbandoned, WindowPublished
 
 CANCEL_WITHIN = 0.5
@@ -44,7 +45,7 @@ class Unpublished:
     membership: Membership
 
 
-class Closings:
+class ClosingQueue:
     """Close windows one after another, in the order in which they were sealed.
 
     Parameters
@@ -56,16 +57,16 @@ class Closings:
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, clock: Clock, tell: Listener, stop: asyncio.Event, rechecks: Rechecks
+        self, steps: ClosingSteps, clock: Clock, tell: Listener, stop: asyncio.Event, rechecks: Rechecks
     ) -> None:
-        self._checkpoint = checkpoint
+        self._steps = steps
         self._clock = clock
         self._tell = tell
         self._stop = stop
         self._rechecks = rechecks
         self._waiting: deque[_Leaving] = deque()
         self._running: _Leaving | None = None
-        self._task: asyncio.Task[Closed] | None = None
+        self._task: asyncio.Task[ClosedWindow] | None = None
         self._preparing: asyncio.Task[Prepared] | None = None  # of the window that was sealed last
         self._out: str | None = None  # digest of the last certificate that is out
         self._chain = _Chain(None)
@@ -87,7 +88,7 @@ class Closings:
         transaction, which mostly waits.
         """
         chain = self._chain
-        preparing = self._checkpoint.prepare(closing, self._preparing, lambda: chain.last)
+        preparing = self._steps.prepare(closing, self._preparing, lambda: chain.last)
         self._preparing = asyncio.create_task(preparing)
         self._preparing.add_done_callback(self._prepared)
         self._preparing.add_done_callback(chain.add)
@@ -102,7 +103,7 @@ class Closings:
         """Begin to close the next window, if none is being closed."""
         if self._task is None and self._waiting:
             self._running = self._waiting.popleft()
-            closing = self._checkpoint.close(self._running.closing, self._running.preparing, self._stop)
+            closing = self._steps.close(self._running.closing, self._running.preparing, self._stop)
             self._task = asyncio.create_task(closing)
 
     async def wait(self, within: float) -> None:
@@ -154,7 +155,7 @@ class Closings:
         self._tell(WindowAbandoned(self._running.closing.window.records, reason))
         self._running = None
 
-    def _published(self, closed: Closed, times: NDArray[np.float64]) -> WindowPublished:
+    def _published(self, closed: ClosedWindow, times: NDArray[np.float64]) -> WindowPublished:
         release, publication = closed.release, closed.publication
         return WindowPublished(
             batch=publication.batch,

@@ -16,98 +16,24 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
-from stream_anon.engine.closing import TooLarge
-from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BatchRefused, BrokerError, Overtaken, OwnershipLost, Recreated, TopicError
-from stream_anon.microdata.release import Release
 from stream_anon.ports import Clock, Membership, Place, ReleaseLedger, Sink
-from stream_anon.service.closing.publication import Publication, Targets, Writer
+from stream_anon.service.closing.publication import Publication, Writer
+from stream_anon.service.closing.values import TOO_LARGE, ClosedWindow, Closing, Ending, Prepared, WindowCloser
 from stream_anon.service.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.service.fault_points import At
 from stream_anon.service.retrying import Pauses, Reachability, describe
 from stream_anon.service.starting.first_window import FirstWindow
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 
-TOO_LARGE = (
-    "; if the broker is well and all topics are there, the window is too large for the time it is given: raise "
-    "kafka.transaction_timeout or lower window.max_records"
-)
-
-
-class Closer(Protocol):
-    """Turns a sealed window into a release: partition, generalization and gate; see `engine.closing.Closer`."""
-
-    def release(self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge) -> Release:
-        """Return what becomes of a window."""
-        ...
-
-
-class Ending(Enum):
-    """What the ledger and the stable offsets say of a broken transaction."""
-
-    AT_START = "nothing became visible"
-    AT_END = "all became visible"
-    ELSEWHERE = "somebody else went on"
-
-
-@dataclass(frozen=True, slots=True)
-class Closing:
-    """A window on its way out.
-
-    Parameters
-    ----------
-    membership
-        Of the takeover that opened the window's partitions: the fence. Whoever holds an older one than the group
-        knows is turned away, so that no record goes out twice.
-    places
-        Topic and partition by source number.
-    targets
-        Where it goes.
-    topic_ids
-        Kafka's ids of the input topics, as that takeover found them.
-    """
-
-    window: SealedWindow
-    membership: Membership
-    places: tuple[Place, ...]
-    targets: Targets
-    topic_ids: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """What steps 1 to 3 made of a window, and how long 1 and 2, and 3, took in seconds."""
-
-    release: Release
-    publication: Publication
-    released: float
-    encoded: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Closed:
-    """How a closing ended; `publication` is visible if the outcome says so."""
-
-    outcome: Outcome
-    release: Release
-    publication: Publication
-    durations: Durations
-
-    @property
-    def published(self) -> bool:
-        """Return whether the window is out."""
-        return self.outcome in (Outcome.COMMITTED, Outcome.REPEATED, Outcome.FOUND_COMMITTED)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Checkpoint:
+class ClosingSteps:
     """Closes windows, one at a time.
 
     Parameters
@@ -120,7 +46,7 @@ class Checkpoint:
         Withholds a window where a declared field has not come yet.
     """
 
-    closer: Closer
+    closer: WindowCloser
     writer: Writer
     sink: Sink
     ledger: ReleaseLedger
@@ -171,7 +97,7 @@ class Checkpoint:
 
     async def close(  # noqa: PLR0915 - the steps stand in one function
         self, closing: Closing, preparing: asyncio.Task[Prepared], stop: asyncio.Event
-    ) -> Closed:
+    ) -> ClosedWindow:
         """Publish a window exactly once, or not at all.
 
         Parameters
@@ -250,7 +176,7 @@ class Checkpoint:
         now = self.clock.monotonic()
         last = max(now - commit, 0.0)
         durations = Durations(prepared.released, prepared.encoded, now - begun, last, release.gate_seconds)
-        return Closed(outcome, release, publication, durations)
+        return ClosedWindow(outcome, release, publication, durations)
 
     def _wall_of(self, monotonic: float) -> float:
         return self.clock.wall() - (self.clock.monotonic() - monotonic)

@@ -14,7 +14,7 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.ports import Chunk, DeadClient, Held, Lost, Polled
-from stream_anon.service.components import Parts
+from stream_anon.service.components import Components
 from stream_anon.service.events import Away, InputSkipped, PartitionStopped, RecordsConsumed
 from stream_anon.service.intake.arrival_times import BrokerTimes
 from stream_anon.service.intake.unread_records import Backlog
@@ -37,7 +37,7 @@ class Full:
 class Reader:
     """Reads the open partitions, each from exactly where its window stands."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Components) -> None:
         self._parts = parts
         self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
         self._tell, self._reachability = parts.tell, parts.reachability

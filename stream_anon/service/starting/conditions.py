@@ -18,9 +18,7 @@ from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading, read_topic
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
-from stream_anon.adapters.kafka.topics.requirements import Finding as TopicFinding
-from stream_anon.adapters.kafka.topics.requirements import Severity as TopicSeverity
-from stream_anon.adapters.kafka.topics.requirements import Topics, examine
+from stream_anon.adapters.kafka.topics.requirements import TopicFinding, Topics, TopicSeverity, examine
 from stream_anon.conditions import Condition
 from stream_anon.errors import CertificateError, Refused, TopicError
 from stream_anon.microdata.policy import Policy
@@ -241,6 +239,7 @@ async def newest_records(connection: Connection, inputs: Sequence[str], policy: 
     BrokerError
         If no broker answers.
     """
+    """Return the newest records of each partition, as many in all as two windows hold, within limits."""
     total = min(max(2 * policy.window.max_records, LEAST_SAMPLED), MOST_SAMPLED)
     sampled = inputs[:MOST_SAMPLED_TOPICS]
     return [

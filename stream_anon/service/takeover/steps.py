@@ -8,10 +8,8 @@ before the last.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import Protocol, TypeVar
+from collections.abc import Awaitable, Collection, Mapping
+from typing import TypeVar
 
 from stream_anon.errors import BrokerError, OwnershipLost, TopicError
 from stream_anon.ports import (
@@ -24,169 +22,31 @@ from stream_anon.ports import (
     TopicIds,
     newest_revision,
 )
-from stream_anon.service.events import TakeoverDone
 from stream_anon.service.fault_points import At
+from stream_anon.service.takeover.judging import judge, unprotected
 from stream_anon.service.takeover.resuming import Start, Stop, unbacked, unrecorded
+from stream_anon.service.takeover.values import Beginnings, Moved, OnFailure, OpenRows, Step, TakenOver
 
 _T = TypeVar("_T")
-
-
-class Rows(Protocol):
-    """What a takeover does to the engine; see `engine.engine.Engine`."""
-
-    @property
-    def sources(self) -> frozenset[int]:
-        """Return the open sources."""
-        ...
-
-    def started_at(self, source: int) -> int:
-        """Return where the open window began on an open source."""
-        ...
-
-    def position(self, source: int) -> int:
-        """Return the next offset to take of an open source."""
-        ...
-
-    def revoke(self, sources: Collection[int]) -> int:
-        """Close sources; return how many rows left the open window."""
-        ...
-
-    def open(self, source: int, offset: int) -> None:
-        """Take records of a source from `offset` on."""
-        ...
-
-
-class Policy(Enum):
-    """What happens when a step fails."""
-
-    START_OVER = "start over after a pause"
-    START_OVER_AT_ONCE = "the group has moved: start over at once"
-    STOP_PARTITION = "the partition is not read until an operator decides; the others go on"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A step's number, name, deadline in seconds, and what happens when it fails."""
-
-    number: int
-    name: str
-    within: float
-    policy: Policy
-
-
-MARK = Step(1, "wait for the group's word", 0.0, Policy.START_OVER_AT_ONCE)
-MEMBERSHIP = Step(2, "read generation and member id", 0.0, Policy.START_OVER_AT_ONCE)
-STABLE_OFFSETS = Step(3, "read stable offsets", 60.0, Policy.START_OVER)
-LEDGER = Step(4, "compare with the ledger", 60.0, Policy.START_OVER)
-STOPPED = Step(4, "compare with the ledger", 0.0, Policy.STOP_PARTITION)
-ROWS = Step(5, "decide which rows stay", 0.0, Policy.START_OVER)
-SEEK = Step(6, "seek", 0.0, Policy.START_OVER)
-RESUME = Step(7, "drop the other rows and resume, in an unchanged generation", 0.0, Policy.START_OVER_AT_ONCE)
+MARK = Step(1, "wait for the group's word", 0.0, OnFailure.START_OVER_AT_ONCE)
+MEMBERSHIP = Step(2, "read generation and member id", 0.0, OnFailure.START_OVER_AT_ONCE)
+STABLE_OFFSETS = Step(3, "read stable offsets", 60.0, OnFailure.START_OVER)
+LEDGER = Step(4, "compare with the ledger", 60.0, OnFailure.START_OVER)
+STOPPED = Step(4, "compare with the ledger", 0.0, OnFailure.STOP_PARTITION)
+ROWS = Step(5, "decide which rows stay", 0.0, OnFailure.START_OVER)
+SEEK = Step(6, "seek", 0.0, OnFailure.START_OVER)
+RESUME = Step(7, "drop the other rows and resume, in an unchanged generation", 0.0, OnFailure.START_OVER_AT_ONCE)
 STEPS = (MARK, MEMBERSHIP, STABLE_OFFSETS, LEDGER, STOPPED, ROWS, SEEK, RESUME)
 
 
-class Moved(BrokerError):  # noqa: N818 - named after what happened
-    """The group moved on during a takeover: start over at once."""
-
-
-@dataclass(slots=True)
-class Beginnings:
-    """Where partitions begin of which nothing was ever committed; the worker keeps it between takeovers.
-
-    Parameters
-    ----------
-    start
-        `earliest` or `latest`.
-    ledger_is_new
-        Whether this worker made the ledger and has not taken over since.
-    found
-        What an earlier takeover found.
-    topic_ids
-        The input topics that the last takeover saw.
-    published_revision
-        The revision of the newest certificate when the worker started: the ledger may have been deleted, or made to
-        forget.
-    """
-
-    start: str
-    ledger_is_new: bool = False
-    found: dict[int, int] = field(default_factory=dict)
-    topic_ids: Mapping[str, str] = field(default_factory=dict)
-    published_revision: int = 0
-
-    @property
-    def at_the_first_record(self) -> tuple[Start | Stop | None, ...]:
-        """Return the verdicts that let a partition begin where its input does."""
-        return (Start(0), None) if self.start == "earliest" else (Start(0),)
-
-    def keep(self, numbers: Iterable[int]) -> None:
-        """Forget all others: something was committed of them, somebody else has them, or their topic is another."""
-        kept = set(numbers)
-        self.found = {number: offset for number, offset in self.found.items() if number in kept}
-
-
-@dataclass(frozen=True, slots=True)
-class TakenOver:
-    """What a takeover did.
-
-    Parameters
-    ----------
-    opened
-        Next offset of each source that is open now.
-    kept
-        Sources whose rows of the open window stayed.
-    gone
-        Sources that the group gave to somebody else, and the rows that left with them.
-    dropped, read_again
-        Rows that left of sources that are still ours; offsets of theirs that will be read again.
-    unprotected
-        Partitions with a committed offset of which the ledger knows nothing.
-    stopped
-        Why a source is not read.
-    topic_ids
-        Kafka's ids of the input topics, where the brokers told them.
-    superseded_by
-        The revision of the policy under which the output has been published, where ours is a lower one: then no
-        source is open. None otherwise.
-    left
-        Sources that are left to workers of that revision; the offset from which on they are not read, where known.
-    """
-
-    membership: Membership
-    marks: int
-    opened: Mapping[int, int]
-    kept: frozenset[int]
-    gone: frozenset[int]
-    gone_rows: int
-    dropped: int
-    read_again: int
-    skipped: tuple[Place, ...]
-    from_ledger: tuple[Place, ...]
-    unprotected: tuple[Place, ...] = ()
-    stopped: Mapping[int, Stop] = field(default_factory=dict)
-    topic_ids: Mapping[str, str] = field(default_factory=dict)
-    superseded_by: int | None = None
-    left: Mapping[int, int | None] = field(default_factory=dict)
-
-    def done(self, place: Callable[[int], Place], owned: int, attempts: int, seconds: float) -> TakeoverDone:
-        """Return the event that tells of it."""
-        return TakeoverDone(
-            starts=tuple((*place(number), offset) for number, offset in sorted(self.opened.items())),
-            generation=self.membership.generation,
-            kept=len(self.kept),
-            dropped=self.dropped,
-            read_again=self.read_again,
-            skipped=self.skipped,
-            from_ledger=self.from_ledger,
-            owned=owned,
-            attempts=attempts,
-            seconds=seconds,
-            unprotected=self.unprotected,
-        )
-
-
 async def take_over(  # noqa: PLR0915 - the steps stand in one function
-    source: Source, sink: Sink, ledger: ReleaseLedger, rows: Rows, beginnings: Beginnings, at: At, revision: int = 0
+    source: Source,
+    sink: Sink,
+    ledger: ReleaseLedger,
+    rows: OpenRows,
+    beginnings: Beginnings,
+    at: At,
+    revision: int = 0,
 ) -> TakenOver:
     """Open the partitions that the group gave, each from the one offset that loses and repeats nothing.
 
@@ -274,7 +134,7 @@ async def take_over(  # noqa: PLR0915 - the steps stand in one function
         read_again=read_again,
         skipped=tuple(source.place(n) for n, begin in starts.items() if begin.skipped),
         from_ledger=tuple(source.place(n) for n, begin in starts.items() if begin.from_ledger),
-        unprotected=_unprotected(stable, entries, beginnings) if sink.delivery == "exactly-once" else (),
+        unprotected=unprotected(stable, entries, beginnings) if sink.delivery == "exactly-once" else (),
         stopped=stopped,
         topic_ids=topics.ids,
         superseded_by=newest if newest > revision else None,
@@ -300,68 +160,12 @@ async def _judged(
     return judged
 
 
-def judge(
-    place: Place, stable: int | None, entry: LedgerEntry | None, topic_id: str | None = None
-) -> Start | Stop | None:
-    """Return where a partition goes on, why it must not, or None if nothing of it was ever committed.
-
-    Parameters
-    ----------
-    stable
-        The group's committed offset.
-    entry
-        The ledger's.
-    topic_id
-        The topic's present one, where it is known.
-    """
-    topic, partition = place
-    if entry is not None and is_another(entry, topic_id):
-        return Stop(
-            "recreated",
-            f"{topic} was deleted and created anew: the ledger's {entry.next} for {topic}-{partition} and the "
-            "group's offset count records of the topic that is gone. Stop all workers, and let the new topic begin "
-            "at its first record with `stream-anon forget --recreated`; if MirrorMaker copied it from another "
-            "cluster, go on with `stream-anon realign` instead",
-            0,
-        )
-    if stable is None:
-        return None if entry is None else Start(entry.next, from_ledger=True)
-    if entry is None or stable == entry.next:
-        return Start(stable)
-    if stable > entry.next:
-        return Start(stable, skipped=True)
-    return Stop(
-        "rewound",
-        f"the committed offset {stable} of {topic}-{partition} lies below the ledger's {entry.next}: the records "
-        "between were released already, and would be released again in other classes. Set the group's offset to "
-        f"{entry.next}, or allow it with `stream-anon forget`",
-        entry.next,
-    )
-
-
-def is_another(entry: LedgerEntry, topic_id: str | None) -> bool:
-    """Return whether an entry is of a topic that is gone; what is not known on either side is no proof."""
-    return entry.topic_id is not None and topic_id is not None and entry.topic_id != topic_id
-
-
 async def _topics(sink: Sink, places: Collection[Place]) -> TopicIds:
     """Return the ids of the input topics; without one nobody could tell later that a topic is another one."""
     found = await sink.topic_ids({topic for topic, _ in places})
     for topic in sorted(found.missing):
         raise TopicError(f"{topic}: does not exist; create it, the worker goes on by itself then")
     return found
-
-
-def _unprotected(
-    stable: Mapping[Place, int | None], entries: Mapping[Place, LedgerEntry], beginnings: Beginnings
-) -> tuple[Place, ...]:
-    """Return where something was committed of which the ledger knows nothing: nobody can say if it was set back.
-
-    With `latest` that is so until a partition's first window is out, unless the ledger itself is new.
-    """
-    if beginnings.start == "latest" and not beginnings.ledger_is_new:
-        return ()
-    return tuple(sorted(place for place, offset in stable.items() if offset and place not in entries))
 
 
 def _starts(

@@ -29,8 +29,8 @@ from stream_anon.privacy.certificate import Delivery
 from stream_anon.service.closing.learning import Studies
 from stream_anon.service.closing.publication import Writer
 from stream_anon.service.closing.rechecking import Rechecks
-from stream_anon.service.closing.steps import Checkpoint
-from stream_anon.service.components import Choices, Parts
+from stream_anon.service.closing.steps import ClosingSteps
+from stream_anon.service.components import Choices, Components
 from stream_anon.service.events import Listener, OrderAdopted, ReadingSlowly, Throttle
 from stream_anon.service.fault_points import At, fault_at
 from stream_anon.service.retrying import Reachability
@@ -162,7 +162,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     def adopted(adoption: Adoption) -> None:
         tell(OrderAdopted(adoption.version, adoption.gain, adoption.drifted))
 
-    checkpoint = Checkpoint(
+    closing_steps = ClosingSteps(
         closer=Closer(policy, clock.monotonic),
         writer=Writer(
             policy, codec, ledger, delivery or kafka.delivery, kafka.accept_risks, room=most_bytes_of_value
@@ -177,7 +177,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         keeper=keeper,
         first_window=FirstWindow(tell),
     )
-    parts = Parts(
+    parts = Components(
         policy=policy,
         choices=Choices(
             kafka.start,
@@ -194,7 +194,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
             draws=draws,
             partitioner=partitioners(policy, draws=draws, background=Studies(clock), adopted=adopted),
         ),
-        checkpoint=checkpoint,
+        closing_steps=closing_steps,
         reachability=reachability,
         clock=clock,
         tell=tell,

@@ -10,7 +10,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.http.answers import Service
+from stream_anon.adapters.http.answers import ObservedService
 from stream_anon.adapters.http.server import HttpServers
 from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
 from stream_anon.adapters.logs import Event as Line
@@ -79,7 +79,7 @@ async def _serve(settings: Settings, policy: Policy, beside: Beside | None) -> N
 @asynccontextmanager
 async def listening(
     http: HttpSettings,
-    service: Service,
+    service: ObservedService,
     metrics: Callable[[], bytes],
     log: Log,
     orders: Mapping[str, Callable[[], str]],

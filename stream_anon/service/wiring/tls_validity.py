@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from stream_anon.adapters.kafka.client.certificate_validity import ends_of_certificates
-from stream_anon.adapters.kafka.client.connection import Security
+from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.ports import Clock
 from stream_anon.service.events import CertificatesRead, Listener
 

@@ -13,7 +13,7 @@ from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
-from stream_anon.adapters.kafka.topics.requirements import Severity, Topics, create_ledger, examine
+from stream_anon.adapters.kafka.topics.requirements import Topics, TopicSeverity, create_ledger, examine
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.errors import BrokerError, OwnershipLost
 from stream_anon.ports import Membership, Parcel, Polled
@@ -279,13 +279,13 @@ async def test_examine_names_missing_topics_and_missing_replicas(kafka: ApacheKa
     topics = Topics(InputTopics((unique,)), f"{unique}.out", f"{unique}.cert", f"{unique}.dead", f"{unique}.ledger")
     findings = await examine(connect(kafka, unique), topics)
     texts = {(f.topic.removeprefix(unique), f.severity, f.text) for f in findings}
-    assert ("", Severity.OK, "3 partitions, 1 replicas") in texts
-    assert ("", Severity.ERROR, "has 1 replicas, 3 are needed") in texts
-    assert (".cert", Severity.ERROR, "does not exist") in texts
-    assert (".out", Severity.ERROR, "cleanup.policy must not be compact: records have no key") in texts
-    assert (".ledger", Severity.OK, "does not exist yet: a run creates it") in texts
+    assert ("", TopicSeverity.OK, "3 partitions, 1 replicas") in texts
+    assert ("", TopicSeverity.ERROR, "has 1 replicas, 3 are needed") in texts
+    assert (".cert", TopicSeverity.ERROR, "does not exist") in texts
+    assert (".out", TopicSeverity.ERROR, "cleanup.policy must not be compact: records have no key") in texts
+    assert (".ledger", TopicSeverity.OK, "does not exist yet: a run creates it") in texts
     lenient = await examine(connect(kafka, unique), topics, development=True)
-    assert not [f for f in lenient if f.severity is Severity.ERROR and "replicas" in f.text]
+    assert not [f for f in lenient if f.severity is TopicSeverity.ERROR and "replicas" in f.text]
 
 
 async def test_absent_broker_is_an_error_of_ours_without_the_librarys_words() -> None:

@@ -13,7 +13,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
-from stream_anon.adapters.kafka.topics.requirements import Severity, Topics, examine
+from stream_anon.adapters.kafka.topics.requirements import Topics, TopicSeverity, examine
 from tests.support.service import PARTITIONS, Stage, WorkerProcess, make_records, produce
 from tests.support.tansu import Tansu
 
@@ -73,4 +73,4 @@ async def test_broker_without_transactions_loses_records_headers_or_times(unique
                 transactions=False,
                 development=True,
             )
-            assert not [finding for finding in findings if finding.severity is Severity.ERROR]
+            assert not [finding for finding in findings if finding.severity is TopicSeverity.ERROR]

@@ -28,7 +28,7 @@ from tests.support.service import (
     wait_until_accounted,
 )
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.soak]
 
 RELEASED, WAITING, LATER = 600, 300, 400
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from stream_anon.adapters.kafka.client.connection import Connection, Security
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.topics.permissions import (
     Acl,

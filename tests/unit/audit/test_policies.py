@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stream_anon.audit import audit as audit_module
 from stream_anon.audit.audit import Audit
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.microdata.attributes import Insensitive
@@ -130,3 +131,32 @@ def test_names_that_nobody_declared_are_not_repeated() -> None:
     verdict = _verdict(NEW, _events([(encode(certificate), records)]))
     assert not verdict.clean
     assert "Smith" not in str(verdict)
+
+
+def test_each_window_waits_for_its_own_document() -> None:
+    windows, given = _windows(OLD, NEW), ward_policy(k=4)
+    events = _events(windows)
+    for policy in (NEW, OLD):
+        events += [("document", part) for part in PolicyDocument.of(policy).parts()]
+    verdict = _verdict(given, events)
+    assert verdict.violations == ()
+    assert [(period.k, period.on_trust) for period in verdict.periods] == [(3, False), (5, False)]
+    assert verdict.pending is not None
+    assert verdict.pending.weaker[0].startswith("privacy.k was 5")
+
+
+def test_records_beyond_those_that_are_kept_are_judged_by_the_given_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five records come before their certificate: two are kept, three have a field too many for OLD."""
+    monkeypatch.setattr(audit_module, "_MOST_HELD", 2)
+    events = _events(_windows(NEW), NEW)
+    events.sort(key=lambda event: event[0] == "part")
+    verdict = _verdict(OLD, events)
+    assert [(one.kind, one.count) for one in verdict.violations] == [(Kind.UNDECLARED_FIELD, 3)]
+    # What was kept is let go with its certificate, so that the next window has room for two again.
+    windows = _windows(NEW, NEW)
+    events = _events(windows[:1], NEW)
+    events.sort(key=lambda event: event[0] == "part")
+    later = _events(windows[1:])
+    later.sort(key=lambda event: event[0] == "part")
+    verdict = _verdict(OLD, [*events, *later])
+    assert [(one.kind, one.count) for one in verdict.violations] == [(Kind.UNDECLARED_FIELD, 3)] * 2

@@ -101,3 +101,64 @@ def test_a_closeness_in_order_is_taken_for_one_without() -> None:
     assert faults(_shown("0246"), whole, asked) == []
     assert faults(_shown("0123"), whole, asked) == []
     assert faults(_shown("0011"), whole, asked) == [Kind.DISTANT_VALUES]
+
+
+def test_figures_are_those_of_the_values_and_of_no_value_none() -> None:
+    shown = _shown("0001--")
+    assert shown.entropy_l == pytest.approx(4 / 3**0.75)
+    assert shown.alpha == 0.75
+    assert (shown.recursive_c(2), shown.recursive_c(3)) == (3, float("inf"))
+    assert _shown("000112").recursive_c(2) == 1
+    assert _shown("000112").recursive_c(3) == 3
+    nothing = _shown("--")
+    assert (nothing.entropy_l, nothing.alpha, nothing.recursive_c(2)) == (1, 0, float("inf"))
+    both = Shown.together([shown, _shown("12-")])
+    assert (dict(both.values), both.missing) == ({0: 3, 1: 2, 2: 1}, 3)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_window_of_one_value_or_of_none_is_at_no_distance_from_itself(ordered: bool) -> None:
+    for text in ("0", "-", "00", "0-"):
+        assert _shown(text).distance(_shown(text), ordered=ordered) == 0
+
+
+def test_the_ends_of_two_values_are_as_far_as_can_be() -> None:
+    whole = _shown("01")
+    for ordered in (False, True):
+        assert _shown("0").distance(whole, ordered=ordered) == pytest.approx(0.5)
+    assert _shown("00").distance(_shown("0000011111"), ordered=True) == pytest.approx(0.5)
+    # A class without a value is as far as its missing ones.
+    assert _shown("-").distance(_shown("-0123"), ordered=True) == pytest.approx(4 / 5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "right", "wrong", "kind"),
+    [
+        (Diversity(3), "012", "0011", Kind.TOO_FEW_VALUES),
+        (Diversity(entropy_l=2), "01", "001", Kind.UNEVEN_VALUES),
+        (Diversity(alpha=0.5), "0011", "00011", Kind.UNEVEN_VALUES),
+        (Diversity(recursive_cl=Recursion(2, 2)), "000112", "0011", None),
+        (Diversity(recursive_cl=Recursion(1, 2)), "000112222", "0011", Kind.UNEVEN_VALUES),
+        (Diversity(t_closeness=Closeness(0.25)), "0111", "0000", Kind.DISTANT_VALUES),
+    ],
+)
+def test_a_bound_may_be_met_and_not_passed(asked: Diversity, right: str, wrong: str, kind: Kind | None) -> None:
+    whole = _shown("0011")
+    assert faults(_shown(right), whole, asked) == []
+    assert faults(_shown(wrong), whole, asked) == ([] if kind is None else [kind])
+
+
+def test_all_that_is_wrong_with_a_class_is_told() -> None:
+    asked = Diversity(3, alpha=0.4, t_closeness=Closeness(0.1))
+    found = faults(_shown("00"), _shown("0123"), asked)
+    assert found == [Kind.TOO_FEW_VALUES, Kind.UNEVEN_VALUES, Kind.DISTANT_VALUES]
+
+
+def test_the_order_of_values_is_their_own_and_not_that_of_their_coming() -> None:
+    whole = _shown("3102")
+    assert _shown("01").distance(whole, ordered=True) == pytest.approx((0.25 + 0.5 + 0.25) / 3)
+    mixed = Shown()
+    for value in ("a", 1, "a", 1):
+        mixed.add(value)
+    # Of a policy on trust a text may be any scalar, and has no order then.
+    assert mixed.distance(mixed, ordered=False) == 0

@@ -11,7 +11,7 @@ import pytest
 from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.stretch import SLACK, Horizon, Stretch
 from stream_anon.audit.times import seconds_of
-from stream_anon.audit.verdict import Kind, Verdict
+from stream_anon.audit.verdict import Kind, Removed, Verdict
 from stream_anon.microdata.release import InputRange
 from stream_anon.privacy.certificate import certificate_digest, certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
@@ -21,6 +21,8 @@ from tests.unit.audit.story import encode, kinds
 POLICY = ward_policy()
 NOON = dt.datetime(2024, 5, 13, 12, tzinfo=dt.UTC)
 HOURS = range(6)  # a window an hour, from noon on
+
+NEVER = float("-inf")
 
 Window = tuple[bytes, list[dict[str, Any]]]
 
@@ -116,6 +118,23 @@ def test_an_identifier_is_found_though_its_certificate_is_gone() -> None:
     assert kinds(verdict) == {Kind.IDENTIFYING_FIELD}
 
 
+def test_only_identifiers_are_looked_for_where_the_certificate_may_be_gone() -> None:
+    windows = _windows()
+    strange = windows[0][1][0] | {"note": "x", "visits": "many"}
+    for horizon, found in (
+        (Horizon(NEVER, _after(0)), {Kind.IDENTIFYING_FIELD}),
+        (
+            Horizon(NEVER, _after(0) - 1),
+            {Kind.IDENTIFYING_FIELD, Kind.UNDECLARED_FIELD, Kind.WRONG_TYPE, Kind.NO_CERTIFICATE}
+            | {Kind.TOO_FEW_RECORDS, Kind.TOO_FEW_VALUES},
+        ),
+    ):
+        records = [(0, strange), (0, strange | {"person": "p1"})]
+        verdict = _verdict([], records, horizon)
+        assert kinds(verdict) == found
+        assert verdict.removed.uncertified == (2 if len(found) == 1 else 0)
+
+
 def test_windows_before_since_are_left_out() -> None:
     windows = _windows()
     windows[1][1][0]["person"] = "Mrs Smith"
@@ -125,6 +144,19 @@ def test_windows_before_since_are_left_out() -> None:
     # As a topic is read that was not read from its start.
     behind = _verdict([part for part, _ in windows[1:]], _all(windows)[6:], stretch=since)
     assert (behind.violations, behind.counts.windows) == ((), 4)
+
+
+def test_records_before_since_are_left_out_though_their_certificates_come_later() -> None:
+    windows = _windows()
+    audit = Audit(POLICY, stretch=Stretch(since=_after(2)))
+    for hour, record in _all(windows):
+        audit.add_record(f"{hour:032x}", record, int(_closed(hour).timestamp()) * 1000)
+    for part, _ in windows:
+        audit.add_part(part)
+    assert audit.at_rest()
+    verdict = audit.finish()
+    assert (verdict.violations, verdict.counts.windows) == ((), 4)
+    assert verdict.removed == Removed()
 
 
 def test_a_window_after_since_that_lacks_records_is_found() -> None:
@@ -184,6 +216,90 @@ def test_files_are_audited_since_a_time_and_by_batch() -> None:
         verdict = audit_in_order(POLICY, [part for part, _ in windows], flat, stretch=stretch)
         assert verdict.violations == ()
         assert verdict.counts.windows == count
+
+
+def _whole(audit: Audit) -> None:
+    """Give an audit the first window, whole."""
+    part, records = _windows()[0]
+    audit.add_part(part)
+    for record in records:
+        audit.add_record(f"{0:032x}", record, int(_closed(0).timestamp()) * 1000)
+
+
+def _rests(audit: Audit, *, at: Horizon, before: Horizon) -> bool:
+    """Return whether an audit waits without a horizon and before one, and not at it."""
+    return audit.at_rest(at) and not audit.at_rest(before) and not audit.at_rest()
+
+
+def test_records_of_a_window_that_closed_at_the_horizon_are_not_waited_for() -> None:
+    audit = Audit(POLICY)
+    part, records = _windows()[0]
+    audit.add_part(part)
+    audit.add_record(f"{0:032x}", records[0], int(_closed(0).timestamp()) * 1000)
+    assert _rests(audit, at=Horizon(_after(0), NEVER), before=Horizon(_after(0) - 1, _after(0)))
+    assert audit.finish(Horizon(_after(0), NEVER)).violations == ()
+    assert audit.finish().removed.records == 3
+
+
+def test_parts_of_a_certificate_that_closed_at_the_horizon_are_not_waited_for() -> None:
+    whole = json.loads(_windows()[0][0]) | {"parts": 2}
+    for horizon, found in (
+        (Horizon(NEVER, _after(0)), set()),
+        (Horizon(_after(0), _after(0) - 1), {Kind.MISSING_PART}),
+    ):
+        audit = Audit(POLICY)
+        _whole(audit)
+        audit.add_part(encode(whole | {"batch": "ab", "classes": []}))
+        assert _rests(audit, at=Horizon(NEVER, _after(0)), before=Horizon(_after(0), _after(0) - 1))
+        assert kinds(audit.finish(horizon)) == found
+
+
+def test_the_policy_of_a_window_that_closed_at_the_horizon_is_not_waited_for() -> None:
+    part, records = _windows()[0]
+    unknown = encode(json.loads(part) | {"promises": "sha256:" + "1" * 64})
+    for horizon, found in ((Horizon(NEVER, _after(0)), set()), (None, {Kind.MISSING_POLICY})):
+        audit = Audit(POLICY)
+        audit.add_part(unknown)
+        for record in records:
+            audit.add_record(f"{0:032x}", record, int(_closed(0).timestamp()) * 1000)
+        assert _rests(audit, at=Horizon(NEVER, _after(0)), before=Horizon(_after(0), _after(0) - 1))
+        assert kinds(audit.finish(horizon)) == found
+
+
+def test_the_certificate_of_records_at_the_horizon_is_not_waited_for() -> None:
+    _, records = _windows()[0]
+    for horizon, found in (
+        (Horizon(NEVER, _after(0)), set()),
+        (Horizon(NEVER, _after(0) - 1), {Kind.NO_CERTIFICATE, Kind.TOO_FEW_RECORDS, Kind.TOO_FEW_VALUES}),
+    ):
+        audit = Audit(POLICY)
+        audit.add_record(f"{0:032x}", records[0], int(_closed(0).timestamp()) * 1000)
+        assert _rests(audit, at=Horizon(NEVER, _after(0)), before=Horizon(_after(0), _after(0) - 1))
+        assert kinds(audit.finish(horizon)) == found
+    timeless = Audit(POLICY)
+    timeless.add_record(f"{0:032x}", records[0])
+    assert not timeless.at_rest(Horizon(_after(9), _after(9)))
+
+
+def test_a_chain_that_begins_behind_something_is_waited_for_unless_certificates_may_be_gone() -> None:
+    part, records = _windows()[1]
+    audit = Audit(POLICY)
+    audit.add_part(part)
+    for record in records:
+        audit.add_record(f"{1:032x}", record, int(_closed(1).timestamp()) * 1000)
+    assert not audit.at_rest()
+    assert audit.at_rest(Horizon(NEVER, _after(0)))
+    assert kinds(audit.finish()) == {Kind.UNKNOWN_PREVIOUS}
+
+
+def test_a_gap_is_waited_for_unless_the_window_before_it_closed_up_to_the_horizon() -> None:
+    windows = _windows()
+    audit = Audit(POLICY)
+    for hour in (0, 2):
+        audit.add_part(windows[hour][0])
+        for record in windows[hour][1]:
+            audit.add_record(f"{hour:032x}", record, int(_closed(hour).timestamp()) * 1000)
+    assert _rests(audit, at=Horizon(NEVER, _after(0)), before=Horizon(NEVER, _after(0) - 1))
 
 
 def test_a_window_released_late_stands_within_the_slack() -> None:

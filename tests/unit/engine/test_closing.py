@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from stream_anon.engine.closing import Closer
+from stream_anon.engine import closing
+from stream_anon.engine.closing import Closer, missing_by_name
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Sensitive
+from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.domain import CategoricalDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Closeness, Diversity, Policy, Recursion
 from stream_anon.microdata.release import ReachedSpread, Release, Suppression
+from stream_anon.privacy.generalization import GeneralizedClasses
 from tests.support.lying import Liar, Told, sealed
 
 LEAVES = CategoricalDomain(balanced([str(i) for i in range(64)], 2))
@@ -144,6 +148,10 @@ def test_what_was_reached_is_the_worst_class_of_each_criterion_asked_for() -> No
     close = _policy(diversity={"s": Diversity(t_closeness=Closeness(0.5))})
     release = _released(close, _window(close, [[0] * 8], values, [0] * 8))
     assert release.achieved_spread["s"] == ReachedSpread(t=0)
+    assert release.achieved_l == {}, "no number of values was asked for"
+    # A half of four against a quarter of eight: a third of all.
+    pair = _window(close, [[0] * 4 + [8] * 8], [0, 1, 0, 1, *[0] * 6, 1, 1], [0] * 4 + [1] * 8)
+    assert _released(close, pair).achieved_spread["s"].t == pytest.approx(1 / 2 - 1 / 3)
     # A single value is e to the 0, and nothing is farther than 1.
     none = _policy(diversity={"s": Diversity(entropy_l=1.0000000001)})
     release = _released(none, _window(none, [[0] * 8], [0] * 8, [0] * 8))
@@ -172,3 +180,97 @@ def test_extra_levels_are_drawn_for_each_class_and_attribute_alone() -> None:
         assert all(len(set(of_attribute)) > 1 for of_attribute in levels.tolist())
         assert sum(len(set(of_class)) > 1 for of_class in levels.T.tolist()) > 8
     assert len({levels.tobytes() for levels in drawn}) == 3
+
+
+def test_a_window_of_which_nothing_is_placed_draws_no_extra_levels() -> None:
+    policy = _policy(attributes=2, extra_levels=1)
+    release = _released(policy, _window(policy, [[0] * 5] * 2, [0] * 5, [-1] * 5))
+    assert (release.released, release.suppressed) == (0, {Suppression.UNPLACED: 5})
+
+
+def test_cluster_numbers_may_have_gaps_behind_the_first() -> None:
+    policy = _policy(k=2)
+    release = _released(policy, _window(policy, [[0, 0, 0, 8, 8, 8, 16]], [0] * 7, [0, 0, 0, 2, 2, 2, -1]))
+    assert release.class_of_row.tolist() == [0, 0, 0, 1, 1, 1, -1]
+    assert release.suppressed == {Suppression.UNPLACED: 1}
+
+
+def test_a_fault_beside_a_union_is_a_fault() -> None:
+    """The first two clusters are one tuple and legal, as is the last; the third, alone, shows one value."""
+    policy = _policy(k=2, diversity={"s": Diversity(alpha=0.7)})
+    told, values = [0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 0, 1, 0, 0, 0, 1]
+    release = _released(policy, _window(policy, [[0] * 4 + [8] * 2 + [16] * 2], values, told))
+    assert release.class_of_row.tolist() == [0] * 4 + [-1] * 2 + [1] * 2
+    assert release.gate_violations == 1
+
+
+def test_a_union_is_excused_if_frequencies_of_any_attribute_are_asked_for() -> None:
+    attributes = (QuasiIdentifier("x0", LEAVES), Sensitive("s"), Sensitive("u"))
+    policy = Policy(attributes, 2, EVERY_RECORD, diversity={"s": Diversity(2), "u": Diversity(alpha=0.6)})
+    # Of the second attribute 0 is shown by 2 people and 1 by 4 where both clusters are one class.
+    values = np.array([[0, 1, 0, 1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 0, 0, 1, 1, 1]], np.int32)
+    rows = Columns(np.zeros((1, 9), np.int32), np.array([0, 1, 2, 3, 0, 1, 4, 5, 6], np.int32), values)
+    release = _released(policy, sealed(policy, rows, Told([0] * 4 + [1] * 5)))
+    assert (release.released, release.gate_violations) == (0, 0)
+
+
+def test_the_sets_of_a_union_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clusters 0 and 1 publish one set; what is to be published leaves a row out of it."""
+
+    def forgetful(*arguments: Any) -> GeneralizedClasses:
+        found = genuine(*arguments)
+        (sets,) = found.members
+        assert sets is not None
+        return replace(found, members=[[own[:-1] if own == (0, 1) else own for own in sets]])
+
+    genuine = closing.generalize
+    policy = Policy((QuasiIdentifier("x0", LEAVES, publication=Publication.VALUES),), 2, EVERY_RECORD)
+    window = _window(policy, [[0, 1, 0, 1, 8, 9, 9]], [0] * 7, [0, 0, 1, 1, 2, 2, 2])
+    assert _released(policy, window).class_of_row.tolist() == [0, 0, 0, 0, 1, 1, 1]
+    monkeypatch.setattr(closing, "generalize", forgetful)
+    assert _released(policy, window).class_of_row.tolist() == [-1] * 4 + [0] * 3
+
+
+def test_only_attributes_of_which_values_are_missing_are_named() -> None:
+    policy = _policy(attributes=3)
+    assert missing_by_name(policy, np.array([0, 4, 0, 2])) == {"x1": 4, "s": 2}
+    with pytest.raises(ValueError, match="shorter"):
+        missing_by_name(policy, np.array([0, 4]))
+
+
+def _without(policy: Policy, codes: Sequence[int], told: Sequence[int], *large: Sequence[int]) -> Release:
+    """Release a window of which these rows are too large, those of each turn in turn."""
+    window = _window(policy, [codes], [0] * len(codes), told)
+    n = len(codes)
+    window = replace(
+        window, origins=((0, np.arange(100, 100 + n)),), arrivals=((0.5, n),), payload=[("value",)] * n
+    )
+    turns = iter([*large, []])
+    return Closer(policy).release(window, np.random.default_rng(0), lambda _: np.array(next(turns), np.int64))
+
+
+def test_rows_that_are_too_large_are_dead_letters_and_the_rest_of_their_classes_goes_out() -> None:
+    release = _without(_policy(k=2), [0] * 4 + [8] * 4, [0] * 4 + [1] * 4, [0], [5])
+    assert release.class_of_row.tolist() == [-1, 0, 0, 0, 1, -1, 1, 1]
+    assert release.classes.records.tolist() == [3, 3]
+    assert release.suppressed == {}
+    assert release.rejects.offsets.tolist() == [100, 105]
+    assert set(release.rejects.reasons.tolist()) == {Reason.TOO_LARGE}
+
+
+@pytest.mark.parametrize(("unplaced", "reasons"), [(0, 2), (1, 3)])
+def test_what_falls_below_k_without_its_large_rows_is_unplaced_like_what_was_so_before(
+    unplaced: int, reasons: int
+) -> None:
+    codes, told = [0] * 3 + [8] * 4 + [16] * unplaced, [0] * 3 + [1] * 4 + [-1] * unplaced
+    release = _without(_policy(k=3), codes, told, [2])
+    assert release.class_of_row.tolist() == [-1] * 3 + [0] * 4 + [-1] * unplaced
+    assert release.suppressed == {Suppression.UNPLACED: reasons}
+    assert (release.gate_violations, len(release.rejects)) == (0, 1)
+
+
+def test_what_the_gate_held_back_stays_back_when_a_window_is_judged_again() -> None:
+    release = _without(_policy(k=3), [0] * 2 + [8] * 5, [0] * 2 + [1] * 5, [6])
+    assert release.class_of_row.tolist() == [-1] * 2 + [0] * 4 + [-1]
+    assert release.suppressed == {Suppression.GATE: 2}
+    assert release.gate_violations == 1

@@ -30,3 +30,22 @@ def test_rows_that_differ_change_places() -> None:
     n = 200
     order = dealt(np.arange(n, dtype=np.int32)[None], np.random.default_rng(1))
     assert order.tolist() == list(range(n))
+
+
+def test_rows_that_differ_in_one_of_their_columns_stay_where_they_are() -> None:
+    """Every tuple of twenty codes in three columns, once: nobody has an equal to change places with."""
+    grid = np.indices((20, 20, 20)).reshape(3, -1).astype(np.int32)
+    for seed in range(2):
+        assert (dealt(grid, np.random.default_rng(seed)) == np.arange(grid.shape[1])).all()
+
+
+def test_equal_rows_are_served_by_chance_and_anew_for_each_window() -> None:
+    codes = np.tile(np.arange(3, dtype=np.int32), 40)[None]
+    draws = np.random.default_rng(5)
+    first, second = dealt(codes, draws), dealt(codes, draws)
+    assert (first != second).any()
+    assert (codes[:, first] == codes).all()
+    # Each kind's rows change places, also the one whose row came first.
+    for kind in range(3):
+        own = first[codes[0] == kind]
+        assert (own != np.arange(kind, 120, 3)).sum() > 20

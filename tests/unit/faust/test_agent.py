@@ -191,6 +191,6 @@ async def test_what_we_lean_on_inside_of_the_clients_is_gone() -> None:
 
 
 def test_the_example_does_not_load() -> None:
-    path = Path(__file__).resolve().parents[4] / "examples" / "faust" / "app.py"
+    path = Path(__file__).resolve().parents[3] / "examples" / "faust" / "app.py"
     code = f"import runpy; app = runpy.run_path({str(path)!r})['app']; assert len(app.agents) == 2"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -14,11 +14,11 @@ from stream_anon.adapters.prometheus.fleet import FleetMetrics
 from stream_anon.adapters.prometheus.merging import sampled
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.fleet.board import SILENT, FleetBoard
-from stream_anon.fleet.reports import Report, framed, reports
+from stream_anon.fleet.reports import WorkerReport, framed, reports
 from stream_anon.service import events as e
 from stream_anon.service.status.page import REMARKS, StatusBoard
 from stream_anon.service.wiring.observing import into_metrics, tell_all
-from tests.unit.service.test_observing import PUBLISHED, STARTED
+from tests.unit.service.wiring.test_observing import PUBLISHED, STARTED
 
 
 class Worker:
@@ -32,8 +32,8 @@ class Worker:
         self.tell(e.WindowProgress(10, 1029.0, 1030.0, False, False, 7))
 
     @property
-    def report(self) -> Report:
-        return Report(True, self.board.status(), sampled(self.registry))
+    def report(self) -> WorkerReport:
+        return WorkerReport(True, self.board.status(), sampled(self.registry))
 
 
 class Fleet:

@@ -23,11 +23,11 @@ from stream_anon.errors import SettingsError
 from stream_anon.fleet import fleet as module
 from stream_anon.fleet.board import FleetBoard
 from stream_anon.fleet.fleet import Fleet
-from stream_anon.fleet.reports import Report, framed
+from stream_anon.fleet.reports import WorkerReport, framed
 from stream_anon.service.status.page import StatusBoard
 from tests.support.policies import write_policy
 
-WARM = framed(Report(True, StatusBoard(lambda: 0.0).status(), ()))
+WARM = framed(WorkerReport(True, StatusBoard(lambda: 0.0).status(), ()))
 SAY = f"import sys, time; sys.stdout.buffer.write({WARM!r}); sys.stdout.flush()\n"
 
 

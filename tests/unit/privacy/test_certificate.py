@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import traceback
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,14 @@ from hypothesis import strategies as st
 
 from stream_anon.errors import CertificateError
 from stream_anon.microdata.batch import Reason, Rejects
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import Closeness, Diversity, Policy
 from stream_anon.microdata.release import Classes, InputRange, Release
 from stream_anon.privacy.certificate import (
     PART_BYTES,
+    AskedCloseness,
+    AskedSpread,
     CertificateFrame,
+    asked_of,
     certificate_digest,
     certificate_parts,
     join_parts,
@@ -249,9 +253,44 @@ def test_a_certificate_is_read_though_a_part_is_absent_or_twice(chosen: list[int
 
 @pytest.mark.parametrize(
     "change",
-    [{"batch": "window-1"}, {"opened": "08:00"}, {"delivery": "twice"}, {"previous": "none"}],
+    [{"batch": "window-1"}, {"opened": "08:00"}, {"delivery": "twice"}, {"previous": "none"}, {"promises": "k"}],
 )
 def test_a_frame_that_no_reader_would_take_is_written(change: dict[str, str]) -> None:
     given = {"batch": "0f", "opened": "2024-05-13T08:00:00Z", "closed": "2024-05-13T08:00:00Z", "inputs": ()}
     with pytest.raises(ValueError, match=next(iter(change))):
         CertificateFrame(**({"delivery": "file", "software": "x", **given} | change))  # type: ignore[arg-type]
+
+
+def test_a_part_beyond_the_last_one_is_refused_alone(policy: Policy, release: Release) -> None:
+    document = _document(policy, release)
+    assert read_part(json.dumps(document | {"part": 2, "parts": 2}).encode()).part == 2
+    with pytest.raises(CertificateError, match="exceeds"):
+        read_part(json.dumps(document | {"part": 2}).encode())
+
+
+def test_reasons_and_attributes_that_count_nothing_are_left_out(policy: Policy) -> None:
+    release = replace(release_of(policy, [ward_people(3)]), missing={"day": 2, "visits": 0})
+    document = _document(policy, release)
+    assert release.suppressed
+    assert document["suppressed_by_reason"] == {}
+    assert document["missing"] == {"day": 2}
+
+
+def test_numbers_of_values_are_asked_where_a_criterion_implies_one() -> None:
+    close = Diversity(t_closeness=Closeness(0.3))
+    policy = ward_policy(diversity={"result": close})
+    assert asked_of(policy).distinct_l == {}
+    assert asked_of(policy).sensitive == {"result": AskedSpread(t_closeness=AskedCloseness(0.3, "equal"))}
+    assert asked_of(ward_policy()).sensitive == {}
+    assert asked_of(ward_policy(diversity={"result": Diversity(entropy_l=2.5)})).distinct_l == {"result": 3}
+
+
+def test_a_mean_that_rounding_took_above_one_is_one(policy: Policy, release: Release) -> None:
+    beyond = np.full_like(release.classes.ncp, np.nextafter(1, 2))
+    document = _document(policy, replace(release, classes=replace(release.classes, ncp=beyond)))
+    assert [one["ncp"] for one in document["classes"]] == [1.0, 1.0]
+
+
+def test_what_fits_nowhere_stands_alone_in_its_part(policy: Policy, release: Release) -> None:
+    parts = [read_part(part) for part in certificate_parts(release, policy, frame_of(release), part_bytes=1)]
+    assert [(len(part.inputs), len(part.classes)) for part in parts] == [(1, 0), (0, 1), (0, 1)]

@@ -8,7 +8,7 @@ import pytest
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
 from stream_anon.microdata.domains.domain import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import Diversity, Policy
+from stream_anon.microdata.policy import Closeness, Distance, Diversity, Policy, Recursion
 from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread, Spreads
 
 
@@ -130,3 +130,47 @@ def test_criteria_stand_beside_the_wrong_attribute() -> None:
     policy = Policy(attributes, 3, "name", diversity={"third": Diversity(5), "first": Diversity(2)})
     assert Criteria.of(policy).distinct_l.tolist() == [2, 5]
     assert [a.name for a in policy.diverse] == ["first", "third"]
+
+
+def test_chosen_classes_keep_their_own_figures() -> None:
+    figures = np.array([[0.1, 0.2, 0.3], [1.1, 1.2, 1.3], [2.1, 2.2, 2.3], [0.4, 0.5, 0.6]])
+    counts = ClassCounts(
+        np.array([7, 8, 9]),
+        np.array([4, 5, 6]),
+        np.array([1, 2, 3]),
+        np.array([[3, 4, 5], [1, 1, 2]]),
+        [None, Spreads(*figures)],
+    )
+    taken = counts.take(np.array([2, 0, 2]))
+    assert (taken.records.tolist(), taken.individuals.tolist()) == ([9, 7, 9], [6, 4, 6])
+    assert (taken.largest.tolist(), taken.values.tolist()) == ([3, 1, 3], [[5, 3, 5], [2, 1, 2]])
+    nothing, spread = taken.spreads
+    assert nothing is None
+    assert spread is not None
+    found = (spread.entropy, spread.tilt, spread.distance, spread.share)
+    assert [figure.tolist() for figure in found] == figures[:, [2, 0, 2]].tolist()
+
+
+def test_every_criterion_is_read_from_its_setting_and_what_is_not_asked_asks_nothing() -> None:
+    assert Spread.of(Diversity(2)) == Spread()
+    assert not Spread().asks
+    for diversity, spread in (
+        (Diversity(entropy_l=2.5), Spread(entropy_l=2.5)),
+        (Diversity(recursive_cl=Recursion(4, 3)), Spread(c=4, l=3)),
+        (Diversity(t_closeness=Closeness(0.2)), Spread(t=0.2)),
+        (Diversity(t_closeness=Closeness(0.2, Distance.ORDERED)), Spread(t=0.2, ordered=True)),
+        (Diversity(alpha=0.4), Spread(alpha=0.4)),
+    ):
+        assert Spread.of(diversity) == spread
+        assert spread.asks
+
+
+def test_a_window_whose_values_are_all_missing_is_in_reach_of_a_share_and_of_no_value() -> None:
+    nothing = [np.zeros(0, np.int64)]
+    assert Criteria(3, 0.5, np.array([0]), (Spread(alpha=0.5),)).in_reach(9, nothing)
+    assert not Criteria(3, 0.5, np.array([1]), (Spread(alpha=0.5),)).in_reach(9, nothing)
+
+
+def test_values_of_fewer_attributes_than_are_judged_are_an_error() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        L2.in_reach(3, [np.array([2, 1])])

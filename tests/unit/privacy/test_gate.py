@@ -257,3 +257,9 @@ def test_one_person_with_many_values_makes_a_class_diverse() -> None:
 def test_a_missing_value_makes_a_class_diverse() -> None:
     rows = _columns([0] * 4, [0, 1, 2, 3], [0, -1, 0, -1])
     assert recount(np.zeros(4, np.int64), 1, rows, Criteria(2, 0.5, np.array([2]))).values[0, 0] == 1
+
+
+def test_fewer_columns_than_criteria_are_an_error() -> None:
+    rows = _columns([0] * 4, [0, 1, 2, 3], [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="shorter"):
+        recount(np.zeros(4, np.int64), 1, rows, Criteria(2, 0.5, np.array([2, 2])))

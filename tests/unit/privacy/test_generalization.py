@@ -45,10 +45,12 @@ def test_a_published_tuple_is_not_that_of_its_class(data: st.DataObject) -> None
                 codes = [code for code, own in zip(column, class_of_row, strict=True) if own == c]
                 if attribute.publication is Publication.VALUES:
                     published, ncp = attribute.publish_set(codes), attribute.ncp_set(codes)
+                    whole = (0, attribute.unknown_code)
+                    bounds = whole if published == "*" else (min(codes), max(codes))
                 else:
                     bounds = attribute.node(min(codes), max(codes))
                     published, ncp = attribute.publish(*bounds), attribute.ncp(*bounds)
-                    assert (found.low[j, c], found.high[j, c]) == bounds
+                assert (found.low[j, c], found.high[j, c]) == bounds
                 assert found.values[j][c] == published
                 assert found.ncp[j, c] == ncp
                 assert found.low[j, c] <= min(codes) <= max(codes) <= found.high[j, c]
@@ -111,6 +113,9 @@ def test_nodes_are_forgotten_within_a_window_or_kept_for_ever(monkeypatch: pytes
     assert generalizer.columns(places)[2].tolist() == list(range(9))
     generalizer.begin_window()
     assert not generalizer.values
+    generalizer.intervals(low[:3], low[:3])
+    generalizer.begin_window()
+    assert generalizer.values == [0, 1, 2], "as many as may be remembered are kept"
 
 
 def test_sets_of_people_s_values_outlive_their_window() -> None:
@@ -160,3 +165,36 @@ def test_a_remembered_node_is_that_of_its_own_bounds(attribute: QuasiIdentifier,
     assert count == len({tuple(pair) for pair in pairs})
     assert generalizer.intervals(low[::-1], high[::-1]).tolist() == places[::-1].tolist()
     assert len(generalizer.values) == count
+
+
+@pytest.mark.parametrize(
+    "attribute", [MANY, QuasiIdentifier("x", NumericDomain(Decimal(0), Decimal(199), Decimal(1), 0))]
+)
+def test_nodes_are_remembered_beyond_the_first_room(attribute: QuasiIdentifier) -> None:
+    generalizer = Generalizer(attribute)
+    codes = np.arange(200, dtype=np.int32)
+    places = generalizer.intervals(codes, codes)
+    low, high, labels, ncp = generalizer.columns(places)
+    assert low.tolist() == high.tolist() == list(range(200))
+    assert len(set(labels.tolist())) == 200
+    assert ncp.tolist() == [0.0] * 200
+    wide = generalizer.intervals(np.zeros(1, np.int32), np.full(1, 199, np.int32))
+    assert generalizer.columns(wide)[3].tolist() == [attribute.ncp(*attribute.node(0, 199))]
+
+
+def test_each_window_begins_without_the_sets_of_the_one_before() -> None:
+    attribute = ATTRIBUTES[1]
+    generalizer = Generalizer(attribute)
+    for codes in ([0, 2], [1, 3]):
+        generalize([generalizer], [attribute], np.array([codes], np.int32), np.zeros(2, np.int32), 1)
+        assert generalizer.values == [attribute.publish_set(codes)]
+
+
+def test_one_generalizer_too_few_is_an_error() -> None:
+    generalizers = _generalizers()
+    codes, classes = np.zeros((3, 2), np.int32), np.zeros(2, np.int32)
+    found = generalize(generalizers, ATTRIBUTES, codes, classes, 1)
+    with pytest.raises(ValueError, match="shorter"):
+        generalize(generalizers[:2], ATTRIBUTES[:3], codes, classes, 1)
+    with pytest.raises(ValueError, match="shorter"):
+        raised(generalizers[:2], ATTRIBUTES, found, np.zeros((3, 1), np.int64))

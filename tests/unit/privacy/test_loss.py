@@ -49,3 +49,15 @@ def test_the_most_frequent_label_is_not_that_of_the_class() -> None:
     assert classification_loss(class_of_row, labels) == pytest.approx((1 + 1 + 2) / 7)
     assert classification_loss(np.full(3, -1, np.int32), np.zeros(3, np.int64)) == 1.0
     assert classification_loss(np.empty(0, np.int32), np.empty(0, np.int64)) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_loss_of_labels_is_that_counted_class_by_class(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    class_of_row = draws.choice(np.array([-1, 0, 1, 3, 4], np.int32), 40)  # class 2 has no row
+    labels = draws.integers(0, 4, 40)
+    kept = 0
+    for number in range(5):
+        own = labels[class_of_row == number].tolist()
+        kept += max((own.count(label) for label in own), default=0)
+    assert classification_loss(class_of_row, labels) == pytest.approx(1 - kept / 40)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from stream_anon.clustering.forest.line.cut import cut_line
 from stream_anon.clustering.legality import ledger_of
 from stream_anon.clustering.mondrian import mondrian_classes
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.domain import CategoricalDomain
@@ -143,3 +143,77 @@ def test_mondrian_leaves_large_classes_for_discernibility() -> None:
         answer = mondrian_classes(codes, model, np.arange(n), ledger, False, True)
         squares[loss] = _classes(np.bincount(answer).tolist())
     assert squares[Loss.DISCERNIBILITY] < squares[Loss.NCP]
+
+
+def test_for_discernibility_a_record_pays_its_class_and_less_than_one_of_loss() -> None:
+    model = objective(ATTRIBUTES, Loss.DISCERNIBILITY)
+    assert model.crowd == 1
+    assert model.weight.tolist() == [0.5, 0.25, 0.25]
+    whole = [interval_cost(model, j, 0, attribute.domain.size - 1) for j, attribute in enumerate(ATTRIBUTES)]
+    assert whole == [pytest.approx(0.5), pytest.approx(0.25), pytest.approx(0.25)]
+    assert objective(ATTRIBUTES, Loss.NCP).crowd == 0
+
+
+def test_for_classification_a_set_is_taken_for_all_values_between_its_ends() -> None:
+    letters = CategoricalDomain(Hierarchy.flat(["u", "v", "w"]))
+    attribute = QuasiIdentifier("set", letters, publication=Publication.VALUES)
+    codes = np.array([[0, 1, 2] * 20], np.int32)
+    model = objective([attribute], Loss.CLASSIFICATION, LabelCounts.of(codes, codes[0].astype(np.int64), [5]))
+    assert model.share.tolist() == [0]
+    assert objective([attribute], Loss.NCP).share.tolist() == [pytest.approx(1 / 3)]
+
+
+def test_every_interval_costs_the_worst_of_the_nodes_inside_it() -> None:
+    draws = np.random.default_rng(4)
+    attributes = (
+        *ATTRIBUTES,
+        QuasiIdentifier("numbers", NumericDomain(Decimal(0), Decimal(6), Decimal(1), 0)),
+        QuasiIdentifier("set", TREE, publication=Publication.VALUES),
+    )
+    sizes = [attribute.size for attribute in attributes]
+    codes = np.array([draws.integers(0, size, 300) for size in sizes], np.int32)
+    labels = (codes[0] + codes[1] // 3 + codes[2] // 4 + codes[3] // 2).astype(np.int64) % 3
+    counted = LabelCounts.of(codes, labels, sizes)
+    model, plain = objective(attributes, Loss.CLASSIFICATION, counted), objective(attributes, Loss.NCP)
+    bits = []
+    for attribute, own in zip(attributes, counted.counts, strict=True):
+        n = attribute.domain.size
+        nodes = {_node(attribute, a, b) for a in range(n) for b in range(a, n)}
+        bits.append({(a, b): _lost(own.tolist()[:n], range(a, b + 1)) for a, b in nodes})
+    most = max(max(own.values()) for own in bits)
+    for j, attribute in enumerate(attributes):
+        n = attribute.domain.size
+
+        def expected(lost: float, low: int, high: int, j: int = j, weight: float = attribute.weight) -> float:
+            return 0.9 * lost / most * weight + 0.1 * interval_cost(plain, j, low, high)
+
+        for low in range(n):
+            for high in range(low, n):
+                a, b = _node(attribute, low, high)
+                worst = max(value for (c, d), value in bits[j].items() if a <= c and d <= b)
+                assert interval_cost(model, j, low, high) == pytest.approx(expected(worst, low, high), abs=1e-5)
+                assert interval_cost(model, j, high, low) == interval_cost(model, j, low, high)
+            for high in (attribute.missing_code, attribute.unknown_code):
+                whole = expected(max(bits[j].values()), low, high)
+                assert interval_cost(model, j, low, high) == pytest.approx(whole, abs=1e-5)
+        assert interval_cost(model, j, attribute.missing_code, attribute.missing_code) == 0
+
+
+def _node(attribute: QuasiIdentifier, low: int, high: int) -> tuple[int, int]:
+    """Return the codes for which a target is lost: of sets and tight ranges those between the ends."""
+    if attribute.name in {"tight", "set"}:
+        return low, high
+    a, b = attribute.node(low, high)
+    return a, min(b, attribute.domain.size - 1)
+
+
+def test_an_attribute_of_one_value_has_nothing_to_lose() -> None:
+    only = QuasiIdentifier("only", CategoricalDomain(Hierarchy.flat(["u"])))
+    other = QuasiIdentifier("other", CategoricalDomain(Hierarchy.flat(["u", "v"])))
+    codes = np.array([[0] * 40, [0, 1] * 20], np.int32)
+    counted = LabelCounts.of(codes, codes[1].astype(np.int64), [3, 4])
+    model = objective([only, other], Loss.CLASSIFICATION, counted)
+    assert interval_cost(model, 0, 0, 0) == 0
+    assert interval_cost(model, 1, 0, 1) == pytest.approx(1)
+    alone = objective([only], Loss.CLASSIFICATION, LabelCounts.of(codes[:1], codes[1].astype(np.int64), [3]))
+    assert interval_cost(alone, 0, 0, 0) == 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as replace_struct
 
 from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.attributes import (
@@ -24,9 +25,10 @@ from stream_anon.microdata.attributes import (
 )
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
-from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import (
+    EVERY_RECORD,
     Closeness,
     Distance,
     Diversity,
@@ -249,3 +251,112 @@ def test_a_small_limit_of_the_topic_cuts_a_document_into_more_parts(tmp_path: Pa
     assert max(map(len, parts)) <= 1024
     assert join_document([read_document_part(part) for part in parts]) == document
     assert document.policy().k == 3, "texts that mean a missing value change no promise"
+
+
+def test_the_text_has_sorted_keys_unescaped_letters_and_no_default() -> None:
+    job = QuasiIdentifier("job", CategoricalDomain(Hierarchy.flat(["maçon", "b"])))
+    document = PolicyDocument.of(Policy((job,), 2, EVERY_RECORD))
+    plain = json.loads(document.text)
+    assert document.text == json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert "maçon" in document.text
+    assert list(plain) == ["attributes", "individual", "k"]
+    assert list(plain["attributes"][0]) == ["domain", "name", "role"]
+
+
+def test_parts_stay_below_a_limit_though_every_letter_is_escaped() -> None:
+    document = PolicyDocument.from_text("\x01" * 5_000)
+    parts = document.parts(2_000)
+    assert max(map(len, parts)) <= 2_000
+    assert join_document([read_document_part(part) for part in parts]) == document
+    assert [read_document_part(part).text for part in PolicyDocument.from_text("abc").parts(1)] == ["a", "b", "c"]
+
+
+def test_what_is_no_part_of_a_document_is_not_taken_for_one_of_a_later_release() -> None:
+    for text in (b'{"schema":9}', b'{"schema":9,"batch":"ab","promises":"x"}'):
+        with pytest.raises(CertificateError) as caught:
+            read_document_part(text)
+        assert type(caught.value) is CertificateError
+
+
+def test_a_part_beyond_the_last_one_is_refused() -> None:
+    part = json.loads(PolicyDocument.of(ward_policy()).parts()[0])
+    assert read_document_part(json.dumps(part | {"part": 2, "parts": 2}).encode()).part == 2
+    with pytest.raises(CertificateError, match="exceeds"):
+        read_document_part(json.dumps(part | {"part": 2}).encode())
+
+
+def test_one_part_under_another_name_is_enough_to_refuse_a_document() -> None:
+    first, second, *rest = map(read_document_part, PolicyDocument.of(ward_policy()).parts(1_000))
+    stray = replace_struct(second, promises="sha256:" + "0" * 64)
+    with pytest.raises(CertificateError, match="another hash"):
+        join_document([first, stray, *rest])
+
+
+def test_a_window_of_a_document_s_policy_has_room_for_a_class() -> None:
+    large = ward_policy(k=20_000, window=WindowLimits(max_records=30_000))
+    assert PolicyDocument.of(large).policy().window.max_records == 20_000
+    assert PolicyDocument.of(ward_policy()).policy().window == WindowLimits()
+
+
+def _one(**domain: Any) -> str:
+    """Return the text of a policy of one attribute with this domain."""
+    return json.dumps(
+        {
+            "attributes": [{"domain": domain, "name": "a", "role": "quasi-identifier"}],
+            "individual": "every-record",
+            "k": 2,
+        },
+        sort_keys=True,
+        separators=(",", ":"),
+    )
+
+
+def _is_read(text: str) -> bool:
+    try:
+        return PolicyDocument.from_text(text).policy().k == 2
+    except CertificateError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("right", "prefix"),
+    [
+        (True, {"length": 2, "alphabet": "01", "keep": 1}),
+        (True, {"length": 2, "alphabet": "01", "keep": 2}),
+        (True, {"length": 64, "alphabet": "01", "keep": 30}),
+        (True, {"length": 19, "alphabet": "01", "keep": 19}),
+        (True, {"length": 18, "alphabet": "01", "keep": 18, "shorter": True}),
+        (False, {"length": 2, "alphabet": "01", "keep": 0}),
+        (False, {"length": 2, "alphabet": "01", "keep": 3}),
+        (False, {"length": 65, "alphabet": "01", "keep": 2}),
+        (False, {"length": 64, "alphabet": "01", "keep": 31}),
+        (False, {"length": 19, "alphabet": "01", "keep": 19, "shorter": True}),
+        (False, {"length": 2, "alphabet": "0", "keep": 1}),
+        (False, {"length": 2, "alphabet": "010", "keep": 1}),
+        (False, {"length": 2, "alphabet": "0*", "keep": 1}),
+    ],
+)
+def test_a_prefix_is_read_if_the_settings_allow_it(right: bool, prefix: dict[str, Any]) -> None:
+    assert _is_read(_one(kind="prefix", **prefix)) is right
+
+
+def _chain(nodes: int) -> dict[str, Any]:
+    return {"labels": ["*", *(f"n{i}" for i in range(1, nodes))], "parents": list(range(-1, nodes - 1))}
+
+
+@pytest.mark.parametrize(
+    ("right", "hierarchy"),
+    [
+        (True, {"labels": ["*", "a", "b"], "parents": [-1, 0, 0]}),
+        (True, _chain(MOST_LEVELS)),
+        (False, _chain(MOST_LEVELS + 1)),
+        (False, {"labels": ["*", "a", "b"], "parents": [-1, 5, 0]}),
+        (False, {"labels": ["*", "a", "b"], "parents": [-1, 1, 0]}),
+        (False, {"labels": ["*", "a", "b"], "parents": [-1, 0, -1]}),
+        (False, {"labels": ["*", "a", "b"], "parents": [0, 0, 0]}),
+        (False, {"labels": ["*", "a", 5], "parents": [-1, 0, 0]}),
+        (False, {"labels": ["*", "a", "b", "c"], "parents": [-1, 0, 0]}),
+    ],
+)
+def test_a_hierarchy_is_read_if_each_node_stands_behind_its_parent(right: bool, hierarchy: dict[str, Any]) -> None:
+    assert _is_read(_one(kind="categorical", hierarchy=hierarchy)) is right

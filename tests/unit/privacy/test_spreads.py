@@ -109,3 +109,41 @@ def test_a_group_without_a_value_has_no_share_and_no_entropy() -> None:
 
 def test_no_distance_is_counted_where_none_is_asked_for() -> None:
     assert _spreads([0, 1], [0, 1], Spread(alpha=0.5)).distance.tolist() == [0, 0]
+
+
+def test_two_people_s_values_are_told_apart_where_one_is_missing() -> None:
+    """Person 1 has no value, person 0 the greatest one: two pairs, and nobody comes twice."""
+    found = _spreads([0, 0, 0], [-1, 1, 0], people=[1, 0, 2])
+    assert found.share.tolist() == [pytest.approx(1 / 2)]
+    assert found.entropy.tolist() == [pytest.approx(log(2))]
+
+
+def test_pairs_of_two_groups_are_told_apart() -> None:
+    """In the order of people and values the pairs are numbered 0, 1 (the first group) and 2, 3 (the other)."""
+    found = _spreads([1, 1, 1, 0, 0], [0, 0, 1, 0, 1], people=[0, 0, 1, 2, 3])
+    assert found.share.tolist() == [pytest.approx(1 / 2), pytest.approx(2 / 3)]
+    assert found.entropy[0] == pytest.approx(log(2))
+    assert found.tilt.tolist() == [pytest.approx(1), pytest.approx(2)]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_window_of_one_row_is_at_no_distance_from_itself(ordered: bool) -> None:
+    for value in (0, 3, -1):
+        assert _spreads([0], [value], Spread(t=0.5, ordered=ordered)).distance.tolist() == [0]
+    assert _spreads([0, 0], [2, -1], Spread(t=0.5, ordered=ordered)).distance.tolist() == [0]
+
+
+def test_two_values_are_the_two_ends_of_an_order() -> None:
+    found = _spreads([0, 0, 1, 1, 1, 1], [0, 0, 4, 4, 0, 4], Spread(t=0.5, ordered=True))
+    assert found.distance.tolist() == [pytest.approx(0.5), pytest.approx(0.25)]
+
+
+def test_a_group_without_a_value_is_as_far_in_an_order_as_its_missing_values() -> None:
+    found = _spreads([0, 0, 1, 1], [-1, -1, 0, 1], Spread(t=0.5, ordered=True))
+    assert found.distance.tolist() == [pytest.approx(0.5), pytest.approx(0.5)]
+
+
+def test_a_group_without_a_row_has_no_share_and_holds_nobody_up() -> None:
+    found = _spreads([0, 2, 2], [0, 0, 1])
+    assert found.share.tolist() == [1, 0, pytest.approx(1 / 2)]
+    assert found.entropy.tolist() == [0, 0, pytest.approx(log(2))]

@@ -145,6 +145,7 @@ NOT_WEAKER: dict[str, dict[str, Any]] = {
         "attributes/city": {"role": "quasi-identifier", "values": ["Oslo", "Bergen", "Rome", "Bari"]}
     },
     "groups by other names": {"attributes/city/hierarchy": {"1": ["Rome", "Bari"], "2": ["Bergen", "Oslo"]}},
+    "a quasi-identifier that is not published any more": {"attributes/zip": {"role": "identifier"}},
     "longer windows": {"window": {"max_delay": "1h"}},
     "missing values that are published": {"attributes/age/missing": "reject"},
 }
@@ -189,7 +190,8 @@ def test_to_count_people_instead_of_records_is_not_weaker(tmp_path: Path) -> Non
 
 
 def test_a_certificate_alone_tells_a_lower_k_and_a_lost_criterion(tmp_path: Path) -> None:
-    after = _promises(tmp_path, {"privacy/k": 3, "privacy/sensitive/illness/distinct_l": 2})
+    changes = {"privacy/k": 3, "privacy/sensitive/illness/distinct_l": 2, "privacy/extra_levels": 0}
+    after = _promises(tmp_path, changes)
     certificate = {"asked": _promises(tmp_path, {})["asked"]}
 
     assert [each.place for each in weakened(certificate, after)] == [
@@ -224,3 +226,52 @@ def test_ids_whose_spelling_counts_again_weaken_a_policy(tmp_path: Path) -> None
     assert not weakened(promises(), promises("uuid"))
     gone = {key: value for key, value in promises("strip").items() if key != "normalize"}
     assert not weakened(gone, promises())
+
+
+def _bare(distinct_l: dict[str, int], sensitive: dict[str, Any]) -> dict[str, Any]:
+    """Return a document of two sensitive attributes and one that is not published."""
+    return {
+        "asked": {"k": 5, "max_share": 0.5, "distinct_l": distinct_l, "sensitive": sensitive},
+        "individual": "person",
+        "extra_levels": 0,
+        "attributes": {
+            "gone": {"role": "identifier"},
+            "illness": {"role": "sensitive"},
+            "income": {"role": "sensitive"},
+        },
+    }
+
+
+def _told(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    return [str(each) for each in weakened(before, after)]
+
+
+def test_a_criterion_of_what_is_not_published_any_more_hides_none_behind_it() -> None:
+    found = _told(_bare({"gone": 4, "illness": 4}, {}), _bare({"illness": 2}, {}))
+    assert found == ["privacy.sensitive.illness.distinct_l was 4 and would fall to 2"]
+
+
+def test_where_no_number_of_values_is_asked_one_is() -> None:
+    close = {"illness": {"t_closeness": {"t": 0.3, "distance": "equal"}}}
+    assert _told(_bare({}, close), _bare({}, close)) == []
+    assert _told(_bare({}, close), _bare({"illness": 2}, close)) == []
+    found = _told(_bare({"illness": 2}, close), _bare({}, close))
+    assert found == ["privacy.sensitive.illness.distinct_l was 2 and would fall to 1"]
+
+
+def test_a_figure_that_was_none_hides_none_behind_it() -> None:
+    before = _bare({}, {"income": {"alpha": None, "entropy_l": 3.0}})
+    found = _told(before, _bare({}, {"income": {"entropy_l": 2.0}}))
+    assert found == ["privacy.sensitive.income.entropy_l was 3 and would fall to 2"]
+
+
+def test_a_lower_l_of_a_recursion_and_another_distance_are_weaker() -> None:
+    before = _bare({}, {"income": {"recursive_cl": {"c": 2.0, "l": 3}}})
+    assert _told(before, _bare({}, {"income": {"recursive_cl": {"c": 2.0, "l": 4}}})) == []
+    assert _told(before, _bare({}, {"income": {"recursive_cl": {"c": 2.0, "l": 2}}})) == [
+        "privacy.sensitive.income.recursive_cl was c = 2, l = 3 and would be c = 2, l = 2"
+    ]
+    close = _bare({}, {"income": {"t_closeness": {"t": 0.3, "distance": "equal"}}})
+    assert _told(close, _bare({}, {"income": {"t_closeness": {"t": 0.3, "distance": "ordered"}}})) == [
+        "privacy.sensitive.income.t_closeness was 0.3 (equal) and would be 0.3 (ordered)"
+    ]

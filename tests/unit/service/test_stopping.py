@@ -57,7 +57,7 @@ async def test_closing_that_does_not_end_is_waited_for(monkeypatch: pytest.Monke
     driver.sink.settle = for_ever  # type: ignore[method-assign]
     driver.send(people(20))
     await driver.settle(3)
-    assert driver.worker._closings.busy
+    assert driver.worker._queue.busy
     assert await seconds_of(asyncio.create_task(driver.stop())) < 2
     assert [event.reason for event in driver.told(WindowAbandoned)] == ["stopping"]
     for task in asyncio.all_tasks() - {asyncio.current_task()}:

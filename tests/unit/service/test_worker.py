@@ -163,14 +163,14 @@ async def test_a_window_waits_to_be_partitioned_until_the_one_before_is_committe
     async with Driver() as driver:
         driver.sink.gate.clear()  # the first window hangs in its transaction
         released = []
-        release = driver.worker._parts.checkpoint.closer.release
+        release = driver.worker._parts.closing_steps.closer.release
 
         def watched(window: SealedWindow, *others: Any) -> Release:
             found = release(window, *others)
             released.append(window)
             return found
 
-        driver.worker._parts.checkpoint.closer.release = watched  # type: ignore[method-assign]
+        driver.worker._parts.closing_steps.closer.release = watched  # type: ignore[method-assign]
         driver.send(people(60))
         for _ in range(50):
             await driver.worker.turn()

@@ -58,7 +58,7 @@ class Records:
         )
 
 
-class Columns:
+class RecordColumns:
     """Room for the records of a stretch of bytes, and what was found there."""
 
     def __init__(self, count: int, size: int, wanted: int) -> None:

@@ -18,7 +18,7 @@ from aiokafka.record.util import calc_crc32c
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
-from stream_anon.adapters.kafka.bulk.records import Columns, Records
+from stream_anon.adapters.kafka.bulk.records import RecordColumns, Records
 from stream_anon.adapters.kafka.bulk.unpacking import STREAMS, UNPACK, UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.microdata.keys import PADDING
@@ -161,7 +161,7 @@ class Unread:
 
     def _read_run(self, end: int, count: int) -> None:
         """Read batches without compression; if one of them is not sound, those before it are read one by one."""
-        columns = Columns(count, end - self._at, self._reached)
+        columns = RecordColumns(count, end - self._at, self._reached)
         if columns.read(self._data, self._at, end, checked=False):
             self._at = end
             self._keep(columns)
@@ -199,7 +199,7 @@ class Unread:
             raise UnsoundError
         # The section as a batch without compression, which the kernel reads.
         whole = kernels.HEAD_FIELDS.pack(*head[:1], kernels.HEAD - 12 + len(section), *head[2:])
-        columns = Columns(count, len(section), self._reached)
+        columns = RecordColumns(count, len(section), self._reached)
         if not columns.read(b"".join((whole, section, PADDING)), 0, kernels.HEAD + len(section), checked=True):
             raise UnsoundError
         self._at = end
@@ -256,7 +256,7 @@ class Unread:
             return None
         return head, end
 
-    def _keep(self, columns: Columns) -> None:
+    def _keep(self, columns: RecordColumns) -> None:
         self._reached = columns.next
         if columns.records:
             self._ready.append(columns.taken())

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from stream_anon.adapters.kafka.client.connection import Security
+from stream_anon.adapters.kafka.client.security import Security
 
 
 def ends_of_certificates(security: Security) -> Mapping[str, float]:

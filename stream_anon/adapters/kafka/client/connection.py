@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,46 +14,24 @@ from weakref import WeakSet
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.errors import (
-    AuthenticationFailedError,
     KafkaConnectionError,
     KafkaError,
     NodeNotReadyError,
     SaslAuthenticationFailed,
-    UnsupportedSaslMechanismError,
 )
 from aiokafka.protocol.metadata import MetadataRequest
 
+from stream_anon.adapters.kafka.client.connection_errors import (
+    chain,
+    in_words,
+)
+from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.throttling import Throttling
-from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
+from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken
 from stream_anon.errors import BrokerError, SettingsError
 
 _KNOCK_WITHIN = 3.0
 _MOST_SECRET = 64 * 1024  # bytes of a secret's file; a device has no end
-_EXPIRED, _NOT_YET = 10, 9
-_FOREIGN = frozenset({2, 7, 18, 19, 20, 21})
-_OTHER_HOST = frozenset({62, 64})
-
-
-@dataclass(frozen=True)
-class Security:
-    """How the connection is secured; fields as in the settings file. Secrets stand in no representation.
-
-    A secret that stands in a file is read for each client that is made, so that a changed one is taken without a
-    restart; `Connection.keep_up` brings a changed password to clients that live on.
-    """
-
-    protocol: str = "PLAINTEXT"
-    mechanism: str | None = None
-    username: str | None = None
-    password: str | None = field(default=None, repr=False)
-    password_file: Path | None = None
-    token_file: Path | None = None
-    token_command: tuple[str, ...] = field(default=(), repr=False)
-    ca_file: Path | None = None
-    certificate_file: Path | None = None
-    key_file: Path | None = None
-    key_password: str | None = field(default=None, repr=False)
-    key_password_file: Path | None = None
 
 
 def _secret(key: str, given: str | None, file: Path | None) -> str | None:
@@ -98,7 +75,7 @@ class Connection:
 
     servers: str
     group: str
-    security: Security = Security()
+    security: Security = field(default_factory=Security)
     session_timeout: float = 10.0
     transaction_timeout: float = 10.0
     checked: bool = False
@@ -236,7 +213,7 @@ class Connection:
 
 def _absence(error: BaseException) -> str:
     """Return how a broker is not there; empty where the error says nothing of that."""
-    for each in _chain(error):
+    for each in chain(error):
         match each:
             case socket.gaierror():
                 return "no such host name"
@@ -249,70 +226,6 @@ def _absence(error: BaseException) -> str:
             case _:
                 continue
     return ""
-
-
-def in_words(error: BaseException, security: Security) -> str:
-    """Return what an error of connecting means, without a word of the library's; empty where it says nothing.
-
-    Nothing is said of brokers that are not there, or not yet.
-    """
-    for each in _chain(error):
-        match each:
-            case TokenError():
-                return str(each)
-            case ssl.SSLCertVerificationError():
-                return f"the broker's certificate {_of_certificate(each.verify_code)}"
-            case ssl.SSLError():
-                return _of_tls(str(getattr(each, "reason", None) or ""), security)
-            case UnsupportedSaslMechanismError():
-                return f"the broker does not offer kafka.security.sasl_mechanism {security.mechanism}"
-            case SaslAuthenticationFailed() | AuthenticationFailedError():
-                what = "token" if security.mechanism == "OAUTHBEARER" else "user name or password"
-                return f"the broker refuses our {what} ({security.mechanism})"
-            case ValueError():  # of SCRAM: its last answer proves that the broker knows the password too
-                return f"the broker's answer does not fit our password ({security.mechanism})"
-            case ConnectionRefusedError() | TimeoutError():
-                return ""
-            case _:
-                continue
-    if isinstance(error, KafkaConnectionError | ConnectionError | EOFError):
-        return (
-            f"the broker cuts the connection before the first answer: its listener may not be one for "
-            f"kafka.security.protocol {security.protocol}"
-        )
-    return ""
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__
-
-
-def _of_certificate(code: int) -> str:
-    if code == _EXPIRED:
-        return "has expired"
-    if code == _NOT_YET:
-        return "is not valid yet"
-    if code in _FOREIGN:
-        return "is signed by nobody whom kafka.security.ca_file names"
-    if code in _OTHER_HOST:
-        return "is for another host than kafka.bootstrap_servers or the broker's advertised address names"
-    return f"is not to be trusted (OpenSSL's code {code})"
-
-
-def _of_tls(reason: str, security: Security) -> str:
-    reason = reason.upper()
-    if "ALERT" in reason and ("CERT" in reason or "UNKNOWN_CA" in reason or "HANDSHAKE_FAILURE" in reason):
-        if security.certificate_file is None:
-            return "the broker asks for a certificate of ours: set kafka.security.certificate_file and key_file"
-        return (
-            "the broker refuses our certificate (kafka.security.certificate_file): it has expired, or is signed by "
-            "nobody whom the broker trusts"
-        )
-    if reason in ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "RECORD_LAYER_FAILURE"):
-        return f"the broker does not speak TLS there: kafka.security.protocol is {security.protocol}"
-    return f"no TLS connection comes about ({reason or 'OpenSSL gives no reason'})"
 
 
 async def connection_error(connection: Connection, doing: str, error: BaseException) -> BrokerError:

@@ -29,7 +29,7 @@ _ABSENT = "does not exist"
 _MAY_NOT = "may not be described by this user"
 
 
-class Severity(StrEnum):
+class TopicSeverity(StrEnum):
     """What a finding means for a run."""
 
     OK = "ok"
@@ -38,11 +38,11 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TopicFinding:
     """Something seen of a topic, or of the brokers where `topic` is empty; `condition` where it forbids a run."""
 
     topic: str
-    severity: Severity
+    severity: TopicSeverity
     text: str
     condition: Condition | None = None
 
@@ -75,7 +75,7 @@ async def examine(
     transactions: bool = True,
     development: bool = False,
     largest_release: int = 0,
-) -> list[Finding]:
+) -> list[TopicFinding]:
     """Return what was found of the brokers and the topics.
 
     Parameters
@@ -99,7 +99,9 @@ async def examine(
         names += [topics.ledger, *_INTERNAL] if transactions else []
         described = await _describe(admin, names)
     if not inputs:
-        findings.append(Finding(str(topics.input), Severity.WARNING, "no topic fits it yet: a run waits for one"))
+        findings.append(
+            TopicFinding(str(topics.input), TopicSeverity.WARNING, "no topic fits it yet: a run waits for one")
+        )
     for name in names:
         findings += _judge(name, described[name], topics, development, largest_release)
     return findings
@@ -206,7 +208,7 @@ async def _inputs(admin: AIOKafkaAdminClient, topics: Topics) -> Sequence[str]:
     return topics.input.among(await admin.list_topics() if topics.input.pattern is not None else ())
 
 
-def _version(admin: AIOKafkaAdminClient) -> list[Finding]:
+def _version(admin: AIOKafkaAdminClient) -> list[TopicFinding]:
     """Judge the brokers by what they know: since 4.0 TxnOffsetCommit has version 5 (KIP-890)."""
     connections = admin._client._conns.values()  # noqa: SLF001 - pinned by a test
     for connection in connections:
@@ -219,11 +221,11 @@ def _version(admin: AIOKafkaAdminClient) -> list[Finding]:
                     "the brokers are older than Apache Kafka 4.0: a committed transaction may not be settled yet"
                 )
             ]
-    return [Finding("", Severity.OK, "reachable")]
+    return [TopicFinding("", TopicSeverity.OK, "reachable")]
 
 
-def _brokers(text: str) -> Finding:
-    return Finding("", Severity.ERROR, text, Condition.BROKERS)
+def _brokers(text: str) -> TopicFinding:
+    return TopicFinding("", TopicSeverity.ERROR, text, Condition.BROKERS)
 
 
 async def _describe(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, Described | str]:
@@ -260,27 +262,29 @@ async def _settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[st
 
 def _judge(
     name: str, topic: Described | str, topics: Topics, development: bool, largest_release: int
-) -> list[Finding]:
+) -> list[TopicFinding]:
     if not isinstance(topic, Described):
         if name in _INTERNAL and topic == "does not exist":
             return []  # made on first use
         if name == topics.ledger and topic == "does not exist":
-            return [Finding(name, Severity.OK, "does not exist yet: a run creates it")]
+            return [TopicFinding(name, TopicSeverity.OK, "does not exist yet: a run creates it")]
         if name in _INTERNAL and topic == _MAY_NOT:
-            return [Finding(name, Severity.WARNING, f"{topic}: whether it outlives a broker is not known")]
-        return [Finding(name, Severity.ERROR, topic, Condition.MISSING_TOPIC)]
-    findings = [Finding(name, Severity.OK, f"{topic.partitions} partitions, {topic.replicas} replicas")]
-    findings += _judge_safety(topic, Severity.WARNING if development else Severity.ERROR)
+            return [
+                TopicFinding(name, TopicSeverity.WARNING, f"{topic}: whether it outlives a broker is not known")
+            ]
+        return [TopicFinding(name, TopicSeverity.ERROR, topic, Condition.MISSING_TOPIC)]
+    findings = [TopicFinding(name, TopicSeverity.OK, f"{topic.partitions} partitions, {topic.replicas} replicas")]
+    findings += _judge_safety(topic, TopicSeverity.WARNING if development else TopicSeverity.ERROR)
     if not topic.settings:
         text = "its settings may not be seen by this user (DESCRIBE_CONFIGS): they are not judged"
-        findings.append(Finding(name, Severity.WARNING, text))
+        findings.append(TopicFinding(name, TopicSeverity.WARNING, text))
     policy = topic.settings.get("cleanup.policy", "")
     if name == topics.ledger and policy not in ("", _COMPACT):
-        findings.append(Finding(name, Severity.ERROR, _must_be_compact(policy), Condition.LEDGER_CLEANUP))
+        findings.append(TopicFinding(name, TopicSeverity.ERROR, _must_be_compact(policy), Condition.LEDGER_CLEANUP))
     if name not in (topics.ledger, *_INTERNAL) and "compact" in policy:
         text = "cleanup.policy must not be compact: records have no key"
-        severity = Severity.WARNING if topics.input.holds(name) else Severity.ERROR
-        findings.append(Finding(name, severity, text, Condition.OUTPUT_CLEANUP))
+        severity = TopicSeverity.WARNING if topics.input.holds(name) else TopicSeverity.ERROR
+        findings.append(TopicFinding(name, severity, text, Condition.OUTPUT_CLEANUP))
     if topic.settings.get("message.timestamp.type") == _APPEND_TIME:
         findings += _judge_times(name, topics)
     if name == topics.output:
@@ -291,11 +295,11 @@ def _judge(
                 f"{largest_release} bytes once it is generalized, and would be a dead letter (too-large). Raise it "
                 f"to {largest_release}, or lower kafka.max_record_bytes by {largest_release - largest}"
             )
-            findings.append(Finding(name, Severity.WARNING, text))
+            findings.append(TopicFinding(name, TopicSeverity.WARNING, text))
     return findings
 
 
-def _judge_times(name: str, topics: Topics) -> list[Finding]:
+def _judge_times(name: str, topics: Topics) -> list[TopicFinding]:
     """Judge a topic on whose records the brokers put the time of their append."""
     kind = "message.timestamp.type is LogAppendTime"
     if name == topics.output:
@@ -303,14 +307,14 @@ def _judge_times(name: str, topics: Topics) -> list[Finding]:
             f"{kind} and must be CreateTime: records would tell to the millisecond when a window came out, instead "
             "of the second. Set it with kafka-configs; a broker's default is log.message.timestamp.type"
         )
-        return [Finding(name, Severity.ERROR, text, Condition.APPEND_TIME)]
+        return [TopicFinding(name, TopicSeverity.ERROR, text, Condition.APPEND_TIME)]
     if name == topics.certificates:
         text = f"{kind}: an audit cannot tell by it what retention has removed. Better CreateTime"
-        return [Finding(name, Severity.WARNING, text)]
+        return [TopicFinding(name, TopicSeverity.WARNING, text)]
     return []
 
 
-def _judge_safety(topic: Described, severity: Severity) -> list[Finding]:
+def _judge_safety(topic: Described, severity: TopicSeverity) -> list[TopicFinding]:
     """Three replicas, two in sync, no unclean election: an acknowledged window must survive a broker."""
     texts = []
     if topic.replicas < 3:
@@ -320,4 +324,4 @@ def _judge_safety(topic: Described, severity: Severity) -> list[Finding]:
         texts.append(f"min.insync.replicas is {in_sync}, 2 are needed")
     if topic.settings.get("unclean.leader.election.enable") == "true":
         texts.append("unclean.leader.election.enable must be false")
-    return [Finding(topic.name, severity, text, Condition.DURABILITY) for text in texts]
+    return [TopicFinding(topic.name, severity, text, Condition.DURABILITY) for text in texts]

@@ -33,7 +33,7 @@ _REACH = 8
 _NOBODY = np.empty(0, np.int64)
 
 
-class Standing(NamedTuple):
+class FormedClasses(NamedTuple):
     """Classes of the first rows of a window; they are never changed, only followed by others.
 
     Parameters
@@ -56,7 +56,7 @@ class Standing(NamedTuple):
         """Return how many rows of the window stand here."""
         return len(self.rows) + len(self.loose)
 
-    def joined(self, codes: NDArray[np.int32], k: int, model: CostModel, *, wide: bool) -> Standing:
+    def joined(self, codes: NDArray[np.int32], k: int, model: CostModel, *, wide: bool) -> FormedClasses:
         """Return the classes of all rows of codes int32[n, q], of which the first ones stand here.
 
         Each late row joins the cheapest class among those of its 16 key neighbours, all at once: which of them
@@ -76,18 +76,18 @@ class Standing(NamedTuple):
         is_fresh = np.zeros(len(codes), np.bool_)
         is_fresh[fresh] = True
         rows = _mended(codes, rows, ends, is_fresh, model, ledger, wide=wide)
-        return Standing(self.keyed, rows, ends, _NOBODY)
+        return FormedClasses(self.keyed, rows, ends, _NOBODY)
 
     def anew(
         self, codes: NDArray[np.int32], along: NDArray[np.int64], order: NDArray[np.int64], k: int, model: CostModel
-    ) -> Standing:
+    ) -> FormedClasses:
         """Return the classes cut anew and refined along a line int64[n]; `order` is the key order; none is loose.
 
         Late rows make classes larger and hardly ever one more of them: here there are more again.
         """
         classes = cut_anew(codes, (self.rows, self.ends), along, model, k)
         classes = refined(codes, classes, (along,), model, sizes_alone(k))
-        return Standing(self.keyed, *side_by_side(*classes, order), _NOBODY)
+        return FormedClasses(self.keyed, *side_by_side(*classes, order), _NOBODY)
 
     def _cheapest(self, codes: NDArray[np.int32], late: Keyed, model: CostModel) -> NDArray[np.int64]:
         sizes = sizes_of(self.ends)
@@ -104,7 +104,7 @@ class Standing(NamedTuple):
         cheapest_near(codes[late.rows], keyed.places_of(late), groups, low, high, sizes, _REACH, model, into)
         return into
 
-    def without(self, kept: NDArray[np.bool_], k: int) -> Standing | None:
+    def without(self, kept: NDArray[np.bool_], k: int) -> FormedClasses | None:
         """Return the classes of the rows marked in bool[n], numbered anew in their order; O(n).
 
         Rows of classes that fall below k are loose then; None if that is all of them.
@@ -117,7 +117,7 @@ class Standing(NamedTuple):
         loose = [self.loose[kept[self.loose]], self.rows[stays & ~placed]]
         if not placed.any():
             return None
-        return Standing(
+        return FormedClasses(
             self.keyed.without(kept, numbers),
             numbers[self.rows[placed]],
             np.cumsum(sizes[sizes >= k]),
@@ -144,7 +144,7 @@ class Standing(NamedTuple):
 
 def stand_up(
     codes: NDArray[np.int32], line: LaidLine, k: int, model: CostModel, rounds: int = 1
-) -> Standing | None:
+) -> FormedClasses | None:
     """Return the classes of codes int32[n, q] as from scratch, by CUT and REFINE; None without a cut."""
     n = len(codes)
     ledger = sizes_alone(k)
@@ -153,7 +153,7 @@ def stand_up(
         return None
     lines = line.rows, line.keyed.rows
     classes = refined_in_rounds(codes, (line.rows, ends), lines, model, ledger, rounds)
-    return Standing(line.keyed, *side_by_side(*classes, line.keyed.rows), _NOBODY)
+    return FormedClasses(line.keyed, *side_by_side(*classes, line.keyed.rows), _NOBODY)
 
 
 def _mended(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.arriving.formed_classes import Standing, stand_up
+from stream_anon.clustering.forest.arriving.formed_classes import FormedClasses, stand_up
 from stream_anon.clustering.forest.arriving.laid_line import LaidLine, lay_line
 from stream_anon.clustering.forest.arriving.schedule import ANEW, MOST_LATE, MOST_LATE_IN_CLASSES, Mark, next_mark
 from stream_anon.clustering.forest.ordering.order import KeyTable
@@ -27,10 +27,10 @@ _FIRST_CAPACITY = 1024
 class _Work:
     """Preparation on its way: what it has reached so far can be taken at any time."""
 
-    def __init__(self, steps: Iterator[LaidLine | Standing]) -> None:
+    def __init__(self, steps: Iterator[LaidLine | FormedClasses]) -> None:
         self._steps = steps
         self.line: LaidLine | None = None
-        self.standing: Standing | None = None
+        self.standing: FormedClasses | None = None
         self.ended = False
 
     def __call__(self) -> None:
@@ -69,7 +69,7 @@ class OpenForest:
         self._todo = False
         self._work: _Work | None = None
         self._line: LaidLine | None = None
-        self._standing: Standing | None = None
+        self._standing: FormedClasses | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -134,7 +134,9 @@ class OpenForest:
             return None
         return self._work
 
-    def _building(self, mark: Mark, codes: NDArray[np.int32], table: KeyTable) -> Iterator[LaidLine | Standing]:
+    def _building(
+        self, mark: Mark, codes: NDArray[np.int32], table: KeyTable
+    ) -> Iterator[LaidLine | FormedClasses]:
         line = lay_line(np.ascontiguousarray(codes.T), table, self._model)
         yield line
         if mark.classes:
@@ -143,15 +145,15 @@ class OpenForest:
                 yield standing
 
     def _joining(
-        self, mark: Mark, codes: NDArray[np.int32], standing: Standing, line: LaidLine | None
-    ) -> Iterator[Standing]:
+        self, mark: Mark, codes: NDArray[np.int32], standing: FormedClasses, line: LaidLine | None
+    ) -> Iterator[FormedClasses]:
         while (end := mark.block_end(standing.reached)) <= len(codes):
             standing = self._with_block(mark, codes[:end], standing, line)
             yield standing
 
     def _with_block(
-        self, mark: Mark, codes: NDArray[np.int32], standing: Standing, line: LaidLine | None
-    ) -> Standing:
+        self, mark: Mark, codes: NDArray[np.int32], standing: FormedClasses, line: LaidLine | None
+    ) -> FormedClasses:
         # Somebody waits for the last block alone. The two before it end with work on all classes.
         follow = mark.blocks_after(len(codes))
         joined = standing.joined(codes, self._k, self._model, wide=follow > 0)
@@ -188,7 +190,7 @@ class OpenForest:
         """Return the codes of all rows, int32[n, q]."""
         return self._codes[: self._count]
 
-    def standing(self) -> Standing | None:
+    def standing(self) -> FormedClasses | None:
         """Return the classes of all rows, if there are any and few enough rows are late."""
         standing, mark = self._standing, self._mark
         if standing is None or mark is None or not self._sizes_decide:

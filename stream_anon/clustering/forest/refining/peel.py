@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.refining.split import one_way_losses, sort_places
+from stream_anon.clustering.forest.refining.split import one_way_losses, sort_codes
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, join, leave, listed, measure, members
 from stream_anon.clustering.forest.repairing.places import cheapest_class, forget, widen
-from stream_anon.clustering.legality import Ledger, is_legal
+from stream_anon.clustering.legality import Ledger, allow, is_legal, is_spent
 from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel
 
@@ -16,12 +16,14 @@ _SURE = 3  # rows after which it is clear what the others will cost
 _TOO_DEAR = 1.1
 _HIGH = 0.7  # times the mean loss: classes below it have little to gain
 _LITTLE = 1e-9
+_LOOKS = 320  # for each row of the window: rows that may be looked at; `alpha: 0.8` on Adult needs 300
 
 
 def peeled(
     groups: Groups, lines: Lines, model: CostModel, ledger: Ledger
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return rows and ends of the classes after `peel_pass`."""
+    allow(ledger, _LOOKS, len(groups.owner))
     peel_pass(groups, lines, model, ledger)
     rows, ends = listed(groups)
     return rows, ends
@@ -33,7 +35,8 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
 
     Of each class a prefix or suffix along one attribute goes, or all of it, if what is left is legal and the loss
     falls by more than the rows cost where they go, each one in the cheapest legal class near it. They go one by
-    one, each at the price it then finds, and come back if that did not pay.
+    one, each at the price it then finds, and come back if that did not pay. Where classes are large, each row is
+    dear: once as many rows were looked at as are allowed, the classes still to come are left as they are.
     """
     codes = groups.codes
     n, q = codes.shape
@@ -47,6 +50,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
     places = np.empty((q, 0), np.int64)
     staying = np.empty((q, 2, 0), np.float64)
     along = np.empty(0, np.int64)
+    counts = np.empty(0, np.int64)
     going = np.empty(0, np.int64)
     near = np.empty((2, 2, 4), np.int64)
     changed = 0
@@ -55,6 +59,8 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
         total += groups.size[c] * groups.loss[c]
     mean = total / max(n, 1)
     for c in range(len(groups.head)):
+        if is_spent(ledger):
+            break
         if groups.loss[c] < _HIGH * mean:
             continue
         m = groups.size[c]
@@ -66,6 +72,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
             places = np.empty((q, longest), np.int64)
             staying = np.empty((q, 2, longest), np.float64)
             along = np.empty(longest, np.int64)
+            counts = np.empty(longest, np.int64)
             going = np.empty(longest, np.int64)
         cost = m * groups.loss[c]
         if m == 0 or cost <= _LITTLE:
@@ -79,7 +86,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
                 continue
             for i in range(m):
                 keys[i] = codes[rows[i], j]
-            sort_places(keys, places[j, :m])
+            sort_codes(keys, places[j, :m], counts)
             for way in range(2):
                 for i in range(m):
                     along[i] = rows[places[j, i if way == 0 else m - 1 - i]]
@@ -93,11 +100,13 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
             if i >= _SURE and total * m > _TOO_DEAR * cost * i:
                 total = np.inf
             bound = max(saved, cost - total)
-            if bound <= _LITTLE:
+            if bound <= _LITTLE or is_spent(ledger):
                 break
             _, growth[i] = cheapest_class(groups, lines, model, ledger, rows[i], bound, near, room, parts)
             total += growth[i]
             least = min(least, growth[i])
+        if is_spent(ledger):
+            break
         most = _LITTLE
         leaving = 0
         if cost - total > most:
@@ -116,7 +125,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, ledger: Ledger) ->
                         if spent >= saved - most:
                             break
                         gain = cost - stay * staying[j, way, stay - 1] - spent
-                        if gain > most:
+                        if gain > most and not is_spent(ledger):
                             for i in range(m):
                                 along[i] = rows[places[j, i if way == 0 else m - 1 - i]]
                             if is_legal(along[:stay], ledger):
@@ -147,7 +156,7 @@ def _let_go(
     for row in going:
         forget(near)  # the row before has moved
         target, growth = cheapest_class(groups, lines, model, ledger, row, np.inf, near, room, parts)
-        if target < 0:
+        if target < 0 or is_spent(ledger):
             saved = -1.0
             break
         leave(groups, row)
@@ -159,10 +168,14 @@ def _let_go(
     saved -= groups.size[c] * groups.loss[c]
     if saved > _LITTLE:
         return True
-    for row in going[:moved]:
-        target = groups.owner[row]
-        leave(groups, row)
-        join(groups, row, c)
-        measure(groups, target, model)
+    for i in range(moved):
+        room[i] = groups.owner[going[i]]
+        leave(groups, going[i])
+        join(groups, going[i], c)
+        groups.lack[room[i]] = 1.0  # to be measured, once
+    for i in range(moved):
+        if groups.lack[room[i]] > 0:
+            groups.lack[room[i]] = 0.0
+            measure(groups, room[i], model)
     measure(groups, c, model)
     return False

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.refining.split import sort_places
+from stream_anon.clustering.forest.refining.split import sort_codes
 from stream_anon.clustering.forest.tables import cell, leading_tables
-from stream_anon.clustering.legality import Ledger, is_legal
+from stream_anon.clustering.legality import Ledger, is_legal, is_spent
 from stream_anon.compiled import kernel
 from stream_anon.privacy.cost import CostModel, interval_cost
 
@@ -45,6 +45,7 @@ def resplit_pass(
     longest = 0
     pool = np.empty((0, q), np.int32)
     keys = np.empty(0, np.int32)
+    counts = np.empty(0, np.int64)
     places = np.empty((q, 0), np.int64)
     losses = np.empty((q, 0), np.float64)
     sorted_rows = np.empty(0, np.int64)
@@ -55,6 +56,8 @@ def resplit_pass(
     known = np.empty(q, np.bool_)  # whether all cuts of an attribute are priced
     start = 0
     for c in range(len(ends) - 1):
+        if is_spent(ledger):
+            break
         stop = ends[c + 1]
         m = stop - start
         left = ends[c] - start
@@ -62,6 +65,7 @@ def resplit_pass(
             longest = 2 * m
             pool = np.empty((longest, q), np.int32)
             keys = np.empty(longest, np.int32)
+            counts = np.empty(longest, np.int64)
             places = np.empty((q, longest), np.int64)
             losses = np.empty((q, longest), np.float64)
             sorted_rows = np.empty(longest, np.int64)
@@ -102,6 +106,8 @@ def resplit_pass(
             bounds[j] = -1.0  # not sorted yet
             known[j] = False
         for _ in range(_TRIES):
+            if is_spent(ledger):
+                break
             best = old - _LITTLE
             axis = -1
             cut = 0
@@ -113,7 +119,7 @@ def resplit_pass(
                     if bounds[j] < 0:
                         for i in range(m):
                             keys[i] = pool[i, j]
-                        sort_places(keys, order[:m])
+                        sort_codes(keys, order[:m], counts)
                     # The boxes of the k first and the k last rows: no cut of this attribute costs less than with
                     # these.
                     for side in range(2):

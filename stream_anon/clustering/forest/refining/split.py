@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.legality import Ledger, is_legal, may_part
+from stream_anon.clustering.legality import Ledger, is_legal, is_spent, may_part, spend
 from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -24,6 +24,34 @@ def sort_places(keys: NDArray[np.int32] | NDArray[np.float64], places: NDArray[n
         _place_by_counting(keys, places)
     else:
         _shell_sort(keys, places)
+
+
+@bare_kernel
+def sort_codes(keys: NDArray[np.int32], places: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+    """Do what `sort_places` does to codes; O(m) where they are many and span no more than counts int64[any]."""
+    m = len(places)
+    if m <= _FEW:
+        _place_by_counting(keys, places)
+        return
+    low = int(keys[0])
+    high = low
+    for i in range(1, m):
+        low = min(low, int(keys[i]))
+        high = max(high, int(keys[i]))
+    if high - low >= len(counts):
+        _shell_sort(keys, places)
+        return
+    counts[: high - low + 1] = 0
+    for i in range(m):
+        counts[int(keys[i]) - low] += 1
+    start = 0
+    for key in range(high - low + 1):
+        start += counts[key]
+        counts[key] = start - counts[key]
+    for i in range(m):
+        key = int(keys[i]) - low
+        places[counts[key]] = i
+        counts[key] += 1
 
 
 @bare_kernel
@@ -129,7 +157,7 @@ def split_large(
             stop = waiting[parts - 1]
             m = stop - start
             cut = 0
-            if m >= 2 * k and may_part(rows[start:stop], ledger):
+            if m >= 2 * k and not is_spent(ledger) and may_part(rows[start:stop], ledger):
                 cut = _best_cut(codes, rows[start:stop], model, ledger)
             if cut:
                 waiting[parts] = start + cut
@@ -148,16 +176,19 @@ def _best_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostMode
     m = len(rows)
     q = codes.shape[1]
     k = ledger.k
+    if not ledger.each_once:  # that one is shared, and nothing is bounded where it serves
+        spend(ledger, 4 * m)
     along = np.empty((q, m), np.int64)
     places = np.empty(m, np.int64)
     turned = np.empty(m, np.int64)
     keys = np.empty(m, np.int32)
+    counts = np.empty(m, np.int64)
     fore = np.empty((q, m), np.float64)
     back = np.empty((q, m), np.float64)
     for j in range(q):
         for i in range(m):
             keys[i] = codes[rows[i], j]
-        sort_places(keys, places)
+        sort_codes(keys, places, counts)
         for i in range(m):
             along[j, i] = rows[places[i]]
             turned[m - 1 - i] = along[j, i]
@@ -166,6 +197,8 @@ def _best_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostMode
     whole = m * fore[0, m - 1]
     bar = -1.0  # cuts up to this loss were found illegal
     for _ in range(_TRIES):
+        if is_spent(ledger):
+            return 0
         best = whole - _LITTLE
         axis = -1
         place = 0
@@ -178,6 +211,8 @@ def _best_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostMode
                     place = i
         if axis < 0:
             return 0
+        if not ledger.each_once:
+            spend(ledger, 4 * m)
         if is_legal(along[axis, :place], ledger) and is_legal(along[axis, place:], ledger):
             for i in range(m):
                 rows[i] = along[axis, i]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.forest.tables import cell, leading_tables
-from stream_anon.clustering.legality import Ledger, is_legal
+from stream_anon.clustering.legality import Ledger, is_legal, is_spent
 from stream_anon.compiled import constant, kernel
 from stream_anon.privacy.cost import CostModel, interval_cost
 
@@ -41,6 +41,8 @@ def stays_legal(
     pool: NDArray[np.int64], left: int, mover: int, partner: int, room: NDArray[np.int64], ledger: Ledger
 ) -> bool:
     """Return whether both classes are legal after `move_row`; room int64[at least m] is where it is tried."""
+    if is_spent(ledger):
+        return False
     trial = room[: len(pool)]
     copy_to(trial, pool)
     border = left + move_row(trial, left, mover, partner)
@@ -80,6 +82,8 @@ def swap_pass(
     known = False  # whether the left class has been looked at, as the right one of the pair before
     start = 0
     for c in range(len(ends) - 1):
+        if is_spent(ledger):
+            break
         middle = ends[c]
         stop = ends[c + 1]
         for turn in range(1 if known else 0, 2):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.repairing.groups import Groups, grown_loss
 from stream_anon.clustering.forest.repairing.workspace import EXCHANGE, TAKE, Desk
-from stream_anon.clustering.legality import Ledger, deficit
+from stream_anon.clustering.legality import Ledger, deficit, spend
 from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -93,6 +93,7 @@ def is_spare(groups: Groups, model: CostModel, ledger: Ledger, desk: Desk, row: 
     """Write a row's relief; return whether its class is no worse without it, or with the substitute for it."""
     c = groups.owner[row]
     count = _without(groups, c, row, desk.other)
+    spend(ledger, count)
     if count == 0:
         return False
     codes = groups.codes
@@ -174,6 +175,7 @@ def price_row(
                 grown_by[j] = walked_cost(model, j, low, high)
             grown += grown_by[j] - groups.costs[f, j]
     _without(groups, b, comer, other)
+    spend(ledger, m + count)
     for j in range(q):
         low = codes[other[0], j]
         high = low

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, grown_loss, members
-from stream_anon.clustering.legality import Ledger, deficit
+from stream_anon.clustering.legality import Ledger, deficit, spend
 from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -15,8 +15,8 @@ _STEPS = 48  # rows looked at in each direction
 
 
 @bare_kernel
-def look_around(groups: Groups, lines: Lines, row: int, near: NDArray[np.int64]) -> None:
-    """Write the next two different classes in each direction of each line.
+def look_around(groups: Groups, lines: Lines, row: int, near: NDArray[np.int64]) -> int:
+    """Write the next two different classes in each direction of each line; return how many rows were looked at.
 
     Rows of a class that stand together see the same classes: those of the row before are kept while they hold.
 
@@ -29,6 +29,7 @@ def look_around(groups: Groups, lines: Lines, row: int, near: NDArray[np.int64])
     owner = groups.owner
     n = len(owner)
     own = owner[row]
+    looked = 0
     for o in range(2):
         along = lines.along[o]
         place = lines.place[o, row]
@@ -39,6 +40,7 @@ def look_around(groups: Groups, lines: Lines, row: int, near: NDArray[np.int64])
             p = place + step
             while 0 <= p < n and owner[along[p]] == own and not near[o, way, 0] <= p <= near[o, way, 1]:
                 p += step
+            looked += abs(p - place)
             if near[o, way, 0] <= p <= near[o, way, 1]:
                 near[o, way, way] = place
                 continue
@@ -57,6 +59,7 @@ def look_around(groups: Groups, lines: Lines, row: int, near: NDArray[np.int64])
                     if found == _DIFFERENT:
                         break
                 p += step
+    return looked
 
 
 @bare_kernel
@@ -94,7 +97,7 @@ def cheapest_class(
     """
     best = bound
     answer = -1
-    look_around(groups, lines, row, near)
+    spend(ledger, look_around(groups, lines, row, near))
     for o in range(2):
         for way in range(2):
             for turn in range(_DIFFERENT):

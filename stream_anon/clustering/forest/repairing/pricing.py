@@ -7,7 +7,7 @@ import numpy as np
 from stream_anon.clustering.forest.repairing.exchange import find_edges, is_spare, is_too_dear, most_ease, price_row
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, members
 from stream_anon.clustering.forest.repairing.workspace import MERGE, NOTHING, Desk
-from stream_anon.clustering.legality import Ledger, deficit
+from stream_anon.clustering.legality import Ledger, deficit, spend
 from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
 
@@ -61,6 +61,7 @@ def price(f: int, groups: Groups, lines: Lines, model: CostModel, ledger: Ledger
     """
     n = len(groups.owner)
     m = members(groups, f, desk.room)
+    spend(ledger, 2 * m)
     room = desk.room
     deficit(room[:m], ledger, desk.own)
     find_edges(groups, room[:m], desk.edges)

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from stream_anon.cli.decide.check import show
-from stream_anon.operations.check.checking import Report
+from stream_anon.operations.check.checking import CheckReport
 from stream_anon.service.starting.findings import attribute_facts, policy_findings, sample_findings
 from stream_anon.service.starting.sample_study import Sample, study
 from stream_anon.settings.model import parse_settings
@@ -41,7 +41,7 @@ def _said(notes: list[str], apart: float = 0.001, **note: Any) -> str:
     findings = (*policy_findings(policy), *sample_findings(policy, found))
     assert settings.kafka is not None
     text = io.StringIO()
-    report = Report(policy, settings.kafka, attribute_facts(policy), (), findings, found, complete=True)
+    report = CheckReport(policy, settings.kafka, attribute_facts(policy), (), findings, found, complete=True)
     show(report, Console(file=text, highlight=False, markup=False, width=100))
     assert PERSONAL not in text.getvalue()
     return " ".join(text.getvalue().split())

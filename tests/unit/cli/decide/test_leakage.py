@@ -19,8 +19,8 @@ from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations.leakage import tables
-from stream_anon.operations.leakage.study import Asked, study_leakage
-from stream_anon.operations.leakage.tables import Released, Table, read_table
+from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
+from stream_anon.operations.leakage.tables import LeakageTable, Released, read_table
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT
 from tests.support.policies import people, write_json_lines, write_policy
@@ -92,7 +92,7 @@ def test_what_is_known_already_counts_no_more_and_is_in_no_set(
     assert found["sets"][0]["bits"] == pytest.approx(both["bits"] - alone["bits"])
     assert found["sets"][0]["unique"] == both["unique"]
     with pytest.raises(SettingsError, match=r"'visits' is no quasi-identifier; these are age, home\.city"):
-        study_leakage(read_table(load_policy(policy), str(source)), Asked(("visits",)))
+        study_leakage(read_table(load_policy(policy), str(source)), LeakageRequest(("visits",)))
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
@@ -232,16 +232,16 @@ def test_of_a_large_file_the_first_records_are_looked_at_and_a_release_is_refuse
     assert (table.population.rows, table.whole) == (4_000, False)
     nothing = Released("out.csv", boxes_of(table.policy.quasi_identifiers, [], []))
     with pytest.raises(InputError, match="too many to compare"):
-        study_leakage(table, Asked(), nothing)
+        study_leakage(table, LeakageRequest(), nothing)
 
 
 def test_the_page_shows_the_figures_of_the_census() -> None:
     from tests.support.adult import adult_batch, adult_policy
 
     policy = adult_policy()
-    table = Table("adult.csv", policy, Population(adult_batch(policy).codes), 0, whole=True)
+    table = LeakageTable("adult.csv", policy, Population(adult_batch(policy).codes), 0, whole=True)
     page = (ROOT / "docs" / "leakage.md").read_text()
-    for asked, after in ((Asked(largest=2), r" +[0-9.]+%"), (Asked(("sex", "age"), 1), "")):
+    for asked, after in ((LeakageRequest(largest=2), r" +[0-9.]+%"), (LeakageRequest(("sex", "age"), 1), "")):
         report = study_leakage(table, asked)
         shown = [each for each in report.sets if len(each.attributes) == 1] + list(report.sets[8:18])
         for each in shown:

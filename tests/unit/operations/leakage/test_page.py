@@ -12,29 +12,29 @@ import numpy as np
 import pytest
 
 from stream_anon.adapters.tables.format_names import Format
-from stream_anon.cli.decide.leakage import Told, leakage
+from stream_anon.cli.decide.leakage import Presentation, leakage
 from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.operations.leakage.page import leakage_page
-from stream_anon.operations.leakage.study import Asked, LeakageReport, study_leakage
-from stream_anon.operations.leakage.tables import Released, Table
+from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, study_leakage
+from stream_anon.operations.leakage.tables import LeakageTable, Released
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import people, write_json_lines, write_policy
 
 NAME = "<b>age</b>"
 
 
-def _report(folder: Path, *, released: bool = False, asked: Asked | None = None) -> LeakageReport:
+def _report(folder: Path, *, released: bool = False, asked: LeakageRequest | None = None) -> LeakageReport:
     attributes = {NAME: {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}}}
     policy = load_policy(write_policy(folder, attributes=attributes))
     draws = np.random.default_rng(0)
     codes = np.stack([draws.integers(0, 100, 60), draws.integers(0, 4, 60), draws.integers(0, 50, 60)])
-    table = Table("people & co.csv", policy, Population(codes.astype(np.int32)), 3, whole=False)
+    table = LeakageTable("people & co.csv", policy, Population(codes.astype(np.int32)), 3, whole=False)
     if not released:
-        return study_leakage(table, asked or Asked(threshold=0.5))
-    whole = Table("people & co.csv", policy, table.population, 0, whole=True)
+        return study_leakage(table, asked or LeakageRequest(threshold=0.5))
+    whole = LeakageTable("people & co.csv", policy, table.population, 0, whole=True)
     boxes = boxes_of(policy.quasi_identifiers, [("*", "north", "*"), ("*", "south", "*")], [30, 30])
-    return study_leakage(whole, asked or Asked(), Released("out.csv", boxes))
+    return study_leakage(whole, asked or LeakageRequest(), Released("out.csv", boxes))
 
 
 class _Tags(HTMLParser):
@@ -75,7 +75,7 @@ def test_every_set_has_its_figures_and_a_bar_as_long_as_its_leakage(tmp_path: Pa
 
 
 def test_after_a_release_the_bar_has_two_parts(tmp_path: Path) -> None:
-    report = _report(tmp_path, released=True, asked=Asked(("age",), 2, 2))
+    report = _report(tmp_path, released=True, asked=LeakageRequest(("age",), 2, 2))
     page = leakage_page(report)
     for part, shares in (
         ("before", [each.normalized for each in report.sets]),
@@ -92,8 +92,8 @@ def test_the_command_writes_the_page_beside_what_it_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source, page = write_json_lines(tmp_path / "in.jsonl", people(90)), tmp_path / "page.html"
-    asked = Asked(largest=2)
-    assert leakage(write_policy(tmp_path), str(source), None, asked, Format.JSONL, Told(page=page)) == 0
+    asked = LeakageRequest(largest=2)
+    assert leakage(write_policy(tmp_path), str(source), None, asked, Format.JSONL, Presentation(page=page)) == 0
     assert "attribute " in capsys.readouterr().out
     assert "90 individuals" in page.read_text()
 

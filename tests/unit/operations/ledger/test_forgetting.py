@@ -21,9 +21,10 @@ from stream_anon.errors import BrokerError, Refused, SettingsError, TopicError
 from stream_anon.operations.ledger import forgetting
 from stream_anon.operations.ledger.changes import refuse_members
 from stream_anon.operations.ledger.forgetting import forget, survey
-from stream_anon.operations.ledger.offsets import Account, Question, Standing, Survey, parse_places
+from stream_anon.operations.ledger.offsets import Account, OffsetStanding, Question, Survey, parse_places
 from stream_anon.ports import LedgerEntry, Place
-from stream_anon.service.takeover.steps import Stop, judge
+from stream_anon.service.takeover.judging import judge
+from stream_anon.service.takeover.steps import Stop
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 
@@ -79,11 +80,11 @@ async def test_a_partition_that_did_not_stop_is_chosen() -> None:
     bench = Bench()
     seen = await bench.look()
     assert [account.standing for account in seen.accounts] == [
-        Standing.REWOUND,
-        Standing.MISSING,
-        Standing.AGREES,
-        Standing.AHEAD,
-        Standing.NO_ENTRY,
+        OffsetStanding.REWOUND,
+        OffsetStanding.MISSING,
+        OffsetStanding.AGREES,
+        OffsetStanding.AHEAD,
+        OffsetStanding.NO_ENTRY,
     ]
     assert [account.place for account in seen.chosen] == [(INPUT, 0)]
     assert seen.again == 70
@@ -94,7 +95,7 @@ async def test_a_named_partition_drags_others_along() -> None:
     assert [a.place for a in (await bench.look((INPUT, 1))).chosen] == [(INPUT, 1)]
     assert (await bench.look((INPUT, 2), (INPUT, 3), (INPUT, 4))).chosen == ()
     seen = await bench.look(("older", 7))
-    assert (seen.accounts[0].standing, seen.chosen) == (Standing.NO_ENTRY, ())
+    assert (seen.accounts[0].standing, seen.chosen) == (OffsetStanding.NO_ENTRY, ())
     bench.broker.ledger["older", 7] = 5
     assert [a.place for a in (await bench.look(("older", 7))).chosen] == [("older", 7)]
 
@@ -103,7 +104,7 @@ async def test_a_named_partition_drags_others_along() -> None:
 @pytest.mark.parametrize("entry", [None, 100])
 def test_forget_and_takeover_disagree_on_what_stops(entry: int | None, committed: int | None) -> None:
     stops = isinstance(judge((INPUT, 0), committed, None if entry is None else LedgerEntry(entry)), Stop)
-    assert (Account((INPUT, 0), entry, committed).standing is Standing.REWOUND) == stops
+    assert (Account((INPUT, 0), entry, committed).standing is OffsetStanding.REWOUND) == stops
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ async def test_an_unknown_end_is_reported_as_known(monkeypatch: pytest.MonkeyPat
 async def test_a_missing_topic_is_an_empty_one() -> None:
     bench = Bench()
     bench.cluster.missing = frozenset({"ledger"})
-    assert {account.standing for account in (await bench.look()).accounts} == {Standing.NO_ENTRY}
+    assert {account.standing for account in (await bench.look()).accounts} == {OffsetStanding.NO_ENTRY}
     bench.cluster.missing = frozenset({INPUT})
     with pytest.raises(TopicError, match="people: does not exist"):
         await bench.look()
@@ -261,8 +262,8 @@ async def test_an_entry_beyond_the_end_is_forgotten_though_no_record_was_release
     bench.cluster.end = 30
     seen = await bench.look()
     assert [(a.place, a.standing) for a in seen.chosen] == [
-        ((INPUT, 0), Standing.UNBACKED),
-        ((INPUT, 1), Standing.UNBACKED),
+        ((INPUT, 0), OffsetStanding.UNBACKED),
+        ((INPUT, 1), OffsetStanding.UNBACKED),
     ]
     assert seen.chosen[0].again("earliest") == 0
     stream = io.StringIO()
@@ -289,8 +290,8 @@ async def test_a_recreated_topic_begins_at_its_first_record_whatever_the_group_c
     bench = Anew()
     shown = await bench.look()
     assert [(a.place, a.standing) for a in shown.chosen] == [
-        ((INPUT, 0), Standing.RECREATED),
-        ((INPUT, 1), Standing.RECREATED),
+        ((INPUT, 0), OffsetStanding.RECREATED),
+        ((INPUT, 1), OffsetStanding.RECREATED),
     ]
     await bench.forget(shown)
     held = await bench.ledger.caught_up()

@@ -13,7 +13,7 @@ from stream_anon.adapters.kafka.reading.topic_reader import TopicReading
 from stream_anon.errors import BrokerError, TopicError
 from stream_anon.microdata.release import InputRange
 from stream_anon.operations.ledger import mirror_reading
-from stream_anon.operations.ledger.mirror_reading import Options, read_mirror
+from stream_anon.operations.ledger.mirror_reading import MirrorOptions, read_mirror
 from stream_anon.operations.ledger.mirrored_offsets import Sync
 from stream_anon.ports import LedgerEntry
 from stream_anon.privacy.certificate import certificate_parts
@@ -48,7 +48,7 @@ async def _read(
     monkeypatch.setattr(mirror_reading, "read_offset_syncs", syncs)
     monkeypatch.setattr(mirror_reading, "read_topic", topic)
     view: Any = View("syncs")
-    told = await read_mirror(CONNECTION, view, Options("syncs", "A"), "out.certificates", "out.ledger")
+    told = await read_mirror(CONNECTION, view, MirrorOptions("syncs", "A"), "out.certificates", "out.ledger")
     assert told.syncs == {(INPUT, 0): [Sync(7, 3)]}
     return told.released
 
@@ -90,4 +90,4 @@ async def test_certificates_that_were_not_read_to_the_end_are_not_believed(monke
 async def test_syncs_that_stayed_in_the_old_cluster_are_missed_with_the_setting_s_name() -> None:
     view: Any = View()
     with pytest.raises(TopicError, match=r"offset-syncs\.topic\.location"):
-        await read_mirror(CONNECTION, view, Options("syncs"), "out.certificates", "out.ledger")
+        await read_mirror(CONNECTION, view, MirrorOptions("syncs"), "out.certificates", "out.ledger")

@@ -16,15 +16,15 @@ from stream_anon.cli.main import app
 from stream_anon.cli.run import realign as command
 from stream_anon.errors import BrokerError, Refused, SettingsError
 from stream_anon.operations.ledger import realigning
-from stream_anon.operations.ledger.mirror_reading import Options, Told
+from stream_anon.operations.ledger.mirror_reading import MirrorOptions, MirrorReport
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, Sync
-from stream_anon.operations.ledger.realigning import Fate, Line, Plan, Service, plan, realign
+from stream_anon.operations.ledger.realigning import Fate, Plan, Route, TargetService, plan, realign
 from stream_anon.ports import LedgerEntry, Place
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 
-SAME_NAMES = Options("syncs")
-WITH_PREFIX = Options("syncs", "A")
+SAME_NAMES = MirrorOptions("syncs")
+WITH_PREFIX = MirrorOptions("syncs", "A")
 
 
 @dataclass
@@ -60,19 +60,19 @@ class Bench:
         self.cluster = FakeCluster(self.broker)
         self.sink = MemorySink(self.broker, "realign")
         self.ledger = MemoryLedger(self.broker)
-        self.told = Told(
+        self.told = MirrorReport(
             {(INPUT, 0): LedgerEntry(170), (INPUT, 1): LedgerEntry(150, revision=4)},
             {(INPUT, 0): [Sync(100, 0), Sync(180, 80)], (INPUT, 1): [Sync(100, 50)]},
         )
 
-    async def plan(self, options: Options = SAME_NAMES) -> Plan:
+    async def plan(self, options: MirrorOptions = SAME_NAMES) -> Plan:
         return await plan(self._service(options), self.told, self.cluster, self.sink, self.ledger)
 
-    async def realign(self, shown: Plan, options: Options = SAME_NAMES) -> None:
+    async def realign(self, shown: Plan, options: MirrorOptions = SAME_NAMES) -> None:
         await realign(self._service(options), shown, self.told, self.cluster, self.sink, self.ledger, 1_000)
 
-    def _service(self, options: Options) -> Service:
-        return Service("g", InputTopics((INPUT,)), "ledger", options)
+    def _service(self, options: MirrorOptions) -> TargetService:
+        return TargetService("g", InputTopics((INPUT,)), "ledger", options)
 
 
 async def test_partitions_go_on_behind_what_was_released_and_others_are_left_alone() -> None:
@@ -88,7 +88,9 @@ async def test_partitions_go_on_behind_what_was_released_and_others_are_left_alo
 
 async def test_entries_and_offsets_are_written_at_once_and_are_left_alone_afterwards() -> None:
     bench = Bench()
-    bench.told = Told({p: replace(entry, revision=0) for p, entry in bench.told.released.items()}, bench.told.syncs)
+    bench.told = MirrorReport(
+        {p: replace(entry, revision=0) for p, entry in bench.told.released.items()}, bench.told.syncs
+    )
     shown = await bench.plan()
     await bench.realign(shown)
     assert await bench.ledger.caught_up() == shown.entries
@@ -117,15 +119,15 @@ async def test_with_an_alias_only_topics_that_carry_it_are_realigned() -> None:
 
 async def test_nothing_is_done_where_nothing_tells_what_was_released() -> None:
     bench = Bench()
-    bench.told = Told({}, bench.told.syncs)
+    bench.told = MirrorReport({}, bench.told.syncs)
     with pytest.raises(Refused, match="name a partition"):
         await bench.plan()
 
 
 async def test_all_of_a_mirror_can_be_withheld_without_syncs_or_certificates() -> None:
     bench = Bench()
-    bench.told = Told()
-    shown = await bench.plan(Options(None, to_end=True))
+    bench.told = MirrorReport()
+    shown = await bench.plan(MirrorOptions(None, to_end=True))
     assert [entry.next for entry in shown.entries.values()] == [100, 100, 100]
     assert shown.withheld == 300
 
@@ -175,7 +177,7 @@ async def test_no_record_is_released_in_both_clusters() -> None:
     here.ledger, here.released_of = dict(there.ledger), dict(there.released_of)
     here.offsets = dict(there.offsets)
     bench = Bench(here)
-    bench.told = Told({}, {(INPUT, 0): [Sync(5, 0), Sync(60, 55)]})
+    bench.told = MirrorReport({}, {(INPUT, 0): [Sync(5, 0), Sync(60, 55)]})
     shown = await bench.plan()
     assert shown.entries[INPUT, 0].next == 55
     await bench.realign(shown)
@@ -189,7 +191,7 @@ async def test_no_record_is_released_in_both_clusters() -> None:
 # The command -----------------------------------------------------------------------------------------------------
 
 
-LINE = Line((INPUT, 0), Fate.ALIGNED, 170, LedgerEntry(80, None, "here"), Aligned(80, 1))
+LINE = Route((INPUT, 0), Fate.ALIGNED, 170, LedgerEntry(80, None, "here"), Aligned(80, 1))
 
 
 def test_the_table_names_what_is_withheld_and_what_is_at_stake() -> None:
@@ -204,12 +206,12 @@ def test_the_table_names_what_is_withheld_and_what_is_at_stake() -> None:
     [
         ((LINE,), ("--yes",), 0, 1, "1 partitions go on as shown"),
         ((LINE,), (), 1, 0, "--yes"),
-        ((Line((INPUT, 0), Fate.DONE),), ("--yes",), 0, 0, "nothing to realign"),
+        ((Route((INPUT, 0), Fate.DONE),), ("--yes",), 0, 0, "nothing to realign"),
     ],
 )
 def test_it_is_done_only_where_somebody_agreed(
     monkeypatch: pytest.MonkeyPatch,
-    lines: tuple[Line, ...],
+    lines: tuple[Route, ...],
     arguments: tuple[str, ...],
     code: int,
     done: int,

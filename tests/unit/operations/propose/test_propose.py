@@ -22,7 +22,7 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.domains import DAY_FORMATS
 from stream_anon.operations.propose.propose import propose
-from stream_anon.operations.propose.roles import Kind, kind_of, person_score
+from stream_anon.operations.propose.roles import FieldKind, kind_of, person_score
 from stream_anon.operations.propose.support import FEWEST, People
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import shared_data
@@ -388,30 +388,30 @@ def test_a_useless_file_is_answered_by_a_traceback(
 @pytest.mark.parametrize(
     ("name", "values", "kind"),
     [
-        ("patient.id", [1, 2, 3] * 20, Kind.IDENTIFIER),
-        ("contactEmail", [f"x{i % 30}" for i in range(90)], Kind.IDENTIFIER),
-        ("email", ["a@b.com"] * 60, Kind.IDENTIFIER),
-        ("mobile", ["yes", "no"] * 30, Kind.CONTACT),
-        ("student", ["yes", "no"] * 30, Kind.PLAIN),
-        ("student", [i % 40 for i in range(400)], Kind.IDENTIFIER),
-        ("home.address.city", ["Oslo", "Bonn"] * 30, Kind.PLAIN),
-        ("home.address", ["Elm 3", "Oak 4", "Ash 5"] * 20, Kind.CONTACT),
-        ("name", ["Ann", "Bob"] * 30, Kind.IDENTIFIER),
-        ("first_name", ["Ann", "Bob"] * 30, Kind.IDENTIFIER),
-        ("product_name", ["soap", "milk"] * 30, Kind.PLAIN),
-        ("department_id", [1, 2, 3] * 20, Kind.PLAIN),
-        ("account", [f"{i:08x}-aaaa-bbbb-cccc-{i:012x}" for i in range(60)], Kind.IDENTIFIER),
-        ("contact", ["+49 170 1234567", "0170/7654321"] * 30, Kind.IDENTIFIER),
-        ("code", [f"x{i}" for i in range(60)], Kind.IDENTIFIER),
-        ("nr", [str(i) for i in range(100, 160)], Kind.IDENTIFIER),
-        ("age", [str(i % 7) for i in range(60)], Kind.PLAIN),
-        ("passengers", [1, 2, 3] * 20, Kind.PLAIN),
-        ("salaryClass", ["high", "low"] * 30, Kind.SENSITIVE),
-        ("remark", ["a b c d e f g h i"] * 60, Kind.TEXT),
-        ("tags", [(), ()] * 30, Kind.NESTED),
+        ("patient.id", [1, 2, 3] * 20, FieldKind.IDENTIFIER),
+        ("contactEmail", [f"x{i % 30}" for i in range(90)], FieldKind.IDENTIFIER),
+        ("email", ["a@b.com"] * 60, FieldKind.IDENTIFIER),
+        ("mobile", ["yes", "no"] * 30, FieldKind.CONTACT),
+        ("student", ["yes", "no"] * 30, FieldKind.PLAIN),
+        ("student", [i % 40 for i in range(400)], FieldKind.IDENTIFIER),
+        ("home.address.city", ["Oslo", "Bonn"] * 30, FieldKind.PLAIN),
+        ("home.address", ["Elm 3", "Oak 4", "Ash 5"] * 20, FieldKind.CONTACT),
+        ("name", ["Ann", "Bob"] * 30, FieldKind.IDENTIFIER),
+        ("first_name", ["Ann", "Bob"] * 30, FieldKind.IDENTIFIER),
+        ("product_name", ["soap", "milk"] * 30, FieldKind.PLAIN),
+        ("department_id", [1, 2, 3] * 20, FieldKind.PLAIN),
+        ("account", [f"{i:08x}-aaaa-bbbb-cccc-{i:012x}" for i in range(60)], FieldKind.IDENTIFIER),
+        ("contact", ["+49 170 1234567", "0170/7654321"] * 30, FieldKind.IDENTIFIER),
+        ("code", [f"x{i}" for i in range(60)], FieldKind.IDENTIFIER),
+        ("nr", [str(i) for i in range(100, 160)], FieldKind.IDENTIFIER),
+        ("age", [str(i % 7) for i in range(60)], FieldKind.PLAIN),
+        ("passengers", [1, 2, 3] * 20, FieldKind.PLAIN),
+        ("salaryClass", ["high", "low"] * 30, FieldKind.SENSITIVE),
+        ("remark", ["a b c d e f g h i"] * 60, FieldKind.TEXT),
+        ("tags", [(), ()] * 30, FieldKind.NESTED),
     ],
 )
-def test_a_field_is_taken_for_another_kind(name: str, values: list[Any], kind: Kind) -> None:
+def test_a_field_is_taken_for_another_kind(name: str, values: list[Any], kind: FieldKind) -> None:
     assert kind_of(name, values, len(values)) is kind
 
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from stream_anon.adapters.kafka.topics.requirements import Finding as TopicFinding
-from stream_anon.adapters.kafka.topics.requirements import Severity as TopicSeverity
+from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError, TopicError
 from stream_anon.service.starting import conditions

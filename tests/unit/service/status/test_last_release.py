@@ -10,7 +10,7 @@ import pytest
 
 from stream_anon.service.status.last_release import LOSS_BINS, MOST_CLASSES, last_release
 from tests.support.classes import made_up_classes
-from tests.unit.service.test_observing import PUBLISHED
+from tests.unit.service.wiring.test_observing import PUBLISHED
 
 
 def test_a_window_of_thousands_of_classes_fills_the_page() -> None:

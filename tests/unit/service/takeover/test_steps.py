@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from stream_anon.ports import LedgerEntry
-from stream_anon.service.closing.steps import Ending, how_it_ended
+from stream_anon.service.closing.steps import how_it_ended
+from stream_anon.service.closing.values import Ending
 from stream_anon.service.events import PartitionStopped
-from stream_anon.service.takeover.steps import STEPS, Start, Stop, judge
+from stream_anon.service.takeover.judging import judge
+from stream_anon.service.takeover.steps import STEPS, Start, Stop
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker
 

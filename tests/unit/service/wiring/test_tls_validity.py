@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from stream_anon.adapters.kafka.client.connection import Security
+from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.service.events import CertificatesRead
 from stream_anon.service.wiring import tls_validity
 from tests.support.clock import FakeClock

@@ -36,7 +36,7 @@ def test_the_first_window_that_is_written_waits_for_no_compiler(
     codec = JsonCodec(policy)
     batch = codec.decode([b'{"age": 30, "visits": %d}' % n for n in range(20)], 0, np.arange(20))
     release = replace(
-        made_up_release(policy),
+        made_up_release(policy, batch.payload),
         payload=batch.payload,
         class_of_row=np.zeros(20, np.int32),
         order=np.arange(20, dtype=np.int64),
@@ -49,4 +49,5 @@ def test_a_policy_without_fields_that_pass_is_warmed_up_too(tmp_path: Path) -> N
     file = tmp_path / "policy.yaml"
     file.write_text(POLICY.rpartition("  visits")[0])
     policy = load_policy(file)
-    assert JsonCodec(policy).encode(made_up_release(policy)) == [b'{"age":"*"}'] * 2
+    payload: list[tuple[str, ...]] = [()] * 2
+    assert JsonCodec(policy).encode(made_up_release(policy, payload)) == [b'{"age":"*"}'] * 2

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stream_anon.adapters.kafka.client.certificate_validity import ends_of_certificates
-from stream_anon.adapters.kafka.client.connection import Security
+from stream_anon.adapters.kafka.client.security import Security
 from tests.support.apache_kafka.certificates import Authority
 
 DAY = 86_400.0

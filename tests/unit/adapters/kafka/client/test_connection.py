@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed
 
-from stream_anon.adapters.kafka.client.connection import Connection, Security, connection_error, in_words
+from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.client.connection_errors import in_words
+from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics

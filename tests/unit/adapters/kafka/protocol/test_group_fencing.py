@@ -9,14 +9,12 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.producer.sender import Sender
 
-from stream_anon.adapters.kafka.protocol.group_fencing import (
+from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests, membership_of, transaction_of
+from stream_anon.adapters.kafka.protocol.offset_requests import (
     FencedTxnOffsetCommit,
-    GroupRequests,
     OffsetFetchRequest_v7,
     StableOffsetFetch,
     TxnOffsetCommitRequest_v3,
-    membership_of,
-    transaction_of,
 )
 from stream_anon.errors import BrokerError, OutcomeUnknown, OwnershipLost
 from stream_anon.ports import Membership

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.arriving.formed_classes import Standing
+from stream_anon.clustering.forest.arriving.formed_classes import FormedClasses
 from stream_anon.clustering.forest.arriving.keyed_rows import Keyed
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.ordering.order import KeyTable
@@ -187,7 +187,7 @@ def test_a_class_that_lost_too_many_rows_stands_on() -> None:
     table = KeyTable(
         nothing, nothing, nothing, nothing, nothing, np.empty(0, np.int32), nothing, 0, whole=True, curve=False
     )
-    standing = Standing(Keyed(table, rows, np.zeros((2, 10), np.int64)), rows, ends, nothing)
+    standing = FormedClasses(Keyed(table, rows, np.zeros((2, 10), np.int64)), rows, ends, nothing)
     kept = np.arange(10) != 7
     fewer = standing.without(kept, 5)
     assert fewer is not None

@@ -23,7 +23,7 @@ from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.domain import Domain, PrefixDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.privacy.cost import CostModel, interval_cost
+from stream_anon.privacy.cost import CostModel, cost_model, interval_cost
 from tests.support.tables import Table, tables
 
 NUMBER = NumericDomain(Decimal(0), Decimal(99), Decimal(1), 0, tight=True)
@@ -91,6 +91,24 @@ def test_a_cut_is_left_too_early_or_reads_a_table_that_is_none(table: Table, k: 
         best = np.empty(n + 1)
         cut_line(points, point_of, np.full(n, n), model, k, 2 * k - 1, best)
         assert best == pytest.approx(np.array(losses))
+
+
+@pytest.mark.parametrize("n", [1_500, 2_999, 3_000, 3_001, 4_499, 4_500, 7_000])
+def test_a_cut_for_a_large_k_tries_some_ends_only_and_is_legal_and_no_dearer_than_equal_parts(n: int) -> None:
+    k = 1_500
+    numbers = QuasiIdentifier("number", NumericDomain(Decimal(0), Decimal(999), Decimal(1), 0))
+    model = cost_model([numbers])
+    codes = np.sort(np.random.default_rng(n).integers(0, 1_000, n).astype(np.int32))[None]
+    points, starts = points_of(np.ascontiguousarray(codes), np.arange(n))
+    point_of = np.repeat(np.arange(len(points)), np.diff(starts))
+    best = np.empty(n + 1)
+    ends = cut_line(points, point_of, np.full(n, n), model, k, 2 * k - 1, best)
+    sizes = np.diff(np.concatenate([[0], ends]))
+    assert ends[-1] == n
+    assert ((sizes >= k) & (sizes < 2 * k)).all()
+    equal = [*range(k, n - k + 1, k), n]
+    parts = zip([0, *equal], equal, strict=False)
+    assert best[n] <= sum((b - a) * cost(codes, np.arange(a, b), model) for a, b in parts) + 1e-6
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.sampled_from([1, 10]))

@@ -14,10 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from stream_anon.clustering import legality
 from stream_anon.clustering.forest import forest
 from stream_anon.clustering.forest.forest import Forest
+from stream_anon.clustering.forest.refining import peel
 from stream_anon.clustering.forest.refining.peel import peel_pass, peeled
-from stream_anon.clustering.forest.refining.split import split_large
+from stream_anon.clustering.forest.refining.split import sort_codes, sort_places, split_large
+from stream_anon.clustering.forest.repairing import repair
 from stream_anon.clustering.forest.repairing.groups import (
     Groups,
     Lines,
@@ -29,7 +32,7 @@ from stream_anon.clustering.forest.repairing.groups import (
     measure,
 )
 from stream_anon.clustering.forest.repairing.places import forget, look_around
-from stream_anon.clustering.forest.repairing.repair import repaired
+from stream_anon.clustering.forest.repairing.repair import merge_along, repaired
 from stream_anon.clustering.legality import Ledger, deficit, ledger_of
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
@@ -232,3 +235,69 @@ def test_a_large_window_is_refined_into_illegal_classes(table: Table) -> None:
         classes = engine.close(table.rows, table.criteria)
     for c in range(classes.max() + 1):
         assert is_legal(table.rows, np.flatnonzero(classes == c).tolist(), table.criteria)
+
+
+def test_failing_classes_are_merged_along_the_line_until_they_are_legal() -> None:
+    #   legal   fails     fails    fails      legal     fails: joins those before it
+    #   0  1  | 2  3    | 4  5   | 6  7     | 8  9    | 10  11
+    values = [[0, 1], [0, 0], [0, 0], [1, 0], [0, 1], [1, 1]]
+    _, _, _, ledger = _window([[2 * c, 2 * c + 1] for c in range(6)], values, k=2)
+    assert merge_along(np.arange(12), np.arange(2, 13, 2), ledger).tolist() == [2, 8, 12]
+
+
+def test_a_tail_that_fails_takes_the_whole_line_where_nothing_less_is_legal() -> None:
+    _, _, _, ledger = _window([[0, 1, 2], [3, 4, 5]], [[0, 1, 0], [0, 0, 0]], k=5)
+    assert merge_along(np.arange(6), np.array([3, 6]), ledger).tolist() == [6]
+
+
+@given(table=tables(), looks=st.integers(0, 40))
+def test_classes_are_legal_wherever_the_work_is_stopped(table: Table, looks: int) -> None:
+    n = len(table.rows)
+    if not n or not is_legal(table.rows, range(n), table.criteria):
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in (
+            (legality, "_ROWS_FREE"),
+            (repair, "_LOOKS"),
+            (peel, "_LOOKS"),
+            (forest, "_LOOKS_OF_SPLIT"),
+            (forest, "_LOOKS_OF_SWAP"),
+            (forest, "_LOOKS_OF_REFINE"),
+        ):
+            patch.setattr(module, name, 0 if module is legality else looks)
+        engine = Forest(table.model, settled_book(table))
+        engine.add(table.rows)
+        classes = engine.close(table.rows, table.criteria)
+    assert classes.min() >= 0
+    for c in range(classes.max() + 1):
+        assert is_legal(table.rows, np.flatnonzero(classes == c).tolist(), table.criteria)
+
+
+@given(table=tables(), looks=st.integers(0, 200))
+def test_a_peel_that_is_stopped_leaves_every_row_box_and_loss_in_order(table: Table, looks: int) -> None:
+    n = len(table.rows)
+    if not n or not is_legal(table.rows, range(n), table.criteria):
+        return
+    ledger = ledger_of(table.rows, table.criteria)
+    codes = np.ascontiguousarray(table.rows.codes.T)
+    line = np.arange(n)
+    lines = lines_of(line, line[::-1].copy(), table.rows.individuals, table.rows.sensitive)
+    start = groups_of(codes, line, np.arange(1, n + 1), table.model, ledger)
+    groups = groups_of(codes, *repaired(start, lines, table.model, ledger), table.model, ledger)
+    before = float((groups.size * groups.loss).sum())
+    ledger.notes[1] = looks
+    peel_pass(groups, lines, table.model, ledger)
+    assert float((groups.size * groups.loss).sum()) <= before + 1e-6
+    _check(table, *listed(groups))
+    _check_groups(table, groups, ledger)
+
+
+@given(st.integers(0, 999), st.sampled_from([1, 7, 300, 5_000]))
+def test_codes_are_sorted_by_counting_as_they_are_by_comparing(seed: int, span: int) -> None:
+    draws = np.random.default_rng(seed)
+    keys = (draws.integers(0, span, 600) + draws.integers(0, 9)).astype(np.int32)
+    found, expected = np.empty(600, np.int64), np.argsort(keys, kind="stable")
+    sort_codes(keys, found, np.empty(600, np.int64))
+    assert found.tolist() == expected.tolist()
+    sort_places(keys, found)
+    assert found.tolist() == expected.tolist()

@@ -1,0 +1,85 @@
+"""Say in words why brokers let a client not in."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+
+from aiokafka.errors import (
+    AuthenticationFailedError,
+    KafkaConnectionError,
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+)
+
+from stream_anon.adapters.kafka.client.security import Security
+from stream_anon.adapters.kafka.client.tokens import TokenError
+
+_EXPIRED, _NOT_YET = 10, 9
+_FOREIGN = frozenset({2, 7, 18, 19, 20, 21})
+_OTHER_HOST = frozenset({62, 64})
+
+
+def in_words(error: BaseException, security: Security) -> str:
+    """Return what an error of connecting means, without a word of the library's; empty where it says nothing.
+
+    Nothing is said of brokers that are not there, or not yet.
+    """
+    for each in chain(error):
+        match each:
+            case TokenError():
+                return str(each)
+            case ssl.SSLCertVerificationError():
+                return f"the broker's certificate {_of_certificate(each.verify_code)}"
+            case ssl.SSLError():
+                return _of_tls(str(getattr(each, "reason", None) or ""), security)
+            case UnsupportedSaslMechanismError():
+                return f"the broker does not offer kafka.security.sasl_mechanism {security.mechanism}"
+            case SaslAuthenticationFailed() | AuthenticationFailedError():
+                what = "token" if security.mechanism == "OAUTHBEARER" else "user name or password"
+                return f"the broker refuses our {what} ({security.mechanism})"
+            case ValueError():  # of SCRAM: its last answer proves that the broker knows the password too
+                return f"the broker's answer does not fit our password ({security.mechanism})"
+            case ConnectionRefusedError() | TimeoutError():
+                return ""
+            case _:
+                continue
+    if isinstance(error, KafkaConnectionError | ConnectionError | EOFError):
+        return (
+            f"the broker cuts the connection before the first answer: its listener may not be one for "
+            f"kafka.security.protocol {security.protocol}"
+        )
+    return ""
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, what caused it, and so on."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _of_certificate(code: int) -> str:
+    if code == _EXPIRED:
+        return "has expired"
+    if code == _NOT_YET:
+        return "is not valid yet"
+    if code in _FOREIGN:
+        return "is signed by nobody whom kafka.security.ca_file names"
+    if code in _OTHER_HOST:
+        return "is for another host than kafka.bootstrap_servers or the broker's advertised address names"
+    return f"is not to be trusted (OpenSSL's code {code})"
+
+
+def _of_tls(reason: str, security: Security) -> str:
+    reason = reason.upper()
+    if "ALERT" in reason and ("CERT" in reason or "UNKNOWN_CA" in reason or "HANDSHAKE_FAILURE" in reason):
+        if security.certificate_file is None:
+            return "the broker asks for a certificate of ours: set kafka.security.certificate_file and key_file"
+        return (
+            "the broker refuses our certificate (kafka.security.certificate_file): it has expired, or is signed by "
+            "nobody whom the broker trusts"
+        )
+    if reason in ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "RECORD_LAYER_FAILURE"):
+        return f"the broker does not speak TLS there: kafka.security.protocol is {security.protocol}"
+    return f"no TLS connection comes about ({reason or 'OpenSSL gives no reason'})"

@@ -1,0 +1,28 @@
+"""How clients prove who they are, and whom they trust."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Security:
+    """How the connection is secured; fields as in the settings file. Secrets stand in no representation.
+
+    A secret that stands in a file is read for each client that is made, so that a changed one is taken without a
+    restart; `Connection.keep_up` brings a changed password to clients that live on.
+    """
+
+    protocol: str = "PLAINTEXT"
+    mechanism: str | None = None
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    password_file: Path | None = None
+    token_file: Path | None = None
+    token_command: tuple[str, ...] = field(default=(), repr=False)
+    ca_file: Path | None = None
+    certificate_file: Path | None = None
+    key_file: Path | None = None
+    key_password: str | None = field(default=None, repr=False)
+    key_password_file: Path | None = None

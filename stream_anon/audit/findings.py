@@ -1,0 +1,70 @@
+"""Collect violations: the worst first, and a bounded number of each kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from stream_anon.audit.verdict import Kind, Violation
+
+MOST_OF_A_KIND = 100
+WORST_FIRST = (
+    Kind.IDENTIFYING_FIELD,
+    Kind.UNDECLARED_FIELD,
+    Kind.TOO_FEW_INDIVIDUALS,
+    Kind.TOO_FEW_RECORDS,
+    Kind.TOO_FEW_VALUES,
+    Kind.UNEVEN_VALUES,
+    Kind.DISTANT_VALUES,
+    Kind.OVERLAP,
+    Kind.LIVES_MIXED,
+    Kind.EXTRA_RECORDS,
+    Kind.UNCERTIFIED_CLASS,
+    Kind.ILLEGAL_VALUE,
+    Kind.ILLEGAL_CLASS_VALUE,
+    Kind.METADATA,
+)
+"""The kinds that show a person, or a promise broken; the others follow in the order of `Kind`."""
+
+
+class Findings:
+    """Collects violations; equal ones are counted, not repeated, and one kind cannot crowd out another."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[Kind, str | None, int | None, str | None], int] = {}
+        self._listed: Counter[Kind] = Counter()
+        self._more: Counter[Kind] = Counter()
+
+    def add(
+        self,
+        kind: Kind,
+        batch: str | None = None,
+        number: int | None = None,
+        attribute: str | None = None,
+        count: int = 1,
+    ) -> None:
+        """Note a violation."""
+        key = (kind, batch, number, attribute)
+        if key not in self._counts:
+            if self._listed[kind] >= MOST_OF_A_KIND:
+                self._more[kind] += 1
+                return
+            self._listed[kind] += 1
+        self._counts[key] = self._counts.get(key, 0) + count
+
+    def listed(self) -> tuple[Violation, ...]:
+        """Return what was found, worst first."""
+        ordered = sorted(self._counts.items(), key=lambda item: _RANK[item[0][0]])
+        return tuple(Violation(*key, count) for key, count in ordered)
+
+    def totals(self) -> dict[Kind, int]:
+        """Return how many violations each kind has, worst first."""
+        totals = self._listed + self._more
+        return {kind: totals[kind] for kind in sorted(totals, key=_RANK.__getitem__)}
+
+    @property
+    def more(self) -> int:
+        """Return the number of violations that are not listed."""
+        return self._more.total()
+
+
+_RANK = {kind: rank for rank, kind in enumerate(dict.fromkeys((*WORST_FIRST, *Kind)))}

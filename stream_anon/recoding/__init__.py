@@ -1,0 +1,1 @@
+"""Recode whole attributes: levels, the lattice over them, and what it answers."""

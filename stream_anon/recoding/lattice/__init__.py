@@ -1,0 +1,1 @@
+"""All ways to recode a table level by level, with what each would suppress."""

@@ -1,0 +1,68 @@
+"""Judge where a partition goes on: its committed offset beside its entry in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stream_anon.ports import (
+    LedgerEntry,
+    Place,
+)
+from stream_anon.service.takeover.resuming import Start, Stop
+from stream_anon.service.takeover.values import Beginnings
+
+
+def judge(
+    place: Place, stable: int | None, entry: LedgerEntry | None, topic_id: str | None = None
+) -> Start | Stop | None:
+    """Return where a partition goes on, why it must not, or None if nothing of it was ever committed.
+
+    Parameters
+    ----------
+    stable
+        The group's committed offset.
+    entry
+        The ledger's.
+    topic_id
+        The topic's present one, where it is known.
+    """
+    topic, partition = place
+    if entry is not None and is_another(entry, topic_id):
+        return Stop(
+            "recreated",
+            f"{topic} was deleted and created anew: the ledger's {entry.next} for {topic}-{partition} and the "
+            "group's offset count records of the topic that is gone. Stop all workers, and let the new topic begin "
+            "at its first record with `stream-anon forget --recreated`; if MirrorMaker copied it from another "
+            "cluster, go on with `stream-anon realign` instead",
+            0,
+        )
+    if stable is None:
+        return None if entry is None else Start(entry.next, from_ledger=True)
+    if entry is None or stable == entry.next:
+        return Start(stable)
+    if stable > entry.next:
+        return Start(stable, skipped=True)
+    return Stop(
+        "rewound",
+        f"the committed offset {stable} of {topic}-{partition} lies below the ledger's {entry.next}: the records "
+        "between were released already, and would be released again in other classes. Set the group's offset to "
+        f"{entry.next}, or allow it with `stream-anon forget`",
+        entry.next,
+    )
+
+
+def is_another(entry: LedgerEntry, topic_id: str | None) -> bool:
+    """Return whether an entry is of a topic that is gone; what is not known on either side is no proof."""
+    return entry.topic_id is not None and topic_id is not None and entry.topic_id != topic_id
+
+
+def unprotected(
+    stable: Mapping[Place, int | None], entries: Mapping[Place, LedgerEntry], beginnings: Beginnings
+) -> tuple[Place, ...]:
+    """Return where something was committed of which the ledger knows nothing: nobody can say if it was set back.
+
+    With `latest` that is so until a partition's first window is out, unless the ledger itself is new.
+    """
+    if beginnings.start == "latest" and not beginnings.ledger_is_new:
+        return ()
+    return tuple(sorted(place for place, offset in stable.items() if offset and place not in entries))
