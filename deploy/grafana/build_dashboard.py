@@ -366,6 +366,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                     (per_second("records_released_total"), "released"),
                     (per_second("records_suppressed_total"), "suppressed"),
                     (per_second("dead_letters_total"), "dead letters"),
+                    (per_second("records_read_singly_total"), "read one by one"),
                 ),
             ),
             Panel(

@@ -52,6 +52,10 @@ class Event(StrEnum):
     SERVING = "serving", "Health, metrics and status are served at these addresses."
     COMPILING = "compiling", "No cache holds the kernels of this policy: they are compiled, once after an install."
     COMPILED = "compiled", "The kernels are compiled; the worker goes on."
+    SLOW_READING = (
+        "slow-reading",
+        "Attributes lie so deep in a record that every record is read one by one, twenty times as slowly.",
+    )
     READY = "ready", "The worker owns partitions or stands by for them."
     NOT_READY = "not-ready", "The worker cannot work for now; the reason says why."
     STOPPING = "stopping", "The worker was asked to stop; the open window is closed or abandoned."

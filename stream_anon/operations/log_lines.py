@@ -31,6 +31,10 @@ ADVICE: Mapping[Event, Advice] = {
         "`NUMBA_CACHE_DIR` in docs/install.md.",
     ),
     Event.COMPILED: Advice("info", "Nothing; `seconds` tells how long it took."),
+    Event.SLOW_READING: Advice(
+        "warning",
+        "Nothing, if few records come. Else flatten the input: the attributes named are more than 24 objects deep.",
+    ),
     Event.READY: Advice("info", "Nothing."),
     Event.NOT_READY: Advice("warning", "Read `reason`; if it lasts, runbook not-ready."),
     Event.STOPPING: Advice("info", "Nothing, if somebody asked for it; else look for `failed` beside it."),

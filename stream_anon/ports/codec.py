@@ -35,6 +35,16 @@ class Codec(Protocol):
         """
         ...
 
+    @property
+    def read_singly(self) -> int:
+        """Return how many records were left to a reader that takes them one by one, until now; 0 without one."""
+        ...
+
+    @property
+    def slow_attributes(self) -> tuple[str, ...]:
+        """Return the names of attributes for whose sake every record is read one by one."""
+        ...
+
     def encode(self, release: Release) -> list[bytes]:
         """Return one record for each released row, in the release's order."""
         ...

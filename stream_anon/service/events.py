@@ -85,6 +85,19 @@ class WorkerStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingSlowly:
+    """The policy lets every record be read one by one.
+
+    Parameters
+    ----------
+    attributes
+        Names of those for whose sake.
+    """
+
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReadinessChanged:
     """The worker became ready (member of the group, no broker away, no takeover pending), or ceased to be."""
 
@@ -322,11 +335,14 @@ class RecordsConsumed:
     ----------
     decoding, adding
         Seconds that it took to decode them, and to put them into the window.
+    singly
+        How many of them were read one by one, rejected ones among them.
     """
 
     records: int
     decoding: float = 0.0
     adding: float = 0.0
+    singly: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -542,6 +558,7 @@ Event = (
     | PartitionStopped
     | ReadingOrdered
     | InputSkipped
+    | ReadingSlowly
     | RecordsConsumed
     | WindowProgress
     | WindowPublished

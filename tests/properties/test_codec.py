@@ -1,9 +1,10 @@
-"""Reading by columns must be reading one by one, whatever the bytes."""
+"""Scanning must be reading one by one, whatever the bytes."""
 
 from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -21,7 +22,7 @@ from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit, RecordCoder
 from stream_anon.microdata.ids import Normalization
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import Closeness, Distance, Diversity, Policy
 from stream_anon.microdata.texts import Texts
 from tests.support import hostile
 from tests.support.effort import examples
@@ -77,14 +78,14 @@ def assert_same(batch: CodedBatch, expected: CodedBatch) -> None:
 
 @slowly
 @given(chosen, st.lists(hostile.values(NAMES), max_size=12))
-def test_columns_say_something_else_than_a_single_look(which: int, values: list[bytes | None]) -> None:
+def test_the_scanner_says_what_a_single_look_says(which: int, values: list[bytes | None]) -> None:
     offsets = np.arange(100, 100 + 2 * len(values), 2)
     assert_same(codecs()[which].decode(values, 3, offsets), one_by_one(POLICIES[which], values, offsets))
 
 
 @slowly
 @given(chosen, st.lists(hostile.objects(NAMES), min_size=1, max_size=6))
-def test_a_record_fools_the_columns_in_good_company(which: int, records: list[dict[str, Any]]) -> None:
+def test_no_record_fools_the_scanner_in_good_company(which: int, records: list[dict[str, Any]]) -> None:
     good = {name: choices[0] for name, choices in hostile.FITTING.items()}
     values: list[bytes | None] = [nested(good), *map(hostile.text_of, records), nested(good)]
     offsets = np.arange(len(values))
@@ -94,8 +95,7 @@ def test_a_record_fools_the_columns_in_good_company(which: int, records: list[di
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_one_field_fools_the_columns(name: str) -> None:
-    """A try alone goes through the strict tables; all together go through the lenient ones."""
+def test_no_field_fools_the_scanner(name: str) -> None:
     good = {name: choices[0] for name, choices in hostile.FITTING.items()}
     tries: list[bytes | None] = [nested(good | {name: value}) for value in hostile.TRICKY]
     offsets = np.arange(len(tries))
@@ -106,7 +106,7 @@ def test_one_field_fools_the_columns(name: str) -> None:
 
 
 def test_every_reader_takes_each_spelling_of_an_id_for_the_same_person() -> None:
-    """The scanner, which takes no escapes, the columns and a single look, alone and all at once."""
+    """With escapes and without, alone and all at once."""
     good = {name: choices[0] for name, choices in hostile.FITTING.items()}
     tries = [nested(good | {"id": value}) for value in [*hostile.FITTING["id"], *hostile.TRICKY]]
     tries += [hostile.text_of(json.loads(value)) for value in tries if b"\\ud8" not in value]
@@ -145,7 +145,7 @@ def nested(record: dict[str, Any]) -> bytes:
 
 @slowly
 @given(chosen, hostile.objects(NAMES))
-def test_a_single_look_reads_json_unlike_the_standard_library(which: int, record: dict[str, Any]) -> None:
+def test_a_single_look_reads_json_as_the_standard_library_does(which: int, record: dict[str, Any]) -> None:
     text = hostile.text_of(record)
     result = SingleReader(POLICIES[which], 100_000).read(text)
     try:
@@ -169,7 +169,7 @@ def _has_what_json_forbids(value: Any) -> bool:
 
 @slowly
 @given(st.lists(st.sampled_from([b'{"age":1}', b'{"age":null}', b'{"age":true}', b"{}", None]), max_size=8))
-def test_every_record_is_not_an_individual_of_its_own(values: list[bytes | None]) -> None:
+def test_every_record_is_an_individual_of_its_own(values: list[bytes | None]) -> None:
     codec = JsonCodec(hostile.every_record_policy())
     batches = [codec.decode(values, 0, np.arange(len(values))) for _ in range(2)]
     individuals = np.concatenate([batch.individuals for batch in batches])
@@ -179,21 +179,25 @@ def test_every_record_is_not_an_individual_of_its_own(values: list[bytes | None]
 
 @slowly
 @given(st.binary(max_size=200))
-def test_bytes_make_a_single_look_raise(value: bytes) -> None:
+def test_no_bytes_make_a_single_look_raise(value: bytes) -> None:
     result = SingleReader(POLICIES[0], 100).read(value)
     assert isinstance(result, CodedRecord | Misfit)
     if len(value) > 100:
         assert result == Misfit(Reason.TOO_LARGE)
 
 
-@pytest.mark.parametrize("which", range(len(POLICIES)))
-def test_the_columns_are_never_asked(which: int) -> None:
-    good = {name: choices[0] for name, choices in hostile.FITTING.items()}
-    good["odd"] = "\u00e9"  # a boolean in place of a category is for the scanner, or a single look
-    assert not codecs()[which]._columns.decode([nested(good)]).left.any()
-
-
 GOOD = {name: choices[0] for name, choices in hostile.FITTING.items()}
+# What fits whatever a policy says of missing values, texts that mean them, and spellings.
+FIT = {name: choices[:1] for name, choices in hostile.FITTING.items()} | {
+    "id": ["q", 7, 7.0, 10**30, "\u00e9", "q\\"],
+    "visit.ward": ["A", "B%s"],
+    "when": ["03.02.2024"],
+    "result": ["poor", "so \u00fc"],
+    "note": ["a\nb", "\U0001f600", "c"],
+    "score": hostile.FITTING["score"],
+    "count": hostile.FITTING["count"],
+    "height": hostile.FITTING["height"],
+}
 PLAIN_TEXT = nested(GOOD | {"score": -12.375, "flag": False, "other": {"a": [1, "b", {}], "c": None}})
 
 
@@ -209,7 +213,7 @@ PLAIN_TEXT = nested(GOOD | {"score": -12.375, "flag": False, "other": {"a": [1, 
         b'{"id":"p","patient":null,"visit":{}}',
     ],
 )
-def test_the_scanner_is_never_asked(record: bytes) -> None:
+def test_plain_records_stay_with_the_scanner(record: bytes) -> None:
     assert plain_codec()._scanner is not None
     batch, left = plain_codec()._scanner.scan(Texts.of([record, record]), 3, np.arange(2))
     assert (len(batch), len(left)) == (2, 0)
@@ -231,8 +235,57 @@ def test_texts_that_mean_a_missing_value_leave_the_records_to_the_scanner() -> N
     assert [row[place] for row in batch.payload] == [None] * 4 + ["fines", "N", "NAA", None]
 
 
-def test_a_policy_that_the_scanner_does_not_read_is_scanned() -> None:
-    assert all(codec._scanner is None for codec in codecs()[: len(BROAD)])
+@pytest.mark.parametrize("which", range(len(POLICIES)))
+def test_the_scanner_reads_records_that_fit_under_every_policy(which: int) -> None:
+    codec = codecs()[which]
+    values = [nested({name: choices[i % len(choices)] for name, choices in FIT.items()}) for i in range(12)]
+    before = codec.read_singly
+    batch = codec.decode(values, 3, np.arange(len(values)))
+    assert len(batch) == len(values)
+    assert codec.read_singly == before
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        json.dumps(
+            {"id": "J\u00f6rg \U0001f600", "n\u00f6te": "\u00e9", "gr\u00f6\u00dfe": ["\U0001f600", 1e-7]}
+        ).encode(),
+        b'{"id":1e3,"score":1.50e2,"count":1E+2,"note":"a \\"b\\"\\nline \\u00fc\\/","patient":{"age":25.000}}',
+        b'{"id":12345678901234567890123,"score":0.30000000000000004,"count":-0.0,"weight":1e1,"height":1.7e0}',
+        b'{"id":"\\u0070","\\u006eote":"x","patient":{"a\\u0067e":7},"\\n":1,"result":"\\u0066ine","score":0.0001}',
+        b'{"id":"p","meters":-8.0e3,"far":1e15,"grams":0.0,"odd":1.0,"level":"\\u0030\\u0035","count":1e22}',
+    ],
+)
+def test_odd_values_stay_with_the_scanner(record: bytes) -> None:
+    values: list[bytes | None] = [PLAIN_TEXT, record, PLAIN_TEXT, record]
+    for codec, policy in zip(codecs(), POLICIES, strict=True):
+        expected = one_by_one(policy, values, np.arange(4))
+        before = codec.read_singly
+        assert_same(codec.decode(values, 3, np.arange(4)), expected)
+        assert codec.read_singly - before == len(expected.rejects)
+
+
+def test_a_record_that_is_no_text_leaves_the_others_to_the_scanner() -> None:
+    good = json.dumps(json.loads(PLAIN_TEXT) | {"note": "\u00fc"}, ensure_ascii=False).encode()
+    codec = plain_codec()
+    before = codec.read_singly
+    codec.decode([good, good.replace(b"fine", b"fi\xff"), good], 3, np.arange(3))
+    assert codec.read_singly - before == 1
+
+
+def test_ordered_numbers_have_keys_in_their_order_and_stay_with_the_scanner() -> None:
+    policy = replace(
+        PLAIN[0], diversity=PLAIN[0].diversity | {"score": Diversity(t_closeness=Closeness(0.3, Distance.ORDERED))}
+    )
+    codec = JsonCodec(policy, max_record_bytes=8000)
+    scores = [-2.5, -1, 0, 0.0001, 1, 1.0, 2.50, 1e300, None]
+    values: list[bytes | None] = [nested(GOOD | {"score": score}) for score in scores]
+    batch = codec.decode(values, 3, np.arange(len(values)))
+    assert_same(batch, one_by_one(policy, values, np.arange(len(values))))
+    keys = batch.sensitive[[a.name for a in policy.diverse].index("score")][:-1].tolist()
+    assert keys == sorted(keys)
+    assert codec.read_singly == 0
 
 
 @st.composite
@@ -260,7 +313,7 @@ NUMBERED = [nested(GOOD | {"score": score, "count": count}) for score, count in 
 
 @settings(slowly, max_examples=examples(250).max_examples)
 @given(st.integers(0, len(PLAIN) - 1), st.lists(mutated(), min_size=1, max_size=8))
-def test_changed_bytes_lead_the_scanner_astray(which: int, values: list[bytes]) -> None:
+def test_changed_bytes_do_not_lead_the_scanner_astray(which: int, values: list[bytes]) -> None:
     policy, codec = PLAIN[which], codecs()[len(BROAD) + which]
     offsets = np.arange(len(values))
     assert_same(codec.decode(values, 3, offsets), one_by_one(policy, list(values), offsets))
@@ -290,7 +343,7 @@ NUMBERS = (
         "id",
     ],
 )
-def test_a_number_is_read_or_written_otherwise(name: str) -> None:
+def test_a_number_is_read_and_written_as_by_a_single_look(name: str) -> None:
     marked = nested(GOOD | {name: "@"})
     values: list[bytes | None] = [marked.replace(b'"@"', number.encode()) for number in NUMBERS.split()]
     offsets = np.arange(len(values))
@@ -304,13 +357,13 @@ def test_a_number_is_read_or_written_otherwise(name: str) -> None:
         st.floats(allow_nan=False, allow_infinity=False) | st.decimals(-999, 999, places=3).map(float), max_size=20
     )
 )
-def test_a_decimal_passes_in_another_form_than_the_encoder_writes(numbers: list[float]) -> None:
+def test_a_decimal_passes_in_the_form_that_the_encoder_writes(numbers: list[float]) -> None:
     values: list[bytes | None] = [nested(GOOD | {"score": number}) for number in numbers]
     offsets = np.arange(len(values))
     assert_same(plain_codec().decode(values, 3, offsets), one_by_one(PLAIN[0], values, offsets))
 
 
-def test_bytes_that_are_no_text_pass_in_company_of_those_that_are() -> None:
+def test_bytes_that_are_no_text_do_not_pass_in_company_of_those_that_are() -> None:
     good = json.dumps(json.loads(PLAIN_TEXT), ensure_ascii=False).encode()
     values: list[bytes | None] = [good, good.replace(b"fine", b"fi\xffe"), good.replace(b"fine", "fü".encode())]
     for chosen_values in (values, values[::2]):
@@ -319,5 +372,5 @@ def test_bytes_that_are_no_text_pass_in_company_of_those_that_are() -> None:
 
 
 @pytest.mark.parametrize("which", range(len(POLICIES)))
-def test_no_records_are_an_error(which: int) -> None:
+def test_no_records_are_no_error(which: int) -> None:
     assert len(codecs()[which].decode([], 0, np.arange(0))) == 0

@@ -67,7 +67,8 @@ class Driver:
                 "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
                 "city": {"role": "quasi-identifier", "values": list(CITIES)},
                 "serial": {"role": "insensitive", "type": "integer", "accept_linkable": True},
-            },
+            }
+            | sections.get("attributes", {}),
         }
         settings = parse_settings(document)
         self.broker = broker or MemoryBroker()

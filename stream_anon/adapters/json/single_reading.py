@@ -1,4 +1,4 @@
-"""Read one record at a time: slow, and the measure of what the columns do."""
+"""Read one record at a time: slow, and the measure of what the scanner does."""
 
 from __future__ import annotations
 

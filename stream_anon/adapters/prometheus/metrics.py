@@ -74,6 +74,9 @@ class Metrics:
 
     def _declare_records(self) -> None:
         self._consumed = self._counter("records_consumed", "Records read from the input topic.")
+        self._singly = self._counter(
+            "records_read_singly", "Records that were read one by one, which is slow; rejected ones among them."
+        )
         self._released = self._counter("records_released", "Records published k-anonymous.")
         self._suppressed = self._family(
             "records_suppressed", "Records kept back, by reason.", "reason", SUPPRESSIONS
@@ -316,9 +319,13 @@ class Metrics:
         """Count records that were deleted unread."""
         self._lost.inc(max(0, records))
 
-    def consumed(self, records: int) -> None:
-        """Count what a poll brought; not its bytes, for on a quiet topic they are the length of one record."""
+    def consumed(self, records: int, singly: int = 0) -> None:
+        """Count what a poll brought, and what of it was read one by one.
+
+        Its bytes are not counted: on a quiet topic they are the length of one record.
+        """
         self._consumed.inc(records)
+        self._singly.inc(singly)
 
     def window_progress(self, records: int, age: float, closing: bool, paused: bool) -> None:
         """Show the open window: its count and age, nothing else of it."""

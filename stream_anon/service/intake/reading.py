@@ -136,6 +136,7 @@ class Reader:
         if any(chunk.first != self._next[chunk.source] for chunk in chunks):
             return None
         full, decoding, adding = [], 0.0, 0.0
+        singly = self._parts.codec.read_singly
         for chunk in chunks:
             begun = self._clock.monotonic()
             batch = self._parts.codec.decode(chunk.values, chunk.source, chunk.offsets)
@@ -144,7 +145,8 @@ class Reader:
             decoding += decoded - begun
             adding += self._clock.monotonic() - decoded
         if chunks:
-            self._tell(RecordsConsumed(sum(len(chunk.offsets) for chunk in chunks), decoding, adding))
+            records, singly = sum(len(chunk.offsets) for chunk in chunks), self._parts.codec.read_singly - singly
+            self._tell(RecordsConsumed(records, decoding, adding, singly))
         return full
 
     def _feed(self, chunk: Chunk, batch: CodedBatch, now: float) -> list[Full]:

@@ -31,7 +31,7 @@ from stream_anon.service.closing.publication import Writer
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.components import Choices, Components
-from stream_anon.service.events import Listener, OrderAdopted, Throttle
+from stream_anon.service.events import Listener, OrderAdopted, ReadingSlowly, Throttle
 from stream_anon.service.fault_points import At, fault_at
 from stream_anon.service.retrying import Reachability
 from stream_anon.service.shadow import Beside
@@ -152,6 +152,8 @@ def assemble(  # noqa: PLR0913 - a part an argument
     """
     kafka = kafka_of(settings)
     codec = codec_of(policy, kafka.max_record_bytes)
+    if codec.slow_attributes:
+        tell(ReadingSlowly(codec.slow_attributes))
     reachability = Reachability(clock.monotonic, tell)
     draws = np.random.default_rng(secrets.randbits(256))
 

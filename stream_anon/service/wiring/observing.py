@@ -31,6 +31,7 @@ from stream_anon.service.events import (
     PartitionStopped,
     ReadinessChanged,
     ReadingOrdered,
+    ReadingSlowly,
     RecordsConsumed,
     StandingBy,
     Superseded,
@@ -109,7 +110,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
             case InputSkipped():
                 metrics.input_lost(event.end - event.start)
             case RecordsConsumed():
-                metrics.consumed(event.records)
+                metrics.consumed(event.records, event.singly)
                 metrics.worked({"decode": event.decoding, "window": event.adding})
             case WindowProgress():
                 _show_progress(metrics, event)
@@ -132,6 +133,8 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
                 metrics.readiness(False)
             case KernelsCompiling() | KernelsCompiled() | LedgerCreated() | StandingBy() | Superseded():
                 pass  # a first run makes a ledger too; gauges of partitions say the others
+            case ReadingSlowly():
+                pass  # the records themselves are counted
             case _:
                 assert_never(event)
 
@@ -257,6 +260,8 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                 log.info(Line.STOPPING, reason=event.reason)
             case WorkerStopped():
                 log.info(Line.STOPPED, seconds=_short(event.seconds))
+            case ReadingSlowly():
+                log.warning(Line.SLOW_READING, attributes=list(event.attributes))
             case RecordsConsumed() | WindowProgress():
                 pass
             case _:

@@ -1,7 +1,8 @@
 """From the spans of a field's values to its column: one kernel for each kind of field.
 
 Everywhere `words` is as in `words`, `forms`, `starts` and `stops` are int8[n] and int64[n], what was found of a
-field; `plain` is bool[n] and written: a record with a value that only a closer look can judge is plain no more.
+field; `plain` is bool[n] and written: a record with a value that does not fit is plain no more. Odd values are left
+to `odd_values`: of these a kernel writes something, and nobody reads it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.json.scanner import tables as t
+from stream_anon.adapters.json.scanner.forms import ABSENT, DECIMAL, FALSE, INTEGER, NULL, ODD, STRING, TRUE
+from stream_anon.adapters.json.scanner.letters import DIGIT_0, MINUS, POINT
 from stream_anon.adapters.json.scanner.lexing import look_up
-from stream_anon.adapters.json.scanner.members import ABSENT, DECIMAL, FALSE, INTEGER, NULL, STRING, TRUE
 from stream_anon.adapters.json.scanner.tables import MOST_UNITS
 from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.microdata.keys import span_key
@@ -19,13 +21,11 @@ from stream_anon.microdata.keys import span_key
 _MISSING, _UNKNOWN = t.MISSING, t.UNKNOWN
 _LOW, _HIGH, _STEP, _DECIMALS, _WHOLE, _CELLS = t.LOW, t.HIGH, t.STEP, t.DECIMALS, t.WHOLE, t.CELLS
 _LENGTH, _KEEP, _BASE, _LEAST, _PAD = t.LENGTH, t.KEEP, t.BASE, t.LEAST, t.PAD
-_PASS_STRING, _PASS_INTEGER, _PASS_NUMBER, _PASS_BOOLEAN = (
-    t.PASS_STRING,
-    t.PASS_INTEGER,
-    t.PASS_NUMBER,
-    t.PASS_BOOLEAN,
-)
-_NULL = int.from_bytes(b"null", "little")
+_PASS_STRING, _PASS_INTEGER = t.PASS_STRING, t.PASS_INTEGER
+_PASS_NUMBER, _PASS_BOOLEAN = t.PASS_NUMBER, t.PASS_BOOLEAN
+_NULL = b"null"
+_NULL_WORD = int.from_bytes(_NULL, "little")
+_NULL_LENGTH = len(_NULL)
 
 
 @bare_kernel
@@ -59,6 +59,8 @@ def category_codes(
         form, code = forms[i], -1
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
+        elif form == ODD:
+            code = 0
         elif form == STRING or (form != DECIMAL and not texts_only):
             slot = look_up(words, starts[i], stops[i] - starts[i], table[0], table[1], slots, labels)
             code = slots[slot, 2] if slot >= 0 else field[_UNKNOWN]
@@ -69,13 +71,13 @@ def category_codes(
 @bare_inlined
 def _units(text: NDArray[np.uint8], start: int, stop: int, wanted: int) -> tuple[int, bool]:
     """Return the number at text[start:stop] in units of 10**-wanted, rounded down, and whether it is finer."""
-    negative = text[start] == 45
+    negative = text[start] == MINUS
     number, decimals, point = np.int64(0), 0, 0
     for at in range(start + negative, stop):
-        if text[at] == 46:
+        if text[at] == POINT:
             point = 1
         else:
-            number = number * 10 + np.int64(text[at]) - 48
+            number = number * 10 + np.int64(text[at]) - DIGIT_0
             decimals += point
     if negative:
         number = -number
@@ -108,6 +110,8 @@ def number_codes(
         form, code = forms[i], -1
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
+        elif form == ODD:
+            code = 0
         elif form == INTEGER or form == DECIMAL:
             units, finer = _units(text, starts[i], stops[i], field[_DECIMALS])
             if units < field[_LOW] or units > field[_HIGH] or (units == field[_HIGH] and finer):
@@ -140,7 +144,9 @@ def prefix_codes(
         form, code = forms[i], -1
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
-        elif form == STRING or (form == INTEGER and text[starts[i]] != 45):
+        elif form == ODD:
+            code = 0
+        elif form == STRING or (form == INTEGER and text[starts[i]] != MINUS):
             width = stops[i] - starts[i]
             lead = max(0, field[_LENGTH] - width) if form == INTEGER and field[_PAD] > 0 else 0
             known = field[_LEAST] <= lead + width <= field[_LENGTH]
@@ -148,7 +154,7 @@ def prefix_codes(
             for place in range(field[_LENGTH] if known else 0):
                 letter = 0  # the end of a shorter text
                 if place < lead:
-                    letter = letters[48]
+                    letter = letters[DIGIT_0]
                 elif place < lead + width:
                     letter = letters[text[starts[i] + place - lead]]
                 known &= letter >= 0
@@ -172,8 +178,9 @@ def individual_keys(
 ) -> None:
     """Write the keys of ids: `1` and `"1"` have the same bytes and are one person; int64[n]."""
     for i in range(len(forms)):
-        sound = forms[i] == INTEGER or (forms[i] == STRING and stops[i] > starts[i])
-        plain[i] &= sound
+        form = forms[i]
+        sound = form == INTEGER or (form == STRING and stops[i] > starts[i])
+        plain[i] &= sound or form == ODD
         if sound:
             keys[i] = span_key(words, starts[i], stops[i], process_key[0], process_key[1])
 
@@ -217,16 +224,21 @@ def judge_passing(
     kind: int,
     plain: NDArray[np.bool_],
 ) -> None:
-    """Keep records plain whose value has the bytes that the encoder would write for it.
+    """Keep records plain whose value has the bytes that the encoder would write for it, or is odd.
 
     No byte passes unread: it is one of a value that was read in full and is of the declared type, and there is
     only one way to write such a value. A string without escapes holds nothing that would have to be escaped. An
     integer has no zero in front and no sign before zero. A decimal of at most 15 digits without a zero at its end
-    is the shortest one that names its float, and from 0.001 up it is written without an exponent.
+    is the shortest one that names its float, and from 0.001 up it is written without an exponent; one below is odd.
+
+    Parameters
+    ----------
+    forms
+        Written: what is odd here alone.
     """
     for i in range(len(forms)):
         form = forms[i]
-        if form == ABSENT or form == NULL:
+        if form == ABSENT or form == NULL or form == ODD:
             sound = True
         elif kind == _PASS_STRING:
             sound = form == STRING
@@ -234,7 +246,9 @@ def judge_passing(
             sound = form == INTEGER and (kind == _PASS_INTEGER or kind == _PASS_NUMBER)
         elif kind == _PASS_NUMBER and form == DECIMAL:
             units, finer = _units(text, starts[i], stops[i], 3)
-            sound = text[stops[i] - 1] != 48 and (units > 0 or units + finer < 0)
+            sound = True
+            if units <= 0 and units + finer >= 0:
+                forms[i] = ODD
         else:
             sound = kind == _PASS_BOOLEAN and (form == TRUE or form == FALSE)
         plain[i] &= sound
@@ -268,8 +282,8 @@ def copy_passing(
         for field in range(len(forms)):
             form = forms[field, i]
             if form == ABSENT or form == NULL:
-                copied[filled] = _NULL
-                filled += 4
+                copied[filled] = _NULL_WORD
+                filled += _NULL_LENGTH
             else:
                 # Eight bytes at once, perhaps some too many: the next value is written over them.
                 quotes = 1 if form == STRING else 0

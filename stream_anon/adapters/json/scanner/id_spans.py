@@ -5,7 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.json.scanner.members import INTEGER, STRING
+from stream_anon.adapters.json.scanner.forms import INTEGER, ODD, STRING
+from stream_anon.adapters.json.scanner.letters import (
+    BLANK,
+    CASE,
+    CLOSE_BRACE,
+    DELETE,
+    DIGIT_0,
+    DIGIT_9,
+    FIRST_NON_ASCII,
+    LOWER_A,
+    LOWER_F,
+    MINUS,
+    OPEN_BRACE,
+    UPPER_A,
+    UPPER_Z,
+)
 from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.errors import Unfit
 from stream_anon.microdata.ids import MOST_LETTERS, Normalization, normalized
@@ -29,19 +44,19 @@ _HYPHENATED = 36
 @bare_inlined
 def lower_case(letter: int) -> int:
     """Return an ASCII letter in lower case, any other byte as it is."""
-    return letter + 32 if 65 <= letter <= 90 else letter
+    return letter + CASE if UPPER_A <= letter <= UPPER_Z else letter
 
 
 @bare_inlined
 def is_numeral(letter: int) -> bool:
     """Tell whether a byte is a hexadecimal numeral."""
-    return 48 <= letter <= 57 or 97 <= lower_case(letter) <= 102
+    return DIGIT_0 <= letter <= DIGIT_9 or LOWER_A <= lower_case(letter) <= LOWER_F
 
 
 @bare_inlined
 def is_blank(letter: int) -> bool:
     """Tell whether a byte is a blank or a control character."""
-    return letter <= 32 or letter == 127
+    return letter <= BLANK or letter == DELETE
 
 
 @bare_kernel
@@ -54,7 +69,7 @@ def uuid_start(text: NDArray[np.uint8], start: int, stop: int, urn: NDArray[np.u
             prefixed &= lower_case(text[at + i]) == urn[i]
         if prefixed:
             at += len(urn)
-    if end - at > _NUMERALS + 1 and text[at] == 123 and text[end - 1] == 125:
+    if end - at > _NUMERALS + 1 and text[at] == OPEN_BRACE and text[end - 1] == CLOSE_BRACE:
         at += 1
         end -= 1
     hyphens = end - at == _HYPHENATED
@@ -62,7 +77,7 @@ def uuid_start(text: NDArray[np.uint8], start: int, stop: int, urn: NDArray[np.u
         return -1
     for i in range(end - at):
         if hyphens and i in (8, 13, 18, 23):
-            if text[at + i] != 45:
+            if text[at + i] != MINUS:
                 return -1
         elif not is_numeral(text[at + i]):
             return -1
@@ -83,19 +98,19 @@ def fold_id(
     first = uuid_start(text, start, stop, urn) if steps & _UUID else -1
     begin, digits = filled, True
     at = first if first >= 0 else start
-    end = stop if first < 0 else stop - (text[stop - 1] == 125)
+    end = stop if first < 0 else stop - (text[stop - 1] == CLOSE_BRACE)
     while at < end:
         letter = text[at]
         at += 1
         if first >= 0 or steps & _CASEFOLD:
             letter = lower_case(letter)
-        if first < 0 or letter != 45:
-            digits &= 48 <= letter <= 57
+        if first < 0 or letter != MINUS:
+            digits &= DIGIT_0 <= letter <= DIGIT_9
             folded[filled] = letter
             filled += 1
     if digits and steps & _DIGITS:
         zeros = 0
-        while begin + zeros < filled - 1 and folded[begin + zeros] == 48:
+        while begin + zeros < filled - 1 and folded[begin + zeros] == DIGIT_0:
             zeros += 1
         for place in range(begin, filled - zeros):
             folded[place] = folded[place + zeros]
@@ -123,7 +138,8 @@ def fold_ids(
     steps
         Bits of the steps that are asked for.
     plain
-        A record without an id, or with one that only a single look judges, is plain no more.
+        A record without an id, or with one that only a single look judges, is plain no more. Nothing is written of
+        an odd id.
     foreign
         bool[n], written: whether an id has letters that are no ASCII; nothing is written of it.
     folded
@@ -138,8 +154,8 @@ def fold_ids(
         high = 0
         for at in range(start, stop if sound else start):
             high |= text[at]
-        foreign[i] = high >= 128
-        if sound and high < 128:
+        foreign[i] = high >= FIRST_NON_ASCII
+        if sound and high < FIRST_NON_ASCII:
             sound = stop - start <= _MOST
             while steps & _STRIP and start < stop and is_blank(text[start]):
                 start += 1
@@ -148,7 +164,7 @@ def fold_ids(
             sound &= start < stop
             if sound:
                 filled = fold_id(text, start, stop, steps, urn, folded, filled)
-        plain[i] &= sound
+        plain[i] &= sound or forms[i] == ODD
         ends[i] = filled
 
 

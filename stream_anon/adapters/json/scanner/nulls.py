@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.adapters.json.scanner.forms import NULL, STRING
 from stream_anon.adapters.json.scanner.lexing import look_up
-from stream_anon.adapters.json.scanner.members import NULL, STRING
 from stream_anon.compiled import bare_kernel
 
 

@@ -1,4 +1,4 @@
-"""The scanner: a batch's plain records as columns, most of the time without the interpreter lock."""
+"""The scanner: a batch's records as columns, most of the time without the interpreter lock."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 from stream_anon.adapters.json.passing import PassedTexts
 from stream_anon.adapters.json.scanner import fields
 from stream_anon.adapters.json.scanner.id_spans import IdSpans
-from stream_anon.adapters.json.scanner.lexing import HIGHS
 from stream_anon.adapters.json.scanner.members import find_members
 from stream_anon.adapters.json.scanner.nulls import clear_nulls
+from stream_anon.adapters.json.scanner.odd_values import Found, OddValues
+from stream_anon.adapters.json.scanner.skipping import KEY_ROOM
 from stream_anon.adapters.json.scanner.tables import (
+    ANY,
     CATEGORY,
     DATE,
     KEYED,
@@ -31,7 +33,7 @@ _NULL = len(b"null")
 
 
 class Scanner:
-    """Reads the plain records of a policy, half a microsecond each.
+    """Reads the records of a policy, half a microsecond each; those that it leaves are read one by one.
 
     Parameters
     ----------
@@ -44,13 +46,16 @@ class Scanner:
     """
 
     def __init__(self, policy: Policy, tables: ScanTables, max_record_bytes: int) -> None:
-        self._quasi, self._passing = len(policy.quasi_identifiers), len(policy.passed)
-        self._diverse = len(policy.diverse)
+        self._quasi, self._passing = policy.quasi_identifiers, policy.passed
+        self._diverse = policy.diverse
+        self._ordered = [policy.diversity[attribute.name].ordered for attribute in policy.diverse]
         self._by_id = policy.individual != EVERY_RECORD
         self._ids = IdSpans(policy) if policy.normalize else None
+        self._odd = OddValues(policy)
         self._tables = tables
         self._inner = np.where(tables.fields[:, KIND] == PARENT, tables.fields[:, TABLE], -1)
         self._most = max_record_bytes
+        self._longest_key = max(len(key.encode()) for a in policy.attributes for key in a.path)
         self._others = np.array([MISSING_KEY, *text_keys(["True", "False"])], np.int64)
 
     def scan(self, texts: Texts, source: int, offsets: NDArray[np.int64]) -> tuple[CodedBatch, NDArray[np.intp]]:
@@ -65,20 +70,24 @@ class Scanner:
         offsets
             int64[n].
         """
-        # 1. No letter of several bytes holds a newline: what is text as a whole is text in each record.
-        high = 0 if texts.is_text() else HIGHS
-        # 2. What each record holds of each field.
-        found = _Found(texts.room, len(self._inner), len(texts))
+        # 1. What each record holds of each field.
+        found = Found(texts.room, len(self._inner), len(texts))
         tables = self._tables
+        key = np.zeros(self._longest_key + KEY_ROOM + len(PADDING), np.uint8)
         find_members(
-            found.text, found.words, texts.stops, self._most, high,
+            found.text, found.words, texts.stops, self._most,
             tables.labels, tables.slots, tables.tables, self._inner, np.empty(MOST_PARENTS, np.int64),
-            np.full(len(self._inner) + 1, -1), found.forms, found.starts, found.stops, found.plain,
+            np.full(len(self._inner) + 1, -1), key[: -len(PADDING)], padded_words(key),
+            found.forms, found.starts, found.stops, found.plain,
         )  # fmt: skip
+        # 2. No letter of several bytes holds a newline: what is text as a whole is text in each record. Where it is
+        # not, each record is looked at: one that is none shall not make others slow.
+        if not texts.is_text():
+            found.plain &= np.fromiter(map(_is_text, texts), np.bool_, len(texts))
         if tables.nulls >= 0:
             table = tables.tables[tables.nulls]
             clear_nulls(found.words, found.forms, found.starts, found.stops, table, tables.slots, tables.labels)
-        # 3. Columns; a value that is not for the scanner takes its record out.
+        # 3. Columns; a value that does not fit takes its record out.
         codes, sensitive, individuals = self._columns(found)
         places = np.flatnonzero(found.plain)
         passed = self._passed(found, len(places))
@@ -88,65 +97,68 @@ class Scanner:
         batch = CodedBatch(codes, sensitive, individuals, sources, offsets[places], passed, Rejects.of([]))
         return batch, np.flatnonzero(~found.plain)
 
-    def _columns(self, found: _Found) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    def _columns(self, found: Found) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
         n, tables = len(found.plain), self._tables
-        codes = np.empty((self._quasi, n), np.int32)
-        sensitive = np.empty((self._diverse, n), np.int64)
-        individuals = np.zeros(n, np.int64)
-        for place in range(self._quasi):
+        codes = np.empty((len(self._quasi), n), np.int32)
+        sensitive = np.empty((len(self._diverse), n), np.int64)
+        for place, attribute in enumerate(self._quasi):
+            self._code(found, place, codes[place])
+            is_any = bool(tables.fields[place, KIND] == ANY)
+            self._odd.codes(found, place, attribute, codes[place], all_values=is_any)
+        for place, passing in enumerate(self._passing, len(self._quasi)):
             own, field = found.of(place), tables.fields[place]
-            if field[KIND] in (CATEGORY, DATE):
-                table, texts_only = tables.tables[field[TABLE]], bool(field[KIND] == DATE)
-                fields.category_codes(
-                    found.words,
-                    *own,
-                    field,
-                    texts_only,
-                    table,
-                    tables.slots,
-                    tables.labels,
-                    codes[place],
-                    found.plain,
-                )
-            elif field[KIND] == NUMBER:
-                fields.number_codes(found.text, *own, field, codes[place], found.plain)
-            else:
-                fields.prefix_codes(found.text, *own, field, tables.letters[place], codes[place], found.plain)
-        for place in range(self._quasi, self._quasi + self._passing):
-            own, field = found.of(place), tables.fields[place]
+            keyed = int(field[KEYED])
+            keys = sensitive[keyed] if keyed >= 0 else None
+            ordered = keyed >= 0 and self._ordered[keyed]
             fields.judge_passing(found.text, *own, int(field[KIND]), found.plain)
-            if field[KEYED] >= 0:
-                fields.value_keys(found.words, *own, PROCESS_KEY, self._others, sensitive[field[KEYED]])
-        if self._by_id:
-            own = found.of(self._quasi + self._passing)
-            if self._ids is not None:
-                return codes, sensitive, self._ids.keys(found.text, *own, found.plain)
-            fields.individual_keys(found.words, *own, PROCESS_KEY, individuals, found.plain)
-        return codes, sensitive, individuals
+            if keys is not None and not ordered:
+                fields.value_keys(found.words, *own, PROCESS_KEY, self._others, keys)
+            self._odd.passing(found, place, passing, keys, ordered=ordered)
+        return codes, sensitive, self._individuals(found)
 
-    def _passed(self, found: _Found, count: int) -> PassedTexts:
+    def _code(self, found: Found, place: int, codes: NDArray[np.int32]) -> None:
+        """Write the codes of a quasi-identifier's values as far as a kernel knows them."""
+        own, tables = found.of(place), self._tables
+        field = tables.fields[place]
+        if field[KIND] in (CATEGORY, DATE):
+            table, texts_only = tables.tables[field[TABLE]], bool(field[KIND] == DATE)
+            fields.category_codes(
+                found.words, *own, field, texts_only, table, tables.slots, tables.labels, codes, found.plain
+            )
+        elif field[KIND] == NUMBER:
+            fields.number_codes(found.text, *own, field, codes, found.plain)
+        elif field[KIND] != ANY:
+            fields.prefix_codes(found.text, *own, field, tables.letters[place], codes, found.plain)
+
+    def _individuals(self, found: Found) -> NDArray[np.int64]:
+        individuals = np.zeros(len(found.plain), np.int64)
+        if not self._by_id:
+            return individuals
+        field = len(self._quasi) + len(self._passing)
+        own = found.of(field)
+        if self._ids is not None:
+            individuals = self._ids.keys(found.text, *own, found.plain)
+        else:
+            fields.individual_keys(found.words, *own, PROCESS_KEY, individuals, found.plain)
+        self._odd.individuals(found, field, individuals)
+        return individuals
+
+    def _passed(self, found: Found, count: int) -> PassedTexts:
         """Return what passes of the plain records, copied: nothing else of a record stays in memory."""
-        ends = np.empty((count, self._passing), np.int64)
+        ends = np.empty((count, len(self._passing)), np.int64)
         if not self._passing:
             return PassedTexts(np.empty(0, np.uint8), ends)
-        first, last = self._quasi, self._quasi + self._passing
-        room = np.empty(len(found.text) + _NULL * ends.size + len(PADDING), np.uint8)
+        first, last = len(self._quasi), len(self._quasi) + len(self._passing)
+        text = found.final()
+        room = np.empty(len(text) + _NULL * ends.size + len(PADDING), np.uint8)
         own = (found.forms[first:last], found.starts[first:last], found.stops[first:last])
-        filled = fields.copy_passing(found.words, *own, found.plain, padded_words(room), ends)
+        filled = fields.copy_passing(padded_words(text), *own, found.plain, padded_words(room), ends)
         return PassedTexts(room[:filled].copy(), ends)
 
 
-class _Found:
-    """What was found in a batch: of each field and record the form of the value and its span."""
-
-    def __init__(self, room: NDArray[np.uint8], count: int, n: int) -> None:
-        self.text = room
-        self.words = padded_words(room)
-        self.forms = np.zeros((count, n), np.int8)
-        self.starts = np.empty((count, n), np.int64)
-        self.stops = np.empty((count, n), np.int64)
-        self.plain = np.empty(n, np.bool_)
-
-    def of(self, field: int) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the forms, starts and stops of one field."""
-        return self.forms[field], self.starts[field], self.stops[field]
+def _is_text(value: bytes | None) -> bool:
+    try:
+        (value or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True

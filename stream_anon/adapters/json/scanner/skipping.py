@@ -5,113 +5,191 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.json.scanner.lexing import past_plain
-from stream_anon.compiled import bare_kernel
+from stream_anon.adapters.json.scanner.letters import (
+    BACKSLASH,
+    CASE,
+    CLOSE_BRACE,
+    CLOSE_BRACKET,
+    COLON,
+    COMMA,
+    DIGIT_0,
+    DIGIT_9,
+    FIRST_NON_ASCII,
+    LOWER_A,
+    LOWER_B,
+    LOWER_F,
+    LOWER_N,
+    LOWER_R,
+    LOWER_T,
+    LOWER_U,
+    MINUS,
+    NEWLINE,
+    OPEN_BRACE,
+    OPEN_BRACKET,
+    QUOTE,
+    SLASH,
+)
+from stream_anon.adapters.json.scanner.lexing import is_blank, is_word, past_blanks, past_number, past_plain
+from stream_anon.compiled import bare_inlined, bare_kernel
 
-MOST_NESTED = 40  # levels; with those of declared parents far from where a record is too deep
+MOST_NESTED = 40  # levels; with those of declared parents no more than what makes a record too deep
 
 # What may stand at a place within arrays and objects.
 _VALUE, _KEY, _MORE, _FIRST_VALUE, _FIRST_KEY = range(5)
 
+TRUE_WORD, FALSE_WORD, NULL_WORD = (int.from_bytes(word, "little") for word in (b"true", b"false", b"null"))
+
+# Halves of a letter beyond 16 bits, as UTF-16 and JSON's escapes have them.
+_FIRST_HALF, _SECOND_HALF, _AFTER_HALVES = 0xD800, 0xDC00, 0xE000
+_BEYOND = 0x10000
+_ESCAPE = 6  # bytes of an escape with a number
+_LONGEST_LETTER = 4  # bytes in UTF-8
+KEY_ROOM = 2 * _LONGEST_LETTER  # what `unescaped_key` needs beyond the longest declared key
+
+
+@bare_inlined
+def _unit(text: NDArray[np.uint8], at: int, end: int) -> int:
+    """Return the number of an escape that begins with a backslash and a `u` at `at`, -1 if it is none."""
+    if at + _ESCAPE > end or text[at] != BACKSLASH or text[at + 1] != LOWER_U:
+        return -1
+    unit = np.int64(0)
+    for place in range(at + 2, at + _ESCAPE):
+        numeral = np.int64(text[place])
+        if DIGIT_0 <= numeral <= DIGIT_9:
+            unit = unit * 16 + numeral - DIGIT_0
+        elif LOWER_A <= (numeral | CASE) <= LOWER_F:
+            unit = unit * 16 + (numeral | CASE) - LOWER_A + 10
+        else:
+            return -1
+    return int(unit)
+
 
 @bare_kernel
-def skipped_text(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int, high: int) -> int:
-    """Return where a string's closing quote stands, -1 if it is none or a closer look must tell.
+def skipped_text(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int) -> int:
+    """Return where a string's closing quote stands, -1 if it is none.
 
     Parameters
     ----------
-    text, words, at, end, high
-        See `words`; `at` is a place within the string.
+    text, words, at, end
+        See `lexing`; `at` is a place within the string.
     """
     while True:
-        at = past_plain(words, at, end, high)
-        if at < end and text[at] == 34:
+        at = past_plain(words, at, end)
+        if at < end and text[at] == QUOTE:
             return at
-        if at + 1 >= end or text[at] != 92:
+        if at + 1 >= end or text[at] != BACKSLASH:
             return -1
-        if text[at + 1] == 117:
-            if at + 6 > end:
+        letter = text[at + 1]
+        if letter == LOWER_U:
+            unit = _unit(text, at, end)
+            if unit < 0 or _SECOND_HALF <= unit < _AFTER_HALVES:
                 return -1
-            point = np.int64(0)
-            for place in range(at + 2, at + 6):
-                digit = np.int64(text[place])
-                if 48 <= digit <= 57:
-                    point = point * 16 + digit - 48
-                elif 97 <= (digit | 32) <= 102:
-                    point = point * 16 + (digit | 32) - 87
-                else:
+            at += _ESCAPE
+            if _FIRST_HALF <= unit < _SECOND_HALF:
+                unit = _unit(text, at, end)
+                if not _SECOND_HALF <= unit < _AFTER_HALVES:
                     return -1
-            if 0xD800 <= point < 0xE000:  # one of a pair
-                return -1
-            at += 6
-        elif text[at + 1] in (34, 92, 47, 98, 102, 110, 114, 116):
+                at += _ESCAPE
+        elif letter in (QUOTE, BACKSLASH, SLASH, LOWER_B, LOWER_F, LOWER_N, LOWER_R, LOWER_T):
             at += 2
         else:
             return -1
 
 
 @bare_kernel
-def skipped_word(text: NDArray[np.uint8], at: int, end: int) -> int:
-    """Return where a number, true, false or null ends, -1 if it is none of them."""
-    first = at
-    while at < end and (48 <= text[at] <= 57 or 97 <= (text[at] | 32) <= 122 or text[at] in (43, 45, 46)):
-        at += 1
-    length = at - first
-    letter = text[first] if length else 0
-    if letter == 116:
-        sound = length == 4 and text[first + 1] == 114 and text[first + 2] == 117 and text[first + 3] == 101
-        return at if sound else -1
-    if letter == 110:
-        sound = length == 4 and text[first + 1] == 117 and text[first + 2] == 108 and text[first + 3] == 108
-        return at if sound else -1
-    if letter == 102:
-        sound = length == 5 and text[first + 1] == 97 and text[first + 2] == 108
-        return at if sound and text[first + 3] == 115 and text[first + 4] == 101 else -1
-    # Whole numbers and decimals; a closer look tells the rest.
-    place = first + (letter == 45)
-    begin = place
-    while place < at and 48 <= text[place] <= 57:
-        place += 1
-    if place == begin or (place > begin + 1 and text[begin] == 48):
-        return -1
-    if place < at and text[place] == 46:
-        begin = place + 1
-        place = begin
-        while place < at and 48 <= text[place] <= 57:
-            place += 1
-        if place == begin:
+def unescaped_key(text: NDArray[np.uint8], start: int, stop: int, room: NDArray[np.uint8]) -> int:
+    """Write a key without its escapes; return its length, -1 if it is longer than any declared key.
+
+    Parameters
+    ----------
+    text, start, stop
+        A string that `skipped_text` found sound, without its quotes.
+    room
+        uint8[], written, `KEY_ROOM` longer than the longest declared key.
+    """
+    at, filled = start, 0
+    while at < stop:
+        if filled + _LONGEST_LETTER > len(room):
             return -1
-    return at if place == at else -1
+        point = np.int64(text[at])
+        if point != BACKSLASH:
+            room[filled] = point
+            filled += 1
+            at += 1
+            continue
+        if text[at + 1] != LOWER_U:
+            # Of all these letters a declared key may hold no other one.
+            room[filled] = SLASH if text[at + 1] == SLASH else NEWLINE
+            filled += 1
+            at += 2
+            continue
+        point = np.int64(_unit(text, at, stop))
+        at += _ESCAPE
+        if _FIRST_HALF <= point < _SECOND_HALF:
+            point = _BEYOND + ((point - _FIRST_HALF) << 10) + np.int64(_unit(text, at, stop)) - _SECOND_HALF
+            at += _ESCAPE
+        # UTF-8: the leading byte tells by its highest bits how many with six bits each follow.
+        if point < FIRST_NON_ASCII:
+            room[filled] = point
+            more = 0
+        elif point < 0x800:
+            room[filled] = 0xC0 | (point >> 6)
+            more = 1
+        elif point < _BEYOND:
+            room[filled] = 0xE0 | (point >> 12)
+            more = 2
+        else:
+            room[filled] = 0xF0 | (point >> 18)
+            more = 3
+        filled += 1
+        while more > 0:
+            more -= 1
+            room[filled] = 0x80 | ((point >> (6 * more)) & 0x3F)
+            filled += 1
+    return filled
+
+
+@bare_inlined
+def _skipped_scalar(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int) -> int:
+    """Return where a string, a number, true, false or null ends, -1 if it is none of them."""
+    first = text[at]
+    if first == QUOTE:
+        at = skipped_text(text, words, at + 1, end)
+        return at + 1 if at >= 0 else -1
+    if first == MINUS or DIGIT_0 <= first <= DIGIT_9:
+        return past_number(text, at, end)[2]
+    if is_word(words, at, end, TRUE_WORD, 4) or is_word(words, at, end, NULL_WORD, 4):
+        return at + 4
+    return at + 5 if is_word(words, at, end, FALSE_WORD, 5) else -1
 
 
 @bare_kernel
-def skipped_nest(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int, high: int) -> int:
+def skipped_nest(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int) -> int:
     """Return where an array or object ends, -1 if it is none or a closer look must tell.
 
     Parameters
     ----------
-    text, words, at, end, high
-        See `words`; an opening bracket stands at `at`.
+    text, words, at, end
+        See `lexing`; an opening bracket stands at `at`.
     """
     objects, levels, expected = 0, 0, _VALUE
     while at < end:
         byte = text[at]
-        if byte == 32 or byte == 10 or byte == 13 or byte == 9:
+        if is_blank(byte):
             at += 1
-        elif expected == _KEY or (expected == _FIRST_KEY and byte != 125):
-            if byte != 34:
+        elif expected == _KEY or (expected == _FIRST_KEY and byte != CLOSE_BRACE):
+            if byte != QUOTE:
                 return -1
-            at = skipped_text(text, words, at + 1, end, high) + 1
+            at = skipped_text(text, words, at + 1, end) + 1
             if at == 0:
                 return -1
-            while at < end and (text[at] == 32 or text[at] == 10 or text[at] == 13 or text[at] == 9):
-                at += 1
-            if at >= end or text[at] != 58:
+            at = past_blanks(text, at, end)
+            if at >= end or text[at] != COLON:
                 return -1
             at += 1
             expected = _VALUE
-        elif (byte == 93 or byte == 125) and expected in (_MORE, _FIRST_VALUE, _FIRST_KEY):
-            if (byte == 125) != (objects & 1 == 1):
+        elif (byte == CLOSE_BRACKET or byte == CLOSE_BRACE) and expected in (_MORE, _FIRST_VALUE, _FIRST_KEY):
+            if (byte == CLOSE_BRACE) != (objects & 1 == 1):
                 return -1
             objects >>= 1
             levels -= 1
@@ -120,20 +198,20 @@ def skipped_nest(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end
                 return at
             expected = _MORE
         elif expected == _MORE:
-            if byte != 44:
+            if byte != COMMA:
                 return -1
             at += 1
             expected = _KEY if objects & 1 else _VALUE
-        elif byte == 91 or byte == 123:
+        elif byte == OPEN_BRACKET or byte == OPEN_BRACE:
             if levels == MOST_NESTED:
                 return -1
-            objects = objects << 1 | (byte == 123)
+            objects = objects << 1 | (byte == OPEN_BRACE)
             levels += 1
             at += 1
-            expected = _FIRST_KEY if byte == 123 else _FIRST_VALUE
+            expected = _FIRST_KEY if byte == OPEN_BRACE else _FIRST_VALUE
         else:
-            at = skipped_text(text, words, at + 1, end, high) + 1 if byte == 34 else skipped_word(text, at, end)
-            if at <= 0:
+            at = _skipped_scalar(text, words, at, end)
+            if at < 0:
                 return -1
             expected = _MORE
     return -1

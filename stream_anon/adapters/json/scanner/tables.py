@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.adapters.json.scanner.letters import FIRST_NON_ASCII
 from stream_anon.microdata.attributes import (
     Attribute,
     Identifier,
@@ -22,7 +23,7 @@ from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
 
-MOST_PARENTS = 8  # objects within objects; far from the levels at which a record is too deep
+MOST_PARENTS = 24  # objects within objects; with `MOST_NESTED` more no record is too deep
 MOST_UNITS = 10**17  # a number in units of its last decimal stays exact in 64 bits
 _NONE = -1
 _FREE = (_NONE, _NONE, _NONE)
@@ -30,6 +31,7 @@ _FREE = (_NONE, _NONE, _NONE)
 # What is done with a field's value.
 CATEGORY, DATE, NUMBER, PREFIX, INDIVIDUAL, PARENT = range(6)
 PASS_STRING, PASS_INTEGER, PASS_NUMBER, PASS_BOOLEAN = range(6, 10)
+ANY = 10  # a domain of which no kernel knows the values: each distinct one is looked at, see `odd_values`
 _PASSES = {
     ScalarType.STRING: PASS_STRING,
     ScalarType.INTEGER: PASS_INTEGER,
@@ -97,15 +99,12 @@ class ScanTables:
 
 
 def scan_tables(policy: Policy) -> ScanTables | None:
-    """Return the tables of a policy; None if it holds what the scanner does not read."""
-    rows = [_field(policy, attribute) for attribute in _read(policy)]
-    if any(row is None for row in rows) or any(len(a.path) > MOST_PARENTS for a in policy.attributes):
+    """Return the tables of a policy; None if it has attributes deeper than the scanner goes: `deep_attributes`."""
+    if deep_attributes(policy):
         return None
-    if any(diversity.ordered for diversity in policy.diversity.values()):
-        return None  # its keys of numbers do not ascend with them
-    builder = _Builder([row for row in rows if row is not None])
+    builder = _Builder([_field(policy, attribute) for attribute in _read(policy)])
     for place, attribute in enumerate(_read(policy)):
-        if isinstance(attribute, QuasiIdentifier):
+        if isinstance(attribute, QuasiIdentifier) and builder.fields[place][KIND] in (CATEGORY, DATE):
             known = _values(attribute)
             if known is not None:
                 builder.fields[place][TABLE] = builder.table(known)
@@ -114,13 +113,18 @@ def scan_tables(policy: Policy) -> ScanTables | None:
     return builder.build(np.array([_letters(a) for a in policy.quasi_identifiers], np.int16), nulls)
 
 
+def deep_attributes(policy: Policy) -> tuple[str, ...]:
+    """Return the names of attributes that lie so deep that records are read one by one."""
+    return tuple(a.name for a in policy.attributes if len(a.path) > MOST_PARENTS)
+
+
 def _read(policy: Policy) -> list[Attribute]:
     """Return the attributes that are read: quasi-identifiers, what passes, the individual."""
     individual = [a for a in policy.attributes if isinstance(a, Identifier) and a.name == policy.individual]
     return [*policy.quasi_identifiers, *policy.passed, *individual]
 
 
-def _field(policy: Policy, attribute: Attribute) -> list[int] | None:
+def _field(policy: Policy, attribute: Attribute) -> list[int]:
     row = [_NONE] * _WIDTH
     if isinstance(attribute, PassThrough):
         row[KIND], row[ROW] = _PASSES[attribute.type], policy.passed.index(attribute)
@@ -130,14 +134,15 @@ def _field(policy: Policy, attribute: Attribute) -> list[int] | None:
         row[ROW] = policy.quasi_identifiers.index(attribute)
         row[MISSING] = attribute.missing_code if attribute.missing is Missing.LEAF else _NONE
         row[UNKNOWN] = attribute.unknown_code if attribute.unknown is Unknown.ROOT else _NONE
-        return row if _describe(row, attribute) else None
+        if not _describe(row, attribute):
+            row[KIND] = ANY
     else:
         row[KIND] = INDIVIDUAL
     return row
 
 
 def _describe(row: list[int], attribute: QuasiIdentifier) -> bool:
-    """Write how values of an attribute are read; return False if the scanner does not read such ones."""
+    """Write how values of an attribute are read; return False if no kernel does."""
     domain = attribute.domain
     if isinstance(domain, CategoricalDomain):
         row[KIND] = CATEGORY
@@ -178,7 +183,7 @@ def _letters(attribute: QuasiIdentifier) -> list[int]:
     if not isinstance(domain, PrefixDomain):
         return [_NONE] * 256
     places = {ord(letter): place for place, letter in enumerate(domain.alphabet, start=domain.shorter)}
-    return [places.get(byte, _NONE) if byte < 128 else _NONE for byte in range(256)]
+    return [places.get(byte, _NONE) if byte < FIRST_NON_ASCII else _NONE for byte in range(256)]
 
 
 class _Builder:

@@ -18,6 +18,17 @@ from stream_anon.compiled import bare_inlined, bare_kernel
 
 HEAD_FIELDS = struct.Struct(">qiibIhiqqqhii")
 HEAD = HEAD_FIELDS.size
+# Where the fields of a head stand that the kernels read: places in bytes.
+_LENGTH, _FORMAT, _CHECKSUM, _ATTRIBUTES, _LAST_OFFSET, _FIRST_TIME, _LARGEST_TIME, _COUNT = (
+    8, 16, 17, 21, 23, 27, 35, 57,
+)  # fmt: skip
+_AFTER_LENGTH = 12  # what a batch's length counts begins here, what its checksum covers at the attributes
+_FORMAT_2 = 2
+_COMPRESSION, _APPEND_TIME, _MARKERS = 0b111, 0b1000, 0b10_0000  # bits of the attributes
+_NO_KEY = 1  # the varint of -1
+_NEWLINE = ord("\n")
+# A varint has seven bits in each byte, and a bit that says whether more follow.
+_SEVEN_BITS, _MORE = 127, 128
 LEAST_RECORD = 7  # bytes
 RECORDS, FILLED, NEXT, BROKEN = range(4)
 """What `read_run` has found: places in `found`."""
@@ -79,8 +90,8 @@ def _varint(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     while at < end and shift < 64:
         byte = np.int64(data[at])
         at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
+        value |= (byte & _SEVEN_BITS) << shift
+        if byte < _MORE:
             return int(((value >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1)), at
         shift += 7
     return 0, -1
@@ -99,10 +110,15 @@ def survey(data: NDArray[np.uint8], at: int, found: NDArray[np.int64]) -> None:
     """
     records = 0
     while at + HEAD <= len(data):
-        length = _big(data, at + 8, 4)
-        end = at + 12 + length
-        count = _big(data, at + 57, 4)
-        if length < HEAD - 12 or end > len(data) or data[at + 16] != 2 or _big(data, at + 21, 2) & 7:
+        length = _big(data, at + _LENGTH, 4)
+        end = at + _AFTER_LENGTH + length
+        count = _big(data, at + _COUNT, 4)
+        if (
+            length < HEAD - _AFTER_LENGTH
+            or end > len(data)
+            or data[at + _FORMAT] != _FORMAT_2
+            or _big(data, at + _ATTRIBUTES, 2) & _COMPRESSION
+        ):
             break
         if count < 0 or count > length // LEAST_RECORD:
             break
@@ -161,7 +177,7 @@ def _read(
             missing[records] = size < 0
             offsets[records] = after - 1
             times[records] = base_time + time if fixed_time < 0 else fixed_time
-            room[filled] = 10
+            room[filled] = _NEWLINE
             filled += 1
             records += 1
         at = stop
@@ -206,23 +222,24 @@ def read_run(
         what was read is broken.
     """
     while at < end:
-        stop = at + 12 + _big(data, at + 8, 4)
-        checksum = _big(data, at + 17, 4) & 0xFFFFFFFF
-        if not checked and _crc(data, words, at + 21, stop, tables) != checksum:
+        stop = at + _AFTER_LENGTH + _big(data, at + _LENGTH, 4)
+        checksum = _big(data, at + _CHECKSUM, 4) & 0xFFFFFFFF
+        if not checked and _crc(data, words, at + _ATTRIBUTES, stop, tables) != checksum:
             found[BROKEN] = 1
             return
-        attributes, base_offset = _big(data, at + 21, 2), _big(data, at, 8)
-        if not attributes & 32:
-            fixed_time = _big(data, at + 35, 8) if attributes & 8 else -1
+        attributes, base_offset = _big(data, at + _ATTRIBUTES, 2), _big(data, at, 8)
+        if not attributes & _MARKERS:
+            fixed_time = _big(data, at + _LARGEST_TIME, 8) if attributes & _APPEND_TIME else -1
             sound = _read(
-                data, words, at + HEAD, stop, _big(data, at + 57, 4), base_offset, _big(data, at + 27, 8),
-                fixed_time, room, room_words, stops, offsets, times, missing, found,
+                data, words, at + HEAD, stop, _big(data, at + _COUNT, 4),
+                base_offset, _big(data, at + _FIRST_TIME, 8), fixed_time,
+                room, room_words, stops, offsets, times, missing, found,
             )  # fmt: skip
             if not sound:
                 found[BROKEN] = 1
                 return
         # Compaction keeps the last offset of a batch though its record be gone.
-        found[NEXT] = max(found[NEXT], base_offset + _big(data, at + 23, 4) + 1)
+        found[NEXT] = max(found[NEXT], base_offset + _big(data, at + _LAST_OFFSET, 4) + 1)
         at = stop
 
 
@@ -230,8 +247,8 @@ def read_run(
 def _put_varint(target: NDArray[np.uint8], at: int, value: int) -> int:
     """Write a number that is not negative as a zigzag varint; return the place behind it."""
     value <<= 1
-    while value > 127:
-        target[at] = (value & 127) | 128
+    while value > _SEVEN_BITS:
+        target[at] = (value & _SEVEN_BITS) | _MORE
         value >>= 7
         at += 1
     target[at] = value
@@ -243,7 +260,7 @@ def _width(value: int) -> int:
     """Return how many bytes a number that is not negative takes as a zigzag varint."""
     value <<= 1
     width = 1
-    while value > 127:
+    while value > _SEVEN_BITS:
         value >>= 7
         width += 1
     return width
@@ -293,7 +310,7 @@ def write_values(
         target[at] = 0
         at = _put_varint(target, at + 1, time)
         at = _put_varint(target, at, number)
-        target[at] = 1  # no key
+        target[at] = _NO_KEY
         at = _put_varint(target, at + 1, size)
         end = at + size
         while at < end:

@@ -72,7 +72,8 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.TakeoverDone((("people", 0, 5), ("people", 1, 9)), 3, 1, 2, 4, (("people", 1),), (), 2, 1, 0.25),
     e.PartitionStopped(("people", 3), "rewound", "the committed offset 5 lies below the ledger's 9"),
     e.InputSkipped(("people", 0), 10, 25),
-    e.RecordsConsumed(100),
+    e.ReadingSlowly(("a.b.c",)),
+    e.RecordsConsumed(100, singly=3),
     e.WindowProgress(90, 1000.0, 1002.0, False, True, 12),
     PUBLISHED,
     e.WindowAudited("00ff", "failed", ("a class has fewer than k records",), 0.01),
@@ -400,3 +401,14 @@ def test_a_warning_is_missing_or_stays_for_ever(observed: Observed) -> None:
     observed.tell(e.BrokerBack(e.Away.CONSUMING, 1.0, 1))
     observed.tell(e.WindowProgress(0, None, 1000.0, False, False, None))
     assert len(observed.page["warnings"]) == 1
+
+
+def test_records_that_are_read_one_by_one_are_counted_and_named_at_the_start(observed: Observed) -> None:
+    observed.tell(e.ReadingSlowly(("a.b.c",)))
+    observed.tell(e.RecordsConsumed(100, singly=3))
+    observed.tell(e.RecordsConsumed(50, singly=1))
+
+    assert observed.value("records_consumed_total") == 150
+    assert observed.value("records_read_singly_total") == 4
+    (line,) = observed.lines
+    assert (line["event"], line["level"], line["attributes"]) == ("slow-reading", "warning", ["a.b.c"])

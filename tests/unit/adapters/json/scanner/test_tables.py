@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.json.scanner.tables import TABLE, ScanTables, scan_tables, spread
+from stream_anon.adapters.json.scanner.tables import MOST_PARENTS, TABLE, ScanTables, scan_tables, spread
+from stream_anon.adapters.json.single_reading import MOST_LEVELS
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
 from stream_anon.microdata.domains.domain import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
@@ -63,3 +64,27 @@ def test_where_a_label_belongs_depends_on_a_part_of_it() -> None:
         changed = text.copy()
         changed[place] ^= 1
         assert spread(bytes(changed)) != before
+
+
+def test_attributes_too_deep_for_the_scanner_are_named_and_read_one_by_one() -> None:
+    deep, deeper = ".".join("a" * MOST_PARENTS), ".".join("b" * (MOST_PARENTS + 1))
+    assert JsonCodec(policy_of("x", name=deep)).slow_attributes == ()
+    for name, singly in ((deep, 0), (deeper, 2)):
+        codec = JsonCodec(policy_of("x", name=name))
+        value: object = "x"
+        for key in reversed(name.split(".")):
+            value = {key: value}
+        records = [json.dumps({"id": i, **value}).encode() for i in range(2)]  # type: ignore[dict-item]
+        assert len(codec.decode(records, 0, np.arange(2))) == 2
+        assert codec.slow_attributes == ((name,) if singly else ())
+        assert codec.read_singly == singly
+
+
+def test_objects_within_the_deepest_attribute_are_skipped_to_where_a_record_is_too_deep() -> None:
+    name = ".".join("a" * MOST_PARENTS)
+    codec = JsonCodec(policy_of("x", name=name))
+    for nested, fits in ((MOST_LEVELS - MOST_PARENTS, True), (MOST_LEVELS - MOST_PARENTS + 1, False)):
+        inner = '{"z":' + "[" * nested + "]" * nested + ',"a":"x"}'
+        text = '{"id":1,' + '"a":{' * (MOST_PARENTS - 2) + '"a":' + inner + "}" * (MOST_PARENTS - 1)
+        batch = codec.decode([text.encode()], 0, np.arange(1))
+        assert (len(batch) == 1) is fits

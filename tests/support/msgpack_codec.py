@@ -1,0 +1,104 @@
+"""A codec of MessagePack records, as small as a codec can be: it proves that the port needs no JSON.
+
+Plain Python on single records, with a payload of tuples. Not for use: it lives in the tests alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.batch import CodedBatch, Reason
+from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit, RecordCoder
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.release import Release
+from stream_anon.microdata.texts import Texts
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder().decode
+_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError, ValueError, OverflowError)
+_MOST_GROWTH = 9  # a missing value is written, and a number of half the width in full
+
+
+class MsgpackCodec:
+    """See `ports.codec.Codec`."""
+
+    read_singly = 0
+    slow_attributes: tuple[str, ...] = ()
+
+    def __init__(self, policy: Policy, *, max_record_bytes: int = 1_048_576) -> None:
+        self._policy = policy
+        self._most = max_record_bytes
+        self._coder = RecordCoder(policy)
+        self._numbers = 0 if policy.individual == EVERY_RECORD else None
+
+    def decode(self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]) -> CodedBatch:
+        builder = BatchBuilder(self._policy, source)
+        for value, offset in zip(values, offsets.tolist(), strict=True):
+            builder.add(self._read(value), offset)
+        batch = builder.build(self._numbers)
+        if self._numbers is not None:
+            self._numbers += len(batch)
+        return batch
+
+    def _read(self, value: bytes | None) -> CodedRecord | Misfit:
+        if not value:
+            return Misfit(Reason.EMPTY)
+        if len(value) > self._most:
+            return Misfit(Reason.TOO_LARGE)
+        try:
+            record = _decode(value)
+        except _ERRORS:
+            return Misfit(Reason.MALFORMED)
+        if not isinstance(record, dict):
+            return Misfit(Reason.NOT_AN_OBJECT)
+        found = self._coder.code_object(record)
+        if isinstance(found, CodedRecord):
+            for attribute, passed in zip(self._policy.passed, found.passed, strict=True):
+                if isinstance(passed, int) and not -(2**63) <= passed < 2**64:  # no such number can be written
+                    return Misfit(Reason.OUT_OF_RANGE, self._policy.index[attribute.name])
+        return found
+
+    def encode(self, release: Release) -> list[bytes]:
+        return [self._written(release, row) for row in release.order.tolist()]
+
+    def encode_in_bulk(self, release: Release) -> Texts:
+        records = self.encode(release)
+        room = np.frombuffer(b"".join([*records, bytes(8)]), np.uint8)
+        return Texts(room, np.cumsum([len(record) for record in records], dtype=np.int64))
+
+    def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
+        rows = [row for row in release.order.tolist() if len(self._written(release, row)) > most]
+        return np.array(rows, np.int64)
+
+    def most_released(self, read: int) -> int:
+        empty = len(_encode(self._nested(lambda _: None)))
+        longest = [max(len(_encode(one)) for one in qi.longest()) for qi in self._policy.quasi_identifiers]
+        return read + empty + sum(longest) + _MOST_GROWTH * len(self._policy.published)
+
+    def warm_up(self) -> None:
+        pass
+
+    def _written(self, release: Release, row: int) -> bytes:
+        own, passed = int(release.class_of_row[row]), release.payload[row]
+
+        def value_of(attribute: Any) -> Any:
+            if isinstance(attribute, QuasiIdentifier):
+                return release.classes.values[self._policy.quasi_identifiers.index(attribute)][own]
+            return passed[self._policy.passed.index(attribute)]
+
+        return _encode(self._nested(value_of))
+
+    def _nested(self, value_of: Any) -> dict[str, Any]:
+        record: dict[str, Any] = {}
+        for attribute in self._policy.published:
+            inner = record
+            for key in attribute.path[:-1]:
+                inner = inner.setdefault(key, {})
+            inner[attribute.path[-1]] = value_of(attribute)
+        return record
