@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import Attribute, Missing, QuasiIdentifier, Unknown
-from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import WHOLE_TABLE, CategoricalDomain, PrefixDomain
-from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.domain import WHOLE_TABLE
+from stream_anon.microdata.domains.reading import ByLabel, ByNumber, ByPrefix
 
 _MOST_EDGES = 64 * WHOLE_TABLE
 _MOST_LITERALS = 10_000
@@ -45,21 +44,23 @@ class Table:
 
 def accepted_type(attribute: Attribute) -> Any:
     """Return the JSON types that tables and arithmetic tell apart; truth is the number 1 to a dictionary."""
-    domain = attribute.domain if isinstance(attribute, QuasiIdentifier) else None
-    if isinstance(attribute, QuasiIdentifier) and isinstance(domain, CategoricalDomain):
-        whole, truths = _whole_labels(domain), _truths(domain)
-        if attribute.unknown is Unknown.REJECT and not whole and not truths and domain.size <= _MOST_LITERALS:
-            # Found in place and never copied; anything else, as it is most often a reject, is looked at alone.
-            return Literal[*domain.hierarchy.code_of] | None
-        if truths and not whole:
-            return str | bool | None
-        return str | int | None if attribute.unknown is Unknown.ROOT else str | int | float | None
-    if isinstance(attribute, QuasiIdentifier) and isinstance(domain, NumericDomain):
-        integers = domain.decimals == 0 and attribute.unknown is Unknown.ROOT
-        return int | None if integers else int | float | None
-    if isinstance(domain, DateDomain):
-        return str | None
-    return str | int | float | None
+    if not isinstance(attribute, QuasiIdentifier):
+        return str | int | float | None
+    match attribute.domain.reading():
+        case ByLabel(labels):
+            whole, truths = _whole_labels(labels), _truths(labels)
+            if attribute.unknown is Unknown.REJECT and not whole and not truths and len(labels) <= _MOST_LITERALS:
+                # Found in place and never copied; anything else, as it is most often a reject, is looked at alone.
+                return Literal[*labels] | None
+            if truths and not whole:
+                return str | bool | None
+            return str | int | None if attribute.unknown is Unknown.ROOT else str | int | float | None
+        case ByNumber(decimals=decimals):
+            integers = decimals == 0 and attribute.unknown is Unknown.ROOT
+            return int | None if integers else int | float | None
+        case ByPrefix():
+            return str | int | float | None
+    return str | None
 
 
 def table_of(attribute: QuasiIdentifier) -> Table | None:
@@ -68,14 +69,15 @@ def table_of(attribute: QuasiIdentifier) -> Table | None:
     if known is None:
         return None
     codes: dict[object, int] = {value: code for value, code in known.items()}  # noqa: C416 - widens the keys
-    exhaustive = isinstance(attribute.domain, CategoricalDomain)
-    if isinstance(attribute.domain, CategoricalDomain):
-        whole = _whole_labels(attribute.domain)
-        codes.update(whole or _truths(attribute.domain))
-    if isinstance(attribute.domain, NumericDomain):
-        if any(not _agrees(attribute, value, code) for value, code in known.items()):
-            return None
-        exhaustive = attribute.domain.decimals == 0
+    exhaustive = False
+    match attribute.domain.reading():
+        case ByLabel(labels):
+            codes.update(_whole_labels(labels) or _truths(labels))
+            exhaustive = True
+        case ByNumber(decimals=decimals):
+            if any(not _agrees(attribute, value, code) for value, code in known.items()):
+                return None
+            exhaustive = decimals == 0
     if attribute.missing is Missing.LEAF:
         codes[None] = attribute.missing_code
     outside = exhaustive and attribute.unknown is Unknown.ROOT and attribute.missing is Missing.LEAF
@@ -84,24 +86,22 @@ def table_of(attribute: QuasiIdentifier) -> Table | None:
 
 def column_coder(attribute: QuasiIdentifier) -> CodeColumn:
     """Return what codes a column of an attribute without a table; `attribute.size` marks what it leaves open."""
-    domain = attribute.domain
-    if isinstance(domain, PrefixDomain) and not domain.shorter:
-        return _PrefixColumn(attribute, domain)
-    if isinstance(domain, NumericDomain) and domain.decimals is None and domain.size <= _MOST_EDGES:
-        edges = [domain.minimum + i * domain.step for i in range(domain.size)]
-        if all(Decimal(str(float(edge))) == edge for edge in edges):
-            return _NumberColumn(attribute, domain, np.array([float(edge) for edge in edges]))
+    match attribute.domain.reading():
+        case ByPrefix() as prefix if prefix.least == prefix.length:
+            return _PrefixColumn(attribute, prefix)
+        case ByNumber(decimals=None) as grid if grid.size <= _MOST_EDGES:
+            edges = [grid.minimum + i * grid.step for i in range(grid.size)]
+            if all(Decimal(str(float(edge))) == edge for edge in edges):
+                return _NumberColumn(attribute, grid, np.array([float(edge) for edge in edges]))
     return lambda column: _distinct(attribute, column)
 
 
-def _whole_labels(domain: CategoricalDomain) -> dict[object, int]:
+def _whole_labels(labels: Mapping[str, int]) -> dict[object, int]:
     """Return the codes of labels that whole numbers stand for, by number."""
-    labels = domain.hierarchy.code_of.items()
-    return {int(t): code for t, code in labels if _WHOLE.fullmatch(t) and str(int(t)) == t}
+    return {int(t): code for t, code in labels.items() if _WHOLE.fullmatch(t) and str(int(t)) == t}
 
 
-def _truths(domain: CategoricalDomain) -> dict[object, int]:
-    labels = domain.hierarchy.code_of
+def _truths(labels: Mapping[str, int]) -> dict[object, int]:
     return {truth: labels[text] for truth, text in ((True, "true"), (False, "false")) if text in labels}
 
 
@@ -137,13 +137,13 @@ def unpredictable(column: Sequence[Any]) -> Sequence[Any]:
 class _NumberColumn:
     """Find the cells of continuous numbers by bisection, where floats and cell ends are exact decimals."""
 
-    def __init__(self, attribute: QuasiIdentifier, domain: NumericDomain, edges: NDArray[np.float64]) -> None:
+    def __init__(self, attribute: QuasiIdentifier, grid: ByNumber, edges: NDArray[np.float64]) -> None:
         self._attribute = attribute
         self._edges = edges
         # Ends that are no exact floats are told by a single look.
-        low, high = float(domain.minimum), float(domain.maximum)
-        self._low = np.nextafter(low, -np.inf) if _inside(domain, low) else low
-        self._high = np.nextafter(high, np.inf) if _inside(domain, high) else high
+        low, high = float(grid.minimum), float(grid.maximum)
+        self._low = np.nextafter(low, -np.inf) if _inside(attribute, low) else low
+        self._high = np.nextafter(high, np.inf) if _inside(attribute, high) else high
 
     def __call__(self, column: Column) -> NDArray[np.int64]:
         try:
@@ -158,9 +158,9 @@ class _NumberColumn:
         return codes
 
 
-def _inside(domain: NumericDomain, value: float) -> bool:
+def _inside(attribute: QuasiIdentifier, value: float) -> bool:
     try:
-        domain.code(value)
+        attribute.domain.code(value)
     except Unfit:
         return False
     return True
@@ -169,31 +169,30 @@ def _inside(domain: NumericDomain, value: float) -> bool:
 class _PrefixColumn:
     """Read texts of one length as numbers in the base of their alphabet, all at once."""
 
-    def __init__(self, attribute: QuasiIdentifier, domain: PrefixDomain) -> None:
+    def __init__(self, attribute: QuasiIdentifier, prefix: ByPrefix) -> None:
         self._attribute = attribute
-        self._domain = domain
-        points = np.array([ord(letter) for letter in domain.alphabet], np.uint32)
+        self._prefix = prefix
+        points = np.array([ord(letter) for letter in prefix.places], np.uint32)
         self._order = np.argsort(points)
         self._points = points[self._order]
-        self._filler = domain.alphabet[0] * domain.length
+        self._filler = next(iter(prefix.places)) * prefix.length
 
     def __call__(self, column: Column) -> NDArray[np.int64]:
-        attribute, domain = self._attribute, self._domain
+        attribute, prefix = self._attribute, self._prefix
         texts, absent = column, []
         try:
             if attribute.missing is Missing.LEAF and None in column:
                 absent = [i for i, text in enumerate(column) if text is None]
                 texts = [self._filler if text is None else text for text in column]
-            if set(map(len, texts)) != {domain.length}:
+            if set(map(len, texts)) != {prefix.length}:
                 return _distinct(attribute, column)
         except TypeError:  # numbers have no length
             return _distinct(attribute, column)
-        points = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32).reshape(-1, domain.length)
+        points = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32).reshape(-1, prefix.length)
         slots = np.minimum(np.searchsorted(self._points, points), len(self._points) - 1)
         letters = self._order[slots]
-        base = len(domain.alphabet)
-        powers = base ** np.arange(domain.keep - 1, -1, -1, dtype=np.int64)
-        codes: NDArray[np.int64] = letters[:, : domain.keep] @ powers
+        powers = prefix.base ** np.arange(prefix.keep - 1, -1, -1, dtype=np.int64)
+        codes: NDArray[np.int64] = letters[:, : prefix.keep] @ powers
         codes[(self._points[slots] != points).any(axis=1)] = attribute.size
         codes[absent] = attribute.missing_code
         return codes

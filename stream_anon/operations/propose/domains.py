@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import partial
+from typing import cast
 
 from stream_anon.adapters.tables.samples import Column, Value
 from stream_anon.errors import HierarchyError, SettingsError
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.operations.propose.recognised import recognised, unfit
 from stream_anon.operations.propose.roles import is_age, is_postal
 from stream_anon.operations.propose.support import FEWEST, People
 
@@ -79,11 +81,19 @@ def number(value: Value, texts: bool) -> Decimal | None:
 
 def guess(name: str, column: Column, people: People, texts: bool) -> Guess | None:
     """Return the domain that fits a field, None if the values are too many or too rare for any."""
-    for attempt in (_prefix, _months, _dates, _numbers):
+    for attempt in (_recognised, _prefix, _months, _dates, _numbers):
         found = attempt(name, column, people, texts)
         if found is not None:
             return found
     return _categories(column, people)
+
+
+def _recognised(name: str, column: Column, people: People, texts: bool) -> Guess | None:  # noqa: ARG001
+    settings = recognised(column.values)
+    if settings is None:
+        return None
+    fitting = len(column.values) - unfit(settings, column.values)
+    return Guess({**cast("dict[str, Setting]", settings), "unknown": "root"}, _misfits(column, fitting))
 
 
 def _fitting(column: Column, convert: Callable[[Value], object]) -> tuple[list[int], list[object]] | None:

@@ -13,7 +13,7 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Closeness, Diversity, Policy, Recursion
 from stream_anon.microdata.release import ReachedSpread, Release, Suppression
 from tests.support.lying import Liar, Told, sealed

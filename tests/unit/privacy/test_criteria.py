@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Diversity, Policy
 from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread, Spreads

@@ -7,11 +7,13 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.json.passing import PassedTexts
 from stream_anon.adapters.json.scanner import fields
+from stream_anon.adapters.json.scanner.asking import AskedColumn
 from stream_anon.adapters.json.scanner.id_spans import IdSpans
 from stream_anon.adapters.json.scanner.lexing import HIGHS
 from stream_anon.adapters.json.scanner.members import find_members
 from stream_anon.adapters.json.scanner.nulls import clear_nulls
 from stream_anon.adapters.json.scanner.tables import (
+    ASKED,
     CATEGORY,
     DATE,
     KEYED,
@@ -49,6 +51,7 @@ class Scanner:
         self._by_id = policy.individual != EVERY_RECORD
         self._ids = IdSpans(policy) if policy.normalize else None
         self._tables = tables
+        self._asked = [AskedColumn(attribute) for attribute in policy.quasi_identifiers]
         self._inner = np.where(tables.fields[:, KIND] == PARENT, tables.fields[:, TABLE], -1)
         self._most = max_record_bytes
         self._others = np.array([MISSING_KEY, *text_keys(["True", "False"])], np.int64)
@@ -110,6 +113,8 @@ class Scanner:
                 )
             elif field[KIND] == NUMBER:
                 fields.number_codes(found.text, *own, field, codes[place], found.plain)
+            elif field[KIND] == ASKED:
+                self._asked[place].codes(found.text, *own, codes[place], found.plain)
             else:
                 fields.prefix_codes(found.text, *own, field, tables.letters[place], codes[place], found.plain)
         for place in range(self._quasi, self._quasi + self._passing):

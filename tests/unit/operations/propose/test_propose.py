@@ -16,9 +16,10 @@ from stream_anon.adapters.tables.samples import Column
 from stream_anon.cli.main import app
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.domains import DAY_FORMATS
 from stream_anon.operations.propose.propose import propose

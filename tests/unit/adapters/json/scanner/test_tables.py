@@ -8,7 +8,7 @@ import pytest
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.json.scanner.tables import TABLE, ScanTables, scan_tables, spread
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy
 
