@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import Field
 
 from stream_anon.errors import SettingsError
+from stream_anon.microdata.domains.addresses import DEFAULT_PREFIXES, DEFAULT_WITHIN, AddressDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.numbers import NumericDomain
@@ -118,6 +119,38 @@ class DateSettings(DomainSettings):
         return DateDomain(self.format, days[0], days[1], key)
 
 
+class IpSettings(DomainSettings):
+    """Internet addresses, published as networks in CIDR notation."""
+
+    explanation: ClassVar[str] = """With `{version: 4}` the address 10.1.2.3 is published as `10.1.2.0/24`,
+`10.1.0.0/16`, `10.0.0.0/8` or `*`. All spellings of an address are one value: upper case, zeros that are left out,
+and `::ffff:10.1.2.3` for 10.1.2.3. An address of the other version, or not in `within`, is outside (`unknown`). A
+text that is no address, or has a zone (`%eth0`), is of a wrong type.
+
+A code holds 30 bits, so a prefix may be 30 longer than that of `within` at the most: up to /30 in all of version 4,
+and up to /33 in the public addresses of version 6. The longest prefix is then the finest that is ever published.
+Where `within` leaves 30 bits or fewer (from /2 of version 4, from /98 of version 6), a class that holds one address
+only publishes it as it is (`10.1.2.3`). For the customers of one provider of version 6, declare its network,
+such as `within: "2001:db8::/32"`, and prefixes such as `[40, 48, 56]`."""
+
+    version: Literal[4, 6] = Field(description="Version of the addresses.")
+    prefixes: list[int] | None = Field(
+        default=None,
+        min_length=1,
+        description="Lengths of the prefixes that may be published, short first; `[8, 16, 24]` by default, "
+        "`[16, 24, 32]` of version 6.",
+    )
+    within: str | None = Field(
+        default=None,
+        description="The network that holds all addresses, such as 10.0.0.0/8; without it all of version 4 and the "
+        "public ones of version 6, 2000::/3.",
+    )
+
+    def build(self, key: str) -> Domain:  # noqa: D102 - see DomainSettings
+        prefixes = DEFAULT_PREFIXES[self.version] if self.prefixes is None else tuple(self.prefixes)
+        return AddressDomain(self.version, prefixes, self.within or DEFAULT_WITHIN[self.version], key)
+
+
 class BalancedSettings(Section):
     """An automatic hierarchy: `arity` neighbours of an ordered list under each node."""
 
@@ -135,6 +168,9 @@ class AttributeSettings(Section):
     numeric: NumericSettings | None = None
     prefix: PrefixSettings | None = None
     date: DateSettings | None = None
+    ip: IpSettings | None = Field(
+        default=None, description="Internet addresses, published as networks such as `10.1.0.0/16`."
+    )
     publish: Literal["nodes", "values"] | None = None
     weight: float = Field(default=1.0, gt=0, le=1000)
     missing: Literal["leaf", "reject"] = "leaf"
