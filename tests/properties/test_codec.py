@@ -231,7 +231,7 @@ def test_texts_that_mean_a_missing_value_leave_the_records_to_the_scanner() -> N
     assert [row[place] for row in batch.payload] == [None] * 4 + ["fines", "N", "NAA", None]
 
 
-def test_a_policy_that_the_scanner_does_not_read_is_scanned() -> None:
+def test_a_policy_with_finer_numbers_than_the_scanner_reads_is_left_to_the_columns() -> None:
     assert all(codec._scanner is None for codec in codecs()[: len(BROAD)])
 
 
