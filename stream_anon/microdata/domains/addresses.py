@@ -209,7 +209,7 @@ class AddressDomain(Domain):
         return f"internet addresses of version {self.version} within {self.within}, networks of {networks}"
 
     @classmethod
-    def proposal(cls, values: Sequence[object]) -> Mapping[str, object] | None:
+    def proposal(cls, values: Sequence[object]) -> Mapping[str, Mapping[str, object]] | None:
         for version in _BITS:
             if values and sum(_is_usual(value, version) for value in values) >= _FITTING * len(values):
                 return {"ip": {"version": version, "prefixes": list(DEFAULT_PREFIXES[version])}}

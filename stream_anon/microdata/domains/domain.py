@@ -148,7 +148,7 @@ class Domain(Protocol):
         ...
 
     @classmethod
-    def proposal(cls, values: Sequence[object]) -> Mapping[str, object] | None:
+    def proposal(cls, values: Sequence[object]) -> Mapping[str, Mapping[str, object]] | None:
         """Return settings that suit most of `values` and tell nothing of any, None where there are none.
 
         A domain whose settings would hold values, as the ends of a range, is proposed in `operations.propose`,

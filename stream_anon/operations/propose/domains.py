@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import cast
 
 from stream_anon.adapters.tables.samples import Column, Value
 from stream_anon.errors import HierarchyError, SettingsError
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
-from stream_anon.operations.propose.recognised import recognised, unfit
+from stream_anon.operations.propose.recognised import fitting, recognised
 from stream_anon.operations.propose.roles import is_age, is_postal
 from stream_anon.operations.propose.support import FEWEST, People
 
@@ -92,8 +91,7 @@ def _recognised(name: str, column: Column, people: People, texts: bool) -> Guess
     settings = recognised(column.values)
     if settings is None:
         return None
-    fitting = len(column.values) - unfit(settings, column.values)
-    return Guess({**cast("dict[str, Setting]", settings), "unknown": "root"}, _misfits(column, fitting))
+    return Guess({**settings, "unknown": "root"}, _misfits(column, fitting(settings, column.values)))
 
 
 def _fitting(column: Column, convert: Callable[[Value], object]) -> tuple[list[int], list[object]] | None:

@@ -12,22 +12,22 @@ from stream_anon.microdata.domains.registry import DOMAINS
 from stream_anon.settings.domains import DOMAINS as SETTINGS
 
 
-def recognised(values: Sequence[Value]) -> Mapping[str, object] | None:
+def recognised(values: Sequence[Value]) -> Mapping[str, Mapping[str, object]] | None:
     """Return the settings of the domain that most values are of, None if no domain says so."""
     found = (domain.proposal(values) for domain in DOMAINS.values())
     return next((settings for settings in found if settings is not None), None)
 
 
-def unfit(settings: Mapping[str, object], values: Sequence[Value]) -> int:
-    """Return how many values are none of the domain that `recognised` settings build, outside or not."""
+def fitting(settings: Mapping[str, Mapping[str, object]], values: Sequence[Value]) -> int:
+    """Return how many values are of the type of the domain that `recognised` settings build, outside or not."""
     ((key, given),) = settings.items()
     domain = SETTINGS[key].model_validate(given).build(key)
-    return sum(_is_unfit(domain, value) for value in values)
+    return sum(_is_fit(domain, value) for value in values)
 
 
-def _is_unfit(domain: Domain, value: Value) -> bool:
+def _is_fit(domain: Domain, value: Value) -> bool:
     try:
         domain.code(value)
-    except Unfit as unfit_value:
-        return unfit_value.reason is Reason.WRONG_TYPE
-    return False
+    except Unfit as unfit:
+        return unfit.reason is not Reason.WRONG_TYPE
+    return True
