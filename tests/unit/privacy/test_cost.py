@@ -17,19 +17,8 @@ from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
-from stream_anon.privacy.cost import (
-    FIRSTS,
-    HALVING,
-    LINEAR,
-    PREFIX,
-    TABLE,
-    WIDTHS,
-    CostModel,
-    cost_model,
-    interval_cost,
-    level_model,
-    set_cost,
-)
+from stream_anon.microdata.domains.walk import FIRSTS, HALVING, LINEAR, PREFIX, TABLE, WIDTHS
+from stream_anon.privacy.cost import CostModel, cost_model, interval_cost, level_model, set_cost
 
 
 def _ragged(leaves: int) -> CategoricalDomain:
