@@ -88,6 +88,11 @@ class AddressDomain(Domain):
     def _range(self) -> _Network:
         return _network(self.version, self.within)
 
+    @cached_property
+    def _first(self) -> int:
+        """Return the first address as a number."""
+        return int(self._range.network_address)
+
     @property
     def _fixed(self) -> int:
         return self._range.prefixlen
@@ -127,9 +132,9 @@ class AddressDomain(Domain):
 
     def code(self, value: object) -> int:
         number = _number(value, self.version)
-        if number >> (self._bits - self._fixed) != int(self._range[0]) >> (self._bits - self._fixed):
+        if number >> (self._bits - self._fixed) != self._first >> (self._bits - self._fixed):
             raise Unfit(Reason.OUT_OF_RANGE)
-        return (number - int(self._range[0])) >> (self._bits - self._coded)
+        return (number - self._first) >> (self._bits - self._coded)
 
     def _cut(self, low: int, high: int) -> int:
         """Return the place in `_lengths` of the longest prefix that all codes have."""
@@ -153,7 +158,7 @@ class AddressDomain(Domain):
         if length == self._fixed:
             return ROOT_LABEL
         first = self.node(low, high)[0] << (self._bits - self._coded)
-        return _network_text(self.version, int(self._range[0]) + first, length)
+        return _network_text(self.version, self._first + first, length)
 
     def read(self, published: object) -> tuple[int, int] | None:
         if published == ROOT_LABEL:
@@ -166,7 +171,7 @@ class AddressDomain(Domain):
             return None
         if network.prefixlen not in self._lengths or not network.subnet_of(self._range):  # type: ignore[arg-type]
             return None
-        first = (int(network[0]) - int(self._range[0])) >> (self._bits - self._coded)
+        first = (int(network.network_address) - self._first) >> (self._bits - self._coded)
         bounds = first, first + (1 << (self._coded - network.prefixlen)) - 1
         return bounds if self.publish(*bounds) == published else None
 
