@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stream_anon.adapters.tables.small_texts import read_table
 from stream_anon.microdata.attributes import Attribute, Identifier, Publication, QuasiIdentifier, Sensitive
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EngineChoice, Policy, WindowLimits

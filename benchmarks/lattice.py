@@ -36,7 +36,7 @@ from benchmarks.adult import DATA
 from benchmarks.report import in_words, machine, on_one_core, write_json
 from stream_anon.adapters.tables.small_texts import read_table
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.recoding.lattice.lattice import Lattice
 from stream_anon.recoding.lattice.levels import levels_of

@@ -28,7 +28,7 @@ from stream_anon.compiled import kernel
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.privacy.cost import CostModel, cost_model, interval_cost

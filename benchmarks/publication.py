@@ -33,7 +33,7 @@ from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Loss

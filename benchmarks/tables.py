@@ -16,10 +16,11 @@ from benchmarks.adult import adult_policy
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 
 
 @dataclass(frozen=True)

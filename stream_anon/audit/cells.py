@@ -8,8 +8,7 @@ from math import isfinite
 from typing import Any
 
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
-from stream_anon.microdata.domains.domain import CategoricalDomain
-from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.reading import ByLabel, ByNumber
 from stream_anon.microdata.policy import Policy
 
 
@@ -63,14 +62,15 @@ def _value(attribute: Attribute, cell: str) -> Any:
     if isinstance(attribute, PassThrough):
         return cell if attribute.type is ScalarType.STRING else _json(cell)
     assert isinstance(attribute, QuasiIdentifier)  # noqa: S101 - identifiers are not published
-    if isinstance(attribute.domain, NumericDomain):
-        return _json(cell)
-    if isinstance(attribute.domain, CategoricalDomain):
-        # Labels come first: a label may look like JSON.
-        if attribute.type is ScalarType.STRING:
-            return _json(cell) if cell not in attribute.domain.hierarchy.node_of and cell[0] == "[" else cell
-        value = _json(cell)
-        return value if attribute.read(value) is not None else cell
+    match attribute.domain.reading():
+        case ByNumber():
+            return _json(cell)
+        case ByLabel():
+            # Labels come first: a label may look like JSON.
+            if attribute.type is ScalarType.STRING:
+                return _json(cell) if cell[0] == "[" and attribute.domain.read(cell) is None else cell
+            value = _json(cell)
+            return value if attribute.read(value) is not None else cell
     return cell
 
 

@@ -14,7 +14,7 @@ from stream_anon.audit.windows import WindowAudit
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.diversity import MOST_CLASS, Diversity
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
 from stream_anon.privacy.certificate import Asked, Certificate

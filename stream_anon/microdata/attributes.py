@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains.domain import CategoricalDomain, Domain, Published, Scalar
+from stream_anon.microdata.domains.domain import Domain, Published, Scalar
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 
 _EXACT = 2.0**53  # from here on floats skip whole numbers
@@ -207,7 +207,7 @@ class QuasiIdentifier(Attribute):
     def publish(self, low: int, high: int) -> Published:
         """Return what is written for the bounds that `node` gave."""
         if high < self.missing_code:
-            return self._typed(self.domain.publish(low, high))
+            return self.typed(self.domain.publish(low, high))
         return None if low == high == self.missing_code else ROOT_LABEL
 
     def publish_set(self, codes: Iterable[int]) -> Published:
@@ -230,7 +230,7 @@ class QuasiIdentifier(Attribute):
         """Return values of which one is as long, written as JSON, as anything that is published."""
         if self.publication is Publication.VALUES:
             return [None, [self.publish(code, code) for code in range(self.domain.size)]]  # type: ignore[misc]
-        return [None, ROOT_LABEL, *map(self._typed, self.domain.longest())]
+        return [None, ROOT_LABEL, *map(self.typed, self.domain.longest())]
 
     def read(self, published: object) -> tuple[int, ...] | None:
         """Return the codes' bounds (or, for a set, its codes) behind a published value; None if impossible.
@@ -264,7 +264,7 @@ class QuasiIdentifier(Attribute):
         return tuple(codes) if ordered and len(codes) < self.domain.size else None
 
     def _read_one(self, published: object) -> tuple[int, int] | None:
-        if isinstance(published, bool | int | float) and isinstance(self.domain, CategoricalDomain):
+        if isinstance(published, bool | int | float) and self.domain.labels() is not None:
             code = self._code_of_typed.get((type(published), published))
             return None if code is None else (code, code)
         bounds = self.domain.read(published)
@@ -278,11 +278,12 @@ class QuasiIdentifier(Attribute):
         leaves = [self.publish(code, code) for code in range(self.domain.size)]
         return {(type(leaf), leaf): code for code, leaf in enumerate(leaves) if not isinstance(leaf, str)}
 
-    def _typed(self, published: Published) -> Published:
+    def typed(self, published: Published) -> Published:
         """Return an exact category in its declared type; groups stay labels."""
         if self.type is ScalarType.STRING or not isinstance(published, str):
             return published
-        if not isinstance(self.domain, CategoricalDomain) or published not in self.domain.hierarchy.code_of:
+        labels = self.domain.labels()
+        if labels is None or published not in labels:
             return published
         if self.type is ScalarType.BOOLEAN:
             return published == "true"

@@ -18,8 +18,7 @@ from stream_anon.microdata.attributes import (
     Sensitive,
 )
 from stream_anon.microdata.diversity import MOST_CLASS, Diversity
-from stream_anon.microdata.domains.domain import WHOLE_TABLE, CategoricalDomain
-from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.labels import LabelCounts
 
@@ -209,10 +208,7 @@ class Policy:
         if len(self.null_values) > MOST_NULLS:
             raise SettingsError("input.null_values", f"must be at most {MOST_NULLS} texts")
         for attribute in self.quasi_identifiers:
-            domain = attribute.domain
-            twice = (
-                self.null_values & domain.hierarchy.code_of.keys() if isinstance(domain, CategoricalDomain) else ()
-            )
+            twice = self.null_values & (attribute.domain.labels() or {}).keys()
             if twice:
                 raise SettingsError(
                     "input.null_values", f"{min(twice)!r} is a category of {attribute.name} too: it can be only one"
@@ -305,5 +301,4 @@ class Policy:
 
 
 def _publishes_nodes(attribute: QuasiIdentifier) -> bool:
-    tight = isinstance(attribute.domain, NumericDomain) and attribute.domain.tight
-    return attribute.publication is Publication.NODES and not tight
+    return attribute.publication is Publication.NODES and not attribute.domain.tight

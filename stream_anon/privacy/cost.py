@@ -9,26 +9,25 @@ all values between them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_inlined, bare_kernel, constant, kernel
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
-from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import WHOLE_TABLE, CategoricalDomain, PrefixDomain
-from stream_anon.microdata.domains.numbers import NumericDomain
-
-TABLE = 0  # cost[low, high] in `table`
-LINEAR = 1  # slope x (high - low) + base: tight numbers
-HALVING = 2  # linear cost of the halving above
-WIDTHS = 3  # linear cost of the cell above, cells of equal width per level
-PREFIX = 4  # level / height, cells of equal width per level
-FIRSTS = 5  # leaves under the node / leaves, nodes given by their first code per level
-HALVING_LEVEL = 6  # level / height of the halving above
-FIRSTS_LEVEL = 7  # level / height, nodes given by their first code per level
-SPAN = 8  # codes between the ends / codes, 0 for one: a set of which only the ends are known
+from stream_anon.microdata.domains.domain import WHOLE_TABLE
+from stream_anon.microdata.domains.walk import (
+    FIRSTS,
+    FIRSTS_LEVEL,
+    HALVING,
+    HALVING_LEVEL,
+    PREFIX,
+    SPAN,
+    TABLE,
+    WIDTHS,
+    Walk,
+)
 
 
 class CostModel(NamedTuple):
@@ -37,7 +36,7 @@ class CostModel(NamedTuple):
     Parameters
     ----------
     kind
-        int8[q], one of the constants above.
+        int8[q], one of the constants of `domains.walk`.
     domain
         int64[q], codes of the domain; the codes for missing and unknown values follow.
     levels
@@ -69,9 +68,6 @@ class CostModel(NamedTuple):
     crowd: float
 
 
-_Walked: TypeAlias = tuple[int, float, float, NDArray[np.int32]]
-
-
 def cost_model(attributes: Sequence[QuasiIdentifier]) -> CostModel:
     """Return the cost tables of `attributes`, in their order, by NCP."""
     return _tabled(attributes, [_walked(attribute) for attribute in attributes])
@@ -86,9 +82,9 @@ def level_model(attributes: Sequence[QuasiIdentifier]) -> CostModel:
     return _tabled(attributes, [_by_level(attribute) for attribute in attributes])
 
 
-def _tabled(attributes: Sequence[QuasiIdentifier], walked: Sequence[_Walked]) -> CostModel:
+def _tabled(attributes: Sequence[QuasiIdentifier], walked: Sequence[Walk]) -> CostModel:
     """Return cost tables, whole ones for small domains."""
-    kinds = [kind for kind, *_ in walked]
+    kinds = [walk.kind for walk in walked]
     tables: list[NDArray[np.float32]] = []
     for j, attribute in enumerate(attributes):
         if attribute.domain.size <= WHOLE_TABLE:
@@ -99,30 +95,30 @@ def _tabled(attributes: Sequence[QuasiIdentifier], walked: Sequence[_Walked]) ->
 
 def _model(
     attributes: Sequence[QuasiIdentifier],
-    walked: Sequence[_Walked],
+    walked: Sequence[Walk],
     kinds: Sequence[int],
     tables: Sequence[NDArray[np.float32]],
 ) -> CostModel:
     """Lay the entries of all attributes one behind the other; `tables` are those of the TABLE ones."""
     starts, steps, entries = [], [np.empty(0, np.int32)], 0
     sizes = [attribute.domain.size for attribute in attributes]
-    for kind, size, (*_, own) in zip(kinds, sizes, walked, strict=True):
+    for kind, size, walk in zip(kinds, sizes, walked, strict=True):
         starts.append(entries if kind == TABLE else sum(len(part) for part in steps))
         if kind == TABLE:
             entries += (size + 2) ** 2
         else:
-            steps.append(own)
+            steps.append(walk.steps)
     levels = [
-        len(own) // (size if kind in (FIRSTS, FIRSTS_LEVEL) else 1)
-        for size, (kind, _, _, own) in zip(sizes, walked, strict=True)
+        len(walk.steps) // (size if walk.kind in (FIRSTS, FIRSTS_LEVEL) else 1)
+        for size, walk in zip(sizes, walked, strict=True)
     ]
     return CostModel(
         np.array(kinds, np.int8),
         np.array(sizes, np.int64),
         np.array(levels, np.int64),
         np.array(starts, np.int64),
-        np.array([slope for _, slope, _, _ in walked], np.float64),
-        np.array([base for _, _, base, _ in walked], np.float64),
+        np.array([walk.slope for walk in walked], np.float64),
+        np.array([walk.base for walk in walked], np.float64),
         np.array([attribute.weight for attribute in attributes], np.float64),
         np.concatenate([np.empty(0, np.float32), *tables]),
         np.concatenate(steps),
@@ -140,52 +136,18 @@ def _is_set(attribute: QuasiIdentifier) -> bool:
     return attribute.publication is Publication.VALUES
 
 
-def _walked(attribute: QuasiIdentifier) -> _Walked:
-    """Return how to find the nodes of an attribute without a table: kind, slope, base, steps."""
-    domain = attribute.domain
-    if _is_set(attribute):
-        return SPAN, 1 / domain.size, 1 / domain.size, np.empty(0, np.int32)
-    if isinstance(domain, NumericDomain):
-        widths = np.array([min(width, domain.size) for width in domain.widths], np.int32)
-        kind = LINEAR if domain.tight else WIDTHS if len(widths) else HALVING
-        return kind, domain.slope, domain.base, widths
-    if isinstance(domain, PrefixDomain):
-        powers = [domain.base**cut for cut in range(1, domain.keep + 1)]
-        return PREFIX, 1 / domain.length, (domain.length - domain.keep) / domain.length, np.array(powers, np.int32)
-    if isinstance(domain, DateDomain):
-        return FIRSTS, 1 / domain.size, 1 / domain.size, domain.firsts[1:].ravel()
-    assert isinstance(domain, CategoricalDomain)  # noqa: S101 - there are no more
-    return FIRSTS, 1 / domain.size, 1 / domain.size, _firsts(domain)
+def _walked(attribute: QuasiIdentifier) -> Walk:
+    """Return how to find the nodes of an attribute without a table."""
+    return _spanned(attribute) if _is_set(attribute) else attribute.domain.walk()
 
 
-def _by_level(attribute: QuasiIdentifier) -> _Walked:
-    """Return how to find the levels of an attribute without a table: kind, 1 / height, base, steps."""
-    domain = attribute.domain
-    if isinstance(domain, NumericDomain):
-        # The widest cells may not be the whole range: then that is one level more.
-        widths = np.array([min(width, domain.size) for width in (*domain.widths, domain.size)], np.int32)
-        if domain.widths:
-            return PREFIX, 1 / domain.height, 0.0, widths
-        return HALVING_LEVEL, 1 / domain.height, 0.0, np.array([domain.height], np.int32)
-    kind, slope, base, steps = _walked(attribute)
-    if kind == SPAN:
-        return kind, slope, base, steps
-    if kind == PREFIX:
-        return kind, 1 / domain.height, base, steps
-    return FIRSTS_LEVEL, 1 / domain.height, 0.0, steps
+def _by_level(attribute: QuasiIdentifier) -> Walk:
+    """Return how to find the levels of an attribute without a table."""
+    return _spanned(attribute) if _is_set(attribute) else attribute.domain.level_walk()
 
 
-def _firsts(domain: CategoricalDomain) -> NDArray[np.int32]:
-    """Return for each level above the leaves, without the root, the first code of each code's node."""
-    tree = domain.hierarchy
-    rows = []
-    node = tree.leaves.copy()
-    for level in range(1, tree.height):
-        above = tree.parents[node]
-        # A node at depth d lies at level height - d; short branches wait at their leaf.
-        node = np.where(tree.height - tree.depths[node] < level, above, node)
-        rows.append(tree.first[node])
-    return np.concatenate(rows).astype(np.int32) if rows else np.empty(0, np.int32)
+def _spanned(attribute: QuasiIdentifier) -> Walk:
+    return Walk(SPAN, 1 / attribute.domain.size, 1 / attribute.domain.size)
 
 
 _ONLY = constant(0)

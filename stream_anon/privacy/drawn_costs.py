@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_kernel
-from stream_anon.privacy.cost import TABLE, CostModel
+from stream_anon.microdata.domains.walk import TABLE
+from stream_anon.privacy.cost import CostModel
 
 WEIGHT_SPREAD = 0.1  # of the logarithm of an attribute's weight
 STEP_SPREAD = 0.1  # of the logarithm of the cost of uniting two neighbouring values

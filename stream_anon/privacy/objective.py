@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
-from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Loss
 from stream_anon.privacy.cost import CostModel, cost_model, level_model
@@ -120,9 +119,7 @@ def _lost_bits(attribute: QuasiIdentifier, counts: NDArray[np.int64]) -> NDArray
 
 
 def _publishes_any_interval(attribute: QuasiIdentifier) -> bool:
-    domain = attribute.domain
-    tight = isinstance(domain, NumericDomain) and domain.tight
-    return tight or attribute.publication is Publication.VALUES
+    return attribute.domain.tight or attribute.publication is Publication.VALUES
 
 
 def _entropy(mixture: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,27 +24,17 @@ import msgspec
 
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.microdata.attributes import Attribute, Identifier, Insensitive, QuasiIdentifier, Sensitive
-from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, Hierarchy
-from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.registry import DOMAINS
 from stream_anon.microdata.policy import Policy, WindowLimits
 from stream_anon.privacy.certificate import MOST_COUNT, PART_BYTES, Digest, refuse_later
 
 SCHEMA_VERSION: Final = 1
 PART_LETTERS = 120_000  # of four bytes at most, so that a part stays below 512 KiB
 _AROUND, _MOST_ESCAPED = 256, 6  # bytes of a part beside its text, and of a letter of it, at the most
-_MOST_CODES = 2**30
-_MOST_LETTERS = 64
 
 _ROLES: Mapping[str, type[Attribute]] = {
     kind.role: kind for kind in (Identifier, QuasiIdentifier, Sensitive, Insensitive)
-}
-_DOMAINS: Mapping[str, type[Any]] = {
-    "categorical": CategoricalDomain,
-    "numeric": NumericDomain,
-    "prefix": PrefixDomain,
-    "date": DateDomain,
 }
 NO_PROMISE = frozenset(
     {
@@ -183,8 +173,8 @@ def _plain(thing: Any) -> Any:
         }
         if isinstance(thing, Attribute):
             plain["role"] = thing.role
-        kinds = [name for name, kind in _DOMAINS.items() if type(thing) is kind]
-        return plain | ({"kind": kinds[0]} if kinds else {})
+        kind = getattr(thing, "kind", None)
+        return plain | ({"kind": kind} if kind in DOMAINS else {})
     if isinstance(thing, Enum):
         return thing.value
     if isinstance(thing, Decimal):
@@ -212,18 +202,7 @@ def _attribute(plain: dict[str, Any]) -> Attribute:
     if kind is not QuasiIdentifier:
         return _build(kind, plain)
     given = plain.pop("domain")
-    domain = _DOMAINS[given.pop("kind")]
-    if domain is CategoricalDomain:
-        return _build(kind, plain, domain=CategoricalDomain(_hierarchy(**given["hierarchy"])))
-    if domain is PrefixDomain and not _is_possible(**given):
-        raise ValueError("no such prefix")
-    return _build(kind, plain, domain=_build(domain, given))
-
-
-def _is_possible(length: int, alphabet: str, keep: int, shorter: bool = False, **_: object) -> bool:
-    """Return whether the settings allow such a prefix; its domain does not ask."""
-    distinct = 2 <= len(set(alphabet)) == len(alphabet) and "*" not in alphabet
-    return distinct and 1 <= keep <= length <= _MOST_LETTERS and (len(alphabet) + shorter) ** keep <= _MOST_CODES
+    return _build(kind, plain, domain=_build(DOMAINS[given.pop("kind")], given))
 
 
 def _hierarchy(labels: list[Any], parents: list[int]) -> Hierarchy:
@@ -242,4 +221,8 @@ def _hierarchy(labels: list[Any], parents: list[int]) -> Hierarchy:
 def _build(kind: type[_Built], plain: dict[str, Any], **ready: Any) -> _Built:
     """Return a dataclass from JSON; keys that it does not have are refused."""
     hints = get_type_hints(kind)
-    return kind(**{name: msgspec.convert(value, hints[name]) for name, value in plain.items()}, **ready)
+    fields_given = {
+        name: _hierarchy(**value) if hints[name] is Hierarchy else msgspec.convert(value, hints[name])
+        for name, value in plain.items()
+    }
+    return kind(**fields_given, **ready)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -37,6 +37,8 @@ from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.diversity import MOST_CLASS, MOST_DELTA
 from stream_anon.microdata.policy import MOST_EXTRA_LEVELS, MOST_NULLS, MOST_REVISION, MOST_ROUNDS
+from stream_anon.settings.domains import AttributeSettings
+from stream_anon.settings.section import Section
 from stream_anon.settings.yaml_text import read_yaml
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
@@ -67,12 +69,6 @@ def _servers(value: str) -> str:
         if found is None or not 0 < int(found["port"] or 1) < 65_536:
             raise ValueError(f"must be HOST:PORT of some brokers, comma-separated; number {number} is not")
     return value
-
-
-class Section(BaseModel):
-    """A closed section: unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class SecuritySettings(Section):
@@ -271,60 +267,6 @@ class EngineSettings(Section):
         return self
 
 
-class NumericSettings(Section):
-    """A grid of numbers."""
-
-    min: int | float
-    max: int | float
-    step: int | float | None = None
-    decimals: int | None = Field(default=None, ge=0, le=9)
-    levels: list[int | float] = []
-    publish: Literal["nodes", "tight"] = "nodes"
-
-
-class PrefixSettings(Section):
-    """Texts of which a prefix may be published."""
-
-    length: int = Field(ge=1, le=64)
-    alphabet: str = Field(default="digits", min_length=2)
-    pad: Literal["zeros"] | None = None
-    shorter: bool = False
-
-
-class DateSettings(Section):
-    """Days; `format` is as in strptime."""
-
-    format: str = "%Y-%m-%d"
-    min: str
-    max: str
-
-
-class BalancedSettings(Section):
-    """An automatic hierarchy: `arity` neighbours of an ordered list under each node."""
-
-    ordered: list[str | int | bool] = Field(min_length=2)
-    arity: int = Field(default=2, ge=2, le=1000)
-
-
-class AttributeSettings(Section):
-    """A declared field. A quasi-identifier has exactly one of hierarchy, values, numeric, prefix and date."""
-
-    role: Literal["identifier", "quasi-identifier", "sensitive", "insensitive"]
-    type: Literal["string", "integer", "number", "boolean"] | None = None
-    hierarchy: Annotated[str, Field(min_length=1)] | BalancedSettings | dict[str, Any] | None = None
-    values: list[str | int | bool] | None = None
-    numeric: NumericSettings | None = None
-    prefix: PrefixSettings | None = None
-    date: DateSettings | None = None
-    publish: Literal["nodes", "values"] | None = None
-    weight: float = Field(default=1.0, gt=0, le=1000)
-    missing: Literal["leaf", "reject"] = "leaf"
-    unknown: Literal["reject", "root"] = "reject"
-    path: list[Annotated[str, Field(min_length=1)]] | None = Field(default=None, min_length=1)
-    accept_missing: bool = False
-    accept_linkable: bool = False
-
-
 class RecordSettings(Section):
     """How records are read, from topics and from files."""
 
@@ -496,8 +438,15 @@ def _allowed_keys(location: tuple[int | str, ...]) -> str:
         field = model.model_fields.get(str(part))
         if field is None:
             continue
-        found = re.findall(r"\b([A-Z]\w+Settings|SecuritySettings)\b", str(field.annotation))
-        model = globals().get(found[0]) if found else None
+        model = next(_models(field.annotation), None)
     if isinstance(model, type) and issubclass(model, BaseModel):
         return "; allowed: " + ", ".join(model.model_fields)
     return ""
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models that an annotation names, in their order."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models(argument)

@@ -1,4 +1,4 @@
-"""The page on settings (docs/model.md), generated from the model that validates them.
+"""The page on settings (docs/settings.md), generated from the model that validates them.
 
 `python -m stream_anon.settings.page FILE` writes it; a test compares the committed file with the model.
 """
@@ -17,7 +17,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from stream_anon.settings import model
+from stream_anon.settings import domains, model
 from stream_anon.settings.json_schema import is_duration, meaning
 
 HEAD = """# Settings
@@ -70,17 +70,13 @@ alike by mistake make classes larger than they had to be, never smaller. An id o
 rejected where anything is normalized. `input.null_values` are compared before. Dropping a step weakens a policy."""
 _WINDOW = """A window closes when it is full, or when its oldest record is as old as a limit that is drawn anew for
 each window, between 0.9 and 1 times `max_delay`. `max_records` must not be below `privacy.k`."""
-_ATTRIBUTES = """What is not declared never leaves. A quasi-identifier has exactly one of `hierarchy`, `values`,
-`numeric`, `prefix` and `date`. A published field that no record of a sample has forbids a run (`missing-field`)
-unless it says `accept_missing: true`; where the input was empty at the start, a first window without it is
-withheld. What is missing is counted in certificates, reports and metrics anyway."""
+_ATTRIBUTES = f"""What is not declared never leaves. A quasi-identifier has exactly one domain:
+{", ".join(f"`{key}`" for key in domains.DOMAIN_KEYS)}. A published field that no record of a sample has forbids a
+run (`missing-field`) unless it says `accept_missing: true`; where the input was empty at the start, a first window
+without it is withheld. What is missing is counted in certificates, reports and metrics anyway."""
 _RECORDS = """In every declared field these texts are read as null: a quasi-identifier is missing, a field that
 passes is published as null, a record without an id is rejected. An empty text is a text unless it is among them; an
 empty cell of a CSV file is missing in any case. No category may be among them."""
-_PREFIX = """A value of length 5 is published as `02138`, `0213*`, `021**` and so on. A whole number is the text of
-its digits: JSON has no zeros in front, so 2138 is outside, or 02138 with `pad: zeros`. With `shorter: true` a value
-may have any length up to `length`: `SW1A*` stands for every value that begins with SW1A and does not tell how many
-characters follow; `pad` is for values of one length only."""
 _HIERARCHY = """A mapping with these two keys is built from an ordered list. `hierarchy` may also name a CSV file
 with a row per leaf, from leaf to root, or be a nested mapping of groups. The file must be a regular one of 64 MiB
 at the most; what is wrong with it is told by lines, without its words. Aliases of YAML (`&name`, `*name`) may
@@ -98,11 +94,9 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("window", model.WindowSettings, _WINDOW),
     ("engine", model.EngineSettings, ""),
     ("input", model.RecordSettings, _RECORDS),
-    ("attributes.NAME", model.AttributeSettings, _ATTRIBUTES),
-    ("attributes.NAME.numeric", model.NumericSettings, ""),
-    ("attributes.NAME.prefix", model.PrefixSettings, _PREFIX),
-    ("attributes.NAME.date", model.DateSettings, ""),
-    ("attributes.NAME.hierarchy", model.BalancedSettings, _HIERARCHY),
+    ("attributes.NAME", domains.AttributeSettings, _ATTRIBUTES),
+    *((f"attributes.NAME.{key}", kind, kind.explanation) for key, kind in domains.DOMAINS.items()),
+    ("attributes.NAME.hierarchy", domains.BalancedSettings, _HIERARCHY),
     ("http", model.HttpSettings, "Loopback by default. Port 0 is any free port."),
     ("logs", model.LogSettings, "Lines go to standard error."),
 )

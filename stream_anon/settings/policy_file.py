@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 import math
-import string
 from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -30,36 +27,33 @@ from stream_anon.microdata.attributes import (
 )
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains import automatic
-from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, Domain, PrefixDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.policy import EngineChoice, Loss, Policy, Shortfall, WindowLimits
+from stream_anon.settings.domains import (
+    DOMAIN_KEYS,
+    DOMAINS,
+    AttributeSettings,
+    BalancedSettings,
+    DomainSettings,
+)
 from stream_anon.settings.label_sample import sample_labels
 from stream_anon.settings.learned_order import read_order
 from stream_anon.settings.model import (
-    AttributeSettings,
-    BalancedSettings,
-    DateSettings,
     DiversitySettings,
     IndividualSettings,
-    NumericSettings,
-    PrefixSettings,
     Settings,
     load_settings,
 )
 
-_ALPHABETS = {
-    "digits": string.digits,
-    "letters": string.ascii_uppercase,
-    "alphanumeric": string.digits + string.ascii_uppercase,
-}
-_MOST_CODES = 2**30
-_LATER_KEYS = {"path": None, "accept_missing": False}  # with their defaults
+_FIRST_DOMAINS = ("hierarchy", "values", "numeric", "prefix", "date")
+_LATER_KEYS: Mapping[str, Any] = {"path": None, "accept_missing": False} | {
+    key: None for key in DOMAIN_KEYS if key not in _FIRST_DOMAINS
+}  # with their defaults
 _FIRST_CRITERIA = frozenset({"distinct_l", "entropy_l", "recursive_cl", "t_closeness", "p_sensitive", "alpha"})
 _LATER_PREFIX_KEYS = {"pad": None, "shorter": False}
-_DOMAIN_KEYS = ("hierarchy", "values", "numeric", "prefix", "date")
 
 
 def load_policy(path: Path, overrides: dict[str, dict[str, Any]] | None = None) -> Policy:
@@ -158,11 +152,11 @@ def _diversity(given: DiversitySettings) -> Diversity:
 def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) -> Attribute:
     key, keys = f"attributes.{name}", tuple(given.path or ())
     quasi = given.role == "quasi-identifier"
-    domains = [k for k in _DOMAIN_KEYS if getattr(given, k) is not None]
+    domains = [k for k in DOMAIN_KEYS if getattr(given, k) is not None]
     if quasi and len(domains) != 1:
-        raise SettingsError(key, f"a quasi-identifier needs exactly one of {', '.join(_DOMAIN_KEYS)}")
+        raise SettingsError(key, f"a quasi-identifier needs exactly one of {', '.join(DOMAIN_KEYS)}")
     if not quasi:
-        only = [*_DOMAIN_KEYS, "publish", "weight", "missing", "unknown"]
+        only = [*DOMAIN_KEYS, "publish", "weight", "missing", "unknown"]
         stray = [k for k in only if k in given.model_fields_set]
         if stray:
             raise SettingsError(f"{key}.{stray[0]}", "is for role: quasi-identifier only")
@@ -184,14 +178,14 @@ def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) ->
 def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, domain: Domain) -> QuasiIdentifier:
     key = f"attributes.{name}"
     publication = Publication(given.publish or "nodes")
-    categorical = isinstance(domain, CategoricalDomain)
-    if publication is Publication.VALUES and not categorical:
+    labels = domain.labels()
+    if publication is Publication.VALUES and labels is None:
         raise SettingsError(f"{key}.publish", "values is for hierarchy and values only")
-    if given.type is not None and not categorical:
+    if given.type is not None and labels is None:
         raise SettingsError(f"{key}.type", "is for hierarchy and values only")
-    if isinstance(domain, CategoricalDomain) and kind is not ScalarType.STRING:
-        _check_leaves(key, kind, domain.hierarchy, quoted=not isinstance(given.hierarchy, str))
-    if isinstance(domain, NumericDomain) and domain.tight:
+    if labels is not None and kind is not ScalarType.STRING:
+        _check_leaves(key, kind, list(labels), quoted=not isinstance(given.hierarchy, str))
+    if domain.tight:
         publication = Publication.TIGHT
     return QuasiIdentifier(
         name,
@@ -206,18 +200,18 @@ def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, dom
     )
 
 
-def _check_leaves(key: str, kind: ScalarType, hierarchy: Hierarchy, *, quoted: bool) -> None:
+def _check_leaves(key: str, kind: ScalarType, labels: list[str], *, quoted: bool) -> None:
     """Refuse a type in which the exact values of a hierarchy cannot be written.
 
     A leaf is `quoted` in the error where it stands in the settings file itself, not in a file beside it.
     """
-    for number, label in enumerate(hierarchy.code_of, start=1):
+    for number, label in enumerate(labels, start=1):
         try:
             fits = label in ("true", "false") if kind is ScalarType.BOOLEAN else _canonical(kind, label) == label
         except ValueError:
             fits = False
         if not fits:
-            leaf = f"the leaf {label!r}" if quoted else f"leaf {number} of {hierarchy.size}, in the tree's order,"
+            leaf = f"the leaf {label!r}" if quoted else f"leaf {number} of {len(labels)}, in the tree's order,"
             raise SettingsError(f"{key}.type", f"{leaf} is no {kind.value}")
 
 
@@ -232,12 +226,10 @@ def _canonical(kind: ScalarType, label: str) -> str:
 
 
 def _domain(key: str, given: AttributeSettings, place: Path, digest: Any) -> Domain:
-    if given.numeric is not None:
-        return _numeric(f"{key}.numeric", given.numeric)
-    if given.prefix is not None:
-        return _prefix(f"{key}.prefix", given.prefix)
-    if given.date is not None:
-        return _date(f"{key}.date", given.date)
+    for name in DOMAINS:
+        settings = getattr(given, name)
+        if settings is not None:
+            return cast("DomainSettings", settings).build(f"{key}.{name}")
     if given.values is not None:
         return CategoricalDomain(Hierarchy.flat((_label(v) for v in given.values), f"{key}.values"))
     key = f"{key}.hierarchy"
@@ -260,46 +252,3 @@ def _label(value: str | int | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
-
-
-def _numeric(key: str, given: NumericSettings) -> NumericDomain:
-    numbers = [given.min, given.max, *([] if given.step is None else [given.step])]
-    whole = all(isinstance(number, int) for number in numbers)
-    decimals = 0 if given.decimals is None and whole else given.decimals
-    step = Decimal(str(given.step)) if given.step is not None else Decimal(1).scaleb(-(decimals or 0))
-    levels = tuple(Decimal(str(width)) for width in given.levels)
-    if any(width <= 0 for width in levels):
-        raise SettingsError(f"{key}.levels", "widths must be above 0")
-    return NumericDomain(
-        Decimal(str(given.min)),
-        Decimal(str(given.max)),
-        step,
-        decimals,
-        levels,
-        given.publish == "tight",
-        key,
-    )
-
-
-def _prefix(key: str, given: PrefixSettings) -> PrefixDomain:
-    alphabet = _ALPHABETS.get(given.alphabet, given.alphabet)
-    if len(set(alphabet)) < len(alphabet) or "*" in alphabet:
-        raise SettingsError(
-            f"{key}.alphabet", "must be digits, letters, alphanumeric, or distinct characters without *"
-        )
-    if given.pad and ("0" not in alphabet or given.shorter):
-        raise SettingsError(f"{key}.pad", "needs an alphabet with 0, and values of one length")
-    keep = given.length
-    while (len(alphabet) + given.shorter) ** keep > _MOST_CODES:
-        keep -= 1
-    return PrefixDomain(given.length, alphabet, keep, given.pad == "zeros", given.shorter)
-
-
-def _date(key: str, given: DateSettings) -> DateDomain:
-    days = []
-    for name in ("min", "max"):
-        try:
-            days.append(dt.date.fromisoformat(getattr(given, name)))
-        except ValueError:
-            raise SettingsError(f"{key}.{name}", "must be a day such as 2024-05-13") from None
-    return DateDomain(given.format, days[0], days[1], key)

@@ -20,7 +20,7 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Sensitive
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Policy, WindowLimits

@@ -15,7 +15,8 @@ from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import UNKNOWN, Outlook, Partitioner
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.domains.domain import WHOLE_TABLE, CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Loss
 from stream_anon.privacy.cost import CostModel, interval_cost

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from stream_anon.engine.closing import Closer, dealt
 from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release, Suppression

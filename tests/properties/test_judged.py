@@ -15,7 +15,7 @@ from stream_anon.audit.spreads import Shown
 from stream_anon.microdata.attributes import QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy

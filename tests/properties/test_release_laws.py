@@ -16,7 +16,7 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.policy import Policy, WindowLimits
 from stream_anon.microdata.release import Release
 from tests.support.effort import examples

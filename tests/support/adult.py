@@ -15,7 +15,7 @@ from stream_anon.engine.engine import Engine
 from stream_anon.microdata.attributes import Attribute, QuasiIdentifier, Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits

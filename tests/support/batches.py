@@ -11,7 +11,7 @@ from stream_anon.microdata.attributes import Attribute, Identifier, Publication,
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.automatic import balanced
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy, WindowLimits
 

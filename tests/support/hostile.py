@@ -21,10 +21,11 @@ from stream_anon.microdata.attributes import (
     Unknown,
 )
 from stream_anon.microdata.diversity import Diversity
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
@@ -67,6 +68,7 @@ def broad_policy(missing: Missing, unknown: Unknown) -> Policy:
         quasi("meters", grid("-8000", "8000", "1", 0)),
         quasi("grams", grid("0", "16000", "2", 0)),
         quasi("far", grid("999999999999900", "1000000000000000", "1", 0)),
+        quasi("speck", grid("0", "0.00001", "0.0000000001", None)),
         quasi("when", DateDomain("%d.%m.%Y", dt.date(2024, 1, 1), dt.date(2024, 3, 31))),
         Sensitive("result"),
         Sensitive("score", ScalarType.NUMBER),
@@ -81,8 +83,7 @@ def broad_policy(missing: Missing, unknown: Unknown) -> Policy:
 def plain_policy(missing: Missing, unknown: Unknown) -> Policy:
     """Return the broad policy without what the scanner does not read."""
     broad = broad_policy(missing, unknown)
-    left = ("patient.home.code", "when")
-    return replace(broad, attributes=tuple(a for a in broad.attributes if a.name not in left))
+    return replace(broad, attributes=tuple(a for a in broad.attributes if a.name != "speck"))
 
 
 def null_policy(policy: Policy) -> Policy:
@@ -125,6 +126,7 @@ FITTING = {
     "ssn": ["x", [], None],
     "id": ["1", 1, 1.0, "p", 10**30, 1e30, *SPELLINGS],
     "level": ["1", 1, 1.0, -3, "x", "05"],
+    "speck": [0, 0.00001, 0.000002],
     "smoker": [True, False, "true"],
     "color": ["red", "grün", 'a"b', "tiny\u2028"],
     "odd": [True, "é", "1", 1, 0, 0.0],

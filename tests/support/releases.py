@@ -20,10 +20,11 @@ from stream_anon.microdata.attributes import (
 )
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
 from stream_anon.microdata.diversity import Diversity
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, InputRange, Release, Suppression
 from stream_anon.privacy.certificate import CertificateFrame

@@ -17,10 +17,11 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.automatic import balanced
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.privacy.cost import CostModel, cost_model
 from stream_anon.privacy.criteria import Criteria, Spread
 

@@ -17,11 +17,12 @@ from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.categories import MOST_LABELS, CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
-from stream_anon.microdata.schema import MOST_LABELS, released_schema
+from stream_anon.microdata.schema import released_schema
 from stream_anon.privacy.certificate import AchievedSpread, AskedSpread, Certificate, certificate_parts
 from stream_anon.service.closing.dead_letters import encode_dead_letters
 from stream_anon.settings.json_schema import as_text, settings_schema

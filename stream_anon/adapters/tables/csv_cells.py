@@ -13,8 +13,7 @@ from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.coding import UNREADABLE, code_value, individual_key, passed_value, sensitive_keys
-from stream_anon.microdata.domains.domain import CategoricalDomain
-from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.reading import ByLabel, ByNumber
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4300}")
@@ -33,12 +32,15 @@ def parse(attribute: Attribute, cell: str, nulls: frozenset[str] = frozenset()) 
     text = cell.strip()
     if not text or text in nulls:
         return None
-    if isinstance(attribute, QuasiIdentifier) and isinstance(attribute.domain, NumericDomain):
-        return _number(text)
-    if isinstance(attribute, QuasiIdentifier) and isinstance(attribute.domain, CategoricalDomain):
-        value = _scalar(attribute.type, text)
-        return text if value is UNREADABLE or text in attribute.domain.hierarchy.code_of else value
-    return _scalar(attribute.type, text) if isinstance(attribute, PassThrough) else text
+    if isinstance(attribute, PassThrough):
+        return _scalar(attribute.type, text)
+    match attribute.domain.reading() if isinstance(attribute, QuasiIdentifier) else None:
+        case ByNumber():
+            return _number(text)
+        case ByLabel(codes):
+            value = _scalar(attribute.type, text)  # type: ignore[attr-defined]
+            return text if value is UNREADABLE or text in codes else value
+    return text
 
 
 def _scalar(kind: ScalarType, text: str) -> object:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import inlined, kernel
-from stream_anon.privacy.cost import TABLE, CostModel
+from stream_anon.microdata.domains.walk import TABLE
+from stream_anon.privacy.cost import CostModel
 
 
 def tables_first(model: CostModel) -> NDArray[np.int64]:

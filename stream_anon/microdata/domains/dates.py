@@ -6,17 +6,27 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains.domain import Published, Scalar
+from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.domains.reading import ByText, OneByOne, Reading
+from stream_anon.microdata.domains.walk import (
+    FIRSTS,
+    FIRSTS_LEVEL,
+    Digit,
+    Walk,
+    digits_of_widths,
+    powers_below,
+)
 
 MOST_DAYS = 2**17
+_SLICE = 4  # two bits of a code are a digit
 _ORDINARY = dt.date(2023, 11, 27)
 MOST_LETTERS = 128  # of a day as the input writes it
 
@@ -27,7 +37,7 @@ def _names(day: dt.date) -> tuple[str, str, str, str]:
 
 
 @dataclass(frozen=True)
-class DateDomain:
+class DateDomain(Domain):
     """Days between `earliest` and `latest`, published as `2024-05-13`, `2024-05`, `2024-Q2` or `2024`.
 
     Parameters
@@ -47,6 +57,9 @@ class DateDomain:
     earliest: dt.date
     latest: dt.date
     key: str = "date"
+
+    kind: ClassVar[str] = "date"
+    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.earliest < self.latest:
@@ -95,9 +108,16 @@ class DateDomain:
 
     def values(self) -> Mapping[Scalar, int] | None:
         """Return None unless the format writes each day in one way only."""
+        return None if self._texts is None else {text: code for text, code in self._texts.items()}  # noqa: C416 - widens
+
+    @cached_property
+    def _texts(self) -> dict[str, int] | None:
         if self.format != "%Y-%m-%d":
             return None
         return {(self.earliest + dt.timedelta(days=i)).isoformat(): i for i in range(self.size)}
+
+    def reading(self) -> Reading:
+        return OneByOne() if self._texts is None else ByText(self._texts)
 
     def node(self, low: int, high: int) -> tuple[int, int]:
         level = self.level(low, high)
@@ -155,3 +175,19 @@ class DateDomain:
 
     def longest(self) -> Sequence[Published]:
         return [self.publish(0, 0)]  # a day; all of them are equally long
+
+    def walk(self) -> Walk:
+        return Walk(FIRSTS, 1 / self.size, 1 / self.size, self.firsts[1:].ravel())
+
+    def level_walk(self) -> Walk:
+        return Walk(FIRSTS_LEVEL, 1 / self.height, 0.0, self.firsts[1:].ravel())
+
+    def digits(self) -> Sequence[Digit]:
+        return digits_of_widths(self.size, powers_below(self.size, _SLICE))
+
+    def schemas(self, form: Form) -> list[Schema]:  # noqa: ARG002 - days are texts
+        pattern = r"^[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?|-Q[1-4])?$"
+        return [{"type": "string", "pattern": pattern, "description": "a day, month, quarter or year"}]
+
+    def words(self) -> str:
+        return f"days from {self.earliest} to {self.latest}"

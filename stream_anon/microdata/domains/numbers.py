@@ -7,15 +7,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains.domain import WHOLE_TABLE, Published, Scalar
+from stream_anon.microdata.domains.domain import WHOLE_TABLE, Domain, Form, Published, Scalar, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.domains.reading import ByNumber, Reading
+from stream_anon.microdata.domains.walk import (
+    HALVING,
+    HALVING_LEVEL,
+    LINEAR,
+    PREFIX,
+    WIDTHS,
+    Digit,
+    Walk,
+    digits_of_widths,
+    powers_below,
+)
 
 MOST_CELLS = 2**30
 MOST_NUMBER = 10**15  # beyond, neighbouring decimals are one float and would be published alike
+_SLICE = 4  # two bits of a code are a digit
 _LONGEST_FLOAT = -1.2345678901234567e-100  # as long as any float is written
 
 
@@ -25,7 +40,7 @@ def _meant(value: float) -> Decimal:
 
 
 @dataclass(frozen=True)
-class NumericDomain:
+class NumericDomain(Domain):
     """Numbers between `minimum` and `maximum` on a grid of cells of width `step`.
 
     Nodes are halvings of the range or, with `levels`, cells of those widths counted from the minimum.
@@ -55,6 +70,9 @@ class NumericDomain:
     levels: tuple[Decimal, ...] = ()
     tight: bool = False
     key: str = "numeric"
+
+    kind: ClassVar[str] = "numeric"
+    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         key = self.key
@@ -227,6 +245,44 @@ class NumericDomain:
     def longest(self) -> Sequence[Published]:
         ends = (int(self.minimum), int(self.maximum)) if self.decimals == 0 else (_LONGEST_FLOAT,)
         return [{"min": end, "max": end} for end in ends]
+
+    def reading(self) -> Reading:
+        return ByNumber(self.minimum, self.maximum, self.step, self.decimals, self.size)
+
+    def walk(self) -> Walk:
+        widths = np.array([min(width, self.size) for width in self.widths], np.int32)
+        return Walk(LINEAR if self.tight else WIDTHS if len(widths) else HALVING, self.slope, self.base, widths)
+
+    def level_walk(self) -> Walk:
+        if not self.widths:
+            return Walk(HALVING_LEVEL, 1 / self.height, 0.0, np.array([self.height], np.int32))
+        # The widest cells may not be the whole range: then that is one level more.
+        widths = [min(width, self.size) for width in (*self.widths, self.size)]
+        return Walk(PREFIX, 1 / self.height, 0.0, np.array(widths, np.int32))
+
+    def digits(self) -> Sequence[Digit]:
+        return digits_of_widths(self.size, powers_below(self.size, _SLICE))
+
+    def schemas(self, form: Form) -> list[Schema]:  # noqa: ARG002 - numbers have no other type
+        whole = self.decimals == 0
+        low, high = (int if whole else float)(self.minimum), (int if whole else float)(self.maximum)
+        end = {"type": "integer" if whole else "number", "minimum": low, "maximum": high}
+        choices: list[Schema] = [
+            {
+                "type": "object",
+                "description": "an interval, both ends included",
+                "properties": {"min": end, "max": end},
+                "required": ["min", "max"],
+                "additionalProperties": False,
+            }
+        ]
+        if self.decimals is not None:
+            choices.insert(0, {**end, "description": "an exact value"})
+        return choices
+
+    def words(self) -> str:
+        levels = f"{self.height} level{'s' if self.height != 1 else ''} above"
+        return f"numbers from {self.minimum} to {self.maximum} by {self.step}, {levels}"
 
 
 def _plain(number: Decimal) -> str:

@@ -17,6 +17,7 @@ from stream_anon.errors import HierarchyError, SettingsError
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.operations.propose.recognised import fitting, recognised
 from stream_anon.operations.propose.roles import is_age, is_postal
 from stream_anon.operations.propose.support import FEWEST, People
 
@@ -79,11 +80,18 @@ def number(value: Value, texts: bool) -> Decimal | None:
 
 def guess(name: str, column: Column, people: People, texts: bool) -> Guess | None:
     """Return the domain that fits a field, None if the values are too many or too rare for any."""
-    for attempt in (_prefix, _months, _dates, _numbers):
+    for attempt in (_recognised, _prefix, _months, _dates, _numbers):
         found = attempt(name, column, people, texts)
         if found is not None:
             return found
     return _categories(column, people)
+
+
+def _recognised(name: str, column: Column, people: People, texts: bool) -> Guess | None:  # noqa: ARG001
+    settings = recognised(column.values)
+    if settings is None:
+        return None
+    return Guess({**settings, "unknown": "root"}, _misfits(column, fitting(settings, column.values)))
 
 
 def _fitting(column: Column, convert: Callable[[Value], object]) -> tuple[list[int], list[object]] | None:

@@ -23,6 +23,7 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.advice import Candidate, few_people, many_columns, window_records
 from stream_anon.operations.propose.domains import Guess, guess, label, number
+from stream_anon.operations.propose.recognised import recognised
 from stream_anon.operations.propose.roles import FieldKind, is_measure, is_personal, kind_of, person_score
 from stream_anon.operations.propose.support import FEWEST, People
 from stream_anon.settings.model import parse_settings
@@ -58,7 +59,7 @@ def propose(path: Path, k: int = 10) -> str:
     """
     sample = read_sample(path)
     names = [name for name, column in sample.columns.items() if column.values or sample.texts]
-    kinds = {name: kind_of(name, sample.columns[name].values, sample.records) for name in names}
+    kinds = {name: _kind(name, sample.columns[name], sample.records) for name in names}
     identifiers = [name for name in names if kinds[name] is FieldKind.IDENTIFIER]
     individual = _individual(sample, identifiers)
     people = _people(sample, identifiers, individual)
@@ -88,6 +89,10 @@ def propose(path: Path, k: int = 10) -> str:
     if not sample.more:
         text, _ = written([_closed(field, sample, policy) for field in fields])
     return text
+
+
+def _kind(name: str, column: Column, records: int) -> FieldKind:
+    return FieldKind.PLAIN if recognised(column.values) is not None else kind_of(name, column.values, records)
 
 
 def _candidates(sample: FieldSample, fields: list[Field]) -> list[Candidate]:

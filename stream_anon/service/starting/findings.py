@@ -7,9 +7,6 @@ from enum import StrEnum
 
 from stream_anon.conditions import Condition
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Sensitive, Unknown
-from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
-from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 from stream_anon.service.starting.missing_values import MissingValues
@@ -92,7 +89,9 @@ def attribute_facts(policy: Policy) -> tuple[AttributeFacts, ...]:
                 Publication.VALUES: "as sets of values",
             }[attribute.publication]
             facts.append(
-                AttributeFacts(attribute.name, attribute.role, _domain(attribute), attribute.domain.size, published)
+                AttributeFacts(
+                    attribute.name, attribute.role, attribute.domain.words(), attribute.domain.size, published
+                )
             )
         else:
             published = "as it is" if attribute.published else "never"
@@ -101,20 +100,6 @@ def attribute_facts(policy: Policy) -> tuple[AttributeFacts, ...]:
             kind = str(getattr(attribute, "type", ""))
             facts.append(AttributeFacts(attribute.name, attribute.role, kind, None, published))
     return tuple(facts)
-
-
-def _domain(attribute: QuasiIdentifier) -> str:
-    domain = attribute.domain
-    levels = f"{domain.height} level{'s' if domain.height != 1 else ''} above"
-    if isinstance(domain, CategoricalDomain):
-        return f"categories, {levels}"
-    if isinstance(domain, NumericDomain):
-        return f"numbers from {domain.minimum} to {domain.maximum} by {domain.step}, {levels}"
-    if isinstance(domain, PrefixDomain):
-        return f"prefixes of {'up to ' if domain.shorter else ''}{domain.length} characters"
-    if isinstance(domain, DateDomain):
-        return f"days from {domain.earliest} to {domain.latest}"
-    return levels
 
 
 def policy_findings(policy: Policy) -> list[Finding]:

@@ -9,7 +9,7 @@ import pytest
 
 from stream_anon.audit.cells import CellReader, header_cells
 from stream_anon.microdata.attributes import Insensitive, QuasiIdentifier, ScalarType
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy

@@ -12,8 +12,8 @@ from stream_anon.audit.findings import Findings
 from stream_anon.audit.judges import Judges
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, ScalarType, Sensitive
-from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
-from stream_anon.microdata.policy import EVERY_RECORD, MOST_CLASS, Policy, WindowLimits
+from stream_anon.microdata.diversity import MOST_CLASS, Closeness, Distance, Diversity, Recursion
+from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
 from stream_anon.privacy.certificate import (
     Asked,
     AskedCloseness,

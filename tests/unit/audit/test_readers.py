@@ -19,7 +19,7 @@ from stream_anon.microdata.attributes import (
     Sensitive,
 )
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy
 from tests.support.releases import ward_policy

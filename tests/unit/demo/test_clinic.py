@@ -10,7 +10,7 @@ from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.demo.clinic import visits
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.policy import Policy
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT

@@ -17,7 +17,7 @@ from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.diversity import Closeness, Diversity, Recursion
 from stream_anon.microdata.domains.automatic import balanced
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.privacy.generalization import GeneralizedClasses

@@ -12,7 +12,7 @@ import pytest
 from stream_anon.measures.boxes import Boxes, boxes_of
 from stream_anon.measures.leakage import Population, exposure, leakage, leakage_after, leakage_given
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from tests.unit.measures.tables import covers, random_release, random_table

@@ -10,8 +10,8 @@ import pytest
 from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.loss import average_class_size, conditional_entropy
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.domains.domain import PrefixDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from tests.unit.measures.tables import covers, random_release, random_table
 
 

@@ -15,9 +15,10 @@ from stream_anon.microdata.attributes import (
     pass_value,
 )
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 
 TREE = CategoricalDomain(Hierarchy.from_tree({"north": ["Kiel", "Rostock"], "south": ["Ulm", "Bonn"]}))
 OPEN = QuasiIdentifier("place", TREE, unknown=Unknown.ROOT)

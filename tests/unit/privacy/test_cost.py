@@ -11,23 +11,14 @@ from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.domains.automatic import balanced
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, Domain, PrefixDomain
+from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.privacy.cost import (
-    FIRSTS,
-    HALVING,
-    LINEAR,
-    PREFIX,
-    TABLE,
-    WIDTHS,
-    CostModel,
-    cost_model,
-    interval_cost,
-    level_model,
-    set_cost,
-)
+from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.domains.walk import FIRSTS, HALVING, LINEAR, PREFIX, TABLE, WIDTHS
+from stream_anon.privacy.cost import CostModel, cost_model, interval_cost, level_model, set_cost
 
 
 def _ragged(leaves: int) -> CategoricalDomain:

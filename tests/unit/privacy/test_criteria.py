@@ -7,7 +7,7 @@ import pytest
 
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread, Spreads

@@ -10,12 +10,14 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.domains.walk import TABLE
 from stream_anon.microdata.policy import Loss
-from stream_anon.privacy.cost import TABLE, CostModel, interval_cost
+from stream_anon.privacy.cost import CostModel, interval_cost
 from stream_anon.privacy.drawn_costs import DrawnCosts
 from stream_anon.privacy.objective import objective
 

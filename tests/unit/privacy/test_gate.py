@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.privacy.criteria import Criteria, Spread
 from stream_anon.privacy.gate import largest_matching, recount, violating_classes

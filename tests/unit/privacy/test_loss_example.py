@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.privacy.generalization import Generalizer, generalize
 from stream_anon.privacy.loss import gcp
 from tests.support.data import ROOT

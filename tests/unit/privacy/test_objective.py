@@ -17,7 +17,7 @@ from stream_anon.clustering.rules import rules_of
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.labels import LabelCounts

@@ -24,10 +24,11 @@ from stream_anon.microdata.attributes import (
     Unknown,
 )
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Policy, WindowLimits
 from stream_anon.privacy.certificate import PART_BYTES
 from stream_anon.privacy.policy_document import (
@@ -243,6 +244,48 @@ def test_a_small_limit_of_the_topic_cuts_a_document_into_more_parts(tmp_path: Pa
     assert max(map(len, parts)) <= 1024
     assert join_document([read_document_part(part) for part in parts]) == document
     assert document.policy().k == 3, "texts that mean a missing value change no promise"
+
+
+# The text that release 0.1 wrote for `_STORED_POLICY`, and its digest: neither may ever change.
+_STORED_POLICY = """
+privacy: {k: 2, individual: person_id}
+attributes:
+  person_id: {role: identifier}
+  age: {role: quasi-identifier, numeric: {min: 17, max: 90, levels: [5, 10, 20]}}
+  height: {role: quasi-identifier, numeric: {min: 0.5, max: 2.5, decimals: 2, publish: tight}}
+  zip: {role: quasi-identifier, prefix: {length: 5, pad: zeros}}
+  post: {role: quasi-identifier, prefix: {length: 7, alphabet: alphanumeric, shorter: true}, unknown: root}
+  day: {role: quasi-identifier, date: {min: "2024-01-01", max: "2027-12-31"}, missing: reject}
+  job: {role: quasi-identifier, hierarchy: {work: {a: null, b: null}, other: {c: null, d: {e: null}}}}
+  floor: {role: quasi-identifier, values: [1, 2, 3], type: integer, publish: values}
+"""
+_STORED_DIGEST = "sha256:b1b0677b0e7200c8ab1710a41079cf0f42feacbbc97b4ebcacd8c7136a1f40dc"
+_STORED_PROMISES = "sha256:17140ed12b672f62c50744a622a09d6c74ffa5156cebc27a044ad9ba007b8712"
+_STORED = (
+    '{"attributes":[{"name":"person_id","role":"identifier"},{"domain":{"decimals":0,"kind":"numeric","levels"'
+    ':["5","10","20"],"maximum":"90","minimum":"17","step":"1"},"name":"age","role":"quasi-identifier"},{"doma'
+    'in":{"decimals":2,"kind":"numeric","maximum":"2.5","minimum":"0.5","step":"0.01","tight":true},"name":"he'
+    'ight","publication":"tight","role":"quasi-identifier"},{"domain":{"alphabet":"0123456789","keep":5,"kind"'
+    ':"prefix","length":5},"name":"zip","role":"quasi-identifier"},{"domain":{"alphabet":"0123456789ABCDEFGHIJ'
+    'KLMNOPQRSTUVWXYZ","keep":5,"kind":"prefix","length":7,"shorter":true},"name":"post","role":"quasi-identif'
+    'ier","unknown":"root"},{"domain":{"earliest":"2024-01-01","format":"%Y-%m-%d","kind":"date","latest":"202'
+    '7-12-31"},"missing":"reject","name":"day","role":"quasi-identifier"},{"domain":{"hierarchy":{"labels":["*'
+    '","work","a","b","other","c","d","e"],"parents":[-1,0,1,1,0,4,4,6]},"kind":"categorical"},"name":"job","r'
+    'ole":"quasi-identifier"},{"domain":{"hierarchy":{"labels":["*","1","2","3"],"parents":[-1,0,0,0]},"kind":'
+    '"categorical"},"name":"floor","publication":"values","role":"quasi-identifier","type":"integer"}],"indivi'
+    'dual":"person_id","k":2}'
+)
+
+
+def test_the_document_and_the_digest_of_a_policy_from_before_stay_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(_STORED_POLICY)
+    policy = load_policy(path)
+    document = PolicyDocument.of(policy)
+    assert document.text == _STORED
+    assert document.promises == _STORED_PROMISES
+    assert policy.digest == _STORED_DIGEST
+    assert PolicyDocument.of(document.policy()).text == _STORED
 
 
 def test_the_text_has_sorted_keys_unescaped_letters_and_no_default() -> None:

@@ -21,9 +21,10 @@ from stream_anon.microdata.attributes import (
     Unknown,
 )
 from stream_anon.microdata.diversity import Diversity
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import Loss, Policy, Shortfall
 from stream_anon.privacy.policy_document import PolicyDocument

@@ -18,9 +18,7 @@ from stream_anon.microdata.attributes import (
     ScalarType,
     Unknown,
 )
-from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
-from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.reading import ByLabel, ByNumber, ByPrefix, ByText, OneByOne
 from stream_anon.microdata.policy import Policy
 
 MOST_PARENTS = 24  # objects within objects; with `MOST_NESTED` more no record is too deep
@@ -143,46 +141,48 @@ def _field(policy: Policy, attribute: Attribute) -> list[int]:
 
 def _describe(row: list[int], attribute: QuasiIdentifier) -> bool:
     """Write how values of an attribute are read; return False if no kernel does."""
-    domain = attribute.domain
-    if isinstance(domain, CategoricalDomain):
-        row[KIND] = CATEGORY
-    elif isinstance(domain, DateDomain):
-        # A text that is not in the table may still be a day: it is not for the scanner to say.
-        row[KIND], row[UNKNOWN] = DATE, _NONE
-        return domain.values() is not None
-    elif isinstance(domain, PrefixDomain):
-        row[KIND] = PREFIX
-        row[LENGTH], row[KEEP], row[BASE] = domain.length, domain.keep, domain.base
-        row[LEAST], row[PAD] = domain.least, domain.pad
-        return domain.alphabet.isascii()
-    elif isinstance(domain, NumericDomain):
-        row[KIND] = NUMBER
-        ends = (domain.minimum, domain.maximum, domain.step)
-        decimals = domain.decimals
-        if decimals is None:
-            decimals = max(0, *(-int(end.normalize().as_tuple().exponent) for end in ends))
-        units = [end.scaleb(decimals) for end in ends]
-        if decimals > 9 or any(abs(unit) > MOST_UNITS for unit in units):
+    match attribute.domain.reading():
+        case ByLabel():
+            row[KIND] = CATEGORY
+        case ByText():
+            # A text that is not in the table may still be a value: it is not for the scanner to say.
+            row[KIND], row[UNKNOWN] = DATE, _NONE
+        case ByPrefix() as prefix if all(letter.isascii() for letter in prefix.places):
+            row[KIND] = PREFIX
+            row[LENGTH], row[KEEP], row[BASE] = prefix.length, prefix.keep, prefix.base
+            row[LEAST], row[PAD] = prefix.least, prefix.pad
+        case ByNumber() as grid:
+            return _describe_grid(row, grid)
+        case ByPrefix() | OneByOne():
             return False
-        row[LOW], row[HIGH], row[STEP] = map(int, units)
-        row[DECIMALS], row[WHOLE], row[CELLS] = decimals, domain.decimals is not None, domain.size
-    else:
+    return True
+
+
+def _describe_grid(row: list[int], grid: ByNumber) -> bool:
+    row[KIND] = NUMBER
+    ends = (grid.minimum, grid.maximum, grid.step)
+    decimals = grid.decimals
+    if decimals is None:
+        decimals = max(0, *(-int(end.normalize().as_tuple().exponent) for end in ends))
+    units = [end.scaleb(decimals) for end in ends]
+    if decimals > 9 or any(abs(unit) > MOST_UNITS for unit in units):
         return False
+    row[LOW], row[HIGH], row[STEP] = map(int, units)
+    row[DECIMALS], row[WHOLE], row[CELLS] = decimals, grid.decimals is not None, grid.size
     return True
 
 
 def _values(attribute: QuasiIdentifier) -> dict[bytes, int] | None:
-    if not isinstance(attribute.domain, CategoricalDomain | DateDomain):
-        return None
-    known = attribute.domain.values() or {}
-    return {str(value).encode(): code for value, code in known.items()}
+    match attribute.domain.reading():
+        case ByLabel(codes) | ByText(codes):
+            return {text.encode(): code for text, code in codes.items()}
+    return None
 
 
 def _letters(attribute: QuasiIdentifier) -> list[int]:
-    domain = attribute.domain
-    if not isinstance(domain, PrefixDomain):
-        return [_NONE] * 256
-    places = {ord(letter): place for place, letter in enumerate(domain.alphabet, start=domain.shorter)}
+    reading = attribute.domain.reading()
+    letters = reading.places.items() if isinstance(reading, ByPrefix) else ()
+    places = {ord(letter): place for letter, place in letters}
     return [places.get(byte, _NONE) if byte < FIRST_NON_ASCII else _NONE for byte in range(256)]
 
 

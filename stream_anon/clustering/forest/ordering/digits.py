@@ -1,7 +1,7 @@
 """DIGITS: each attribute's path from the root of its hierarchy to the value is a row of digits.
 
-Numbers are cut into slices of two bits, prefixes into characters. The order in which they make a key is that
-of `order`.
+Each domain says what its digits are: of numbers slices of two bits, of prefixes characters. The order in which
+they make a key is that of `order`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, Domain, PrefixDomain
-from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.domain import Domain
 
-_SLICE = 4  # two bits of a number
 _MOST_LISTED = 4096  # codes whose digits are looked up; those of more are computed, or they would fill the memory
 
 
@@ -57,7 +54,7 @@ class Digits:
         found = [(j, digit) for j, attribute in enumerate(attributes) for digit in _digits(attribute.domain)]
         lists = [digit.listed for _, digit in found]
         sizes = np.array([attribute.domain.size + 2 for attribute in attributes], np.int64)
-        curve = len(attributes) == 2 and all(isinstance(a.domain, NumericDomain | DateDomain) for a in attributes)
+        curve = len(attributes) == 2 and all(a.domain.ordered for a in attributes)
         return cls(
             np.array([j for j, _ in found], np.int64),
             np.array([digit.base for _, digit in found], np.int64),
@@ -86,43 +83,19 @@ class _Digit(NamedTuple):
 
 
 def _digits(domain: Domain) -> list[_Digit]:
-    if isinstance(domain, CategoricalDomain):
-        return [_listed(digit) for digit in _categorical(domain)]
-    size = domain.size
-    step = domain.base if isinstance(domain, PrefixDomain) else _SLICE
-    widths = [1]
-    while widths[-1] * step < size:
-        widths.append(widths[-1] * step)
-    widths.reverse()
-    if size <= _MOST_LISTED:
-        codes = np.arange(size, dtype=np.int32)
-        return [_listed(codes // width % step) for width in widths]
-    nothing = np.empty(0, np.int32)
-    return [_Digit(min((size - 1) // width + 1, step) + 2, width, nothing) for width in widths]
+    codes = np.arange(domain.size if domain.size <= _MOST_LISTED else 0, dtype=np.int32)
+    found = []
+    for digit in domain.digits():
+        if len(digit.listed):
+            found.append(_listed(digit.listed))
+        elif len(codes):
+            found.append(_listed(codes // digit.width % digit.values))
+        else:
+            found.append(_Digit(digit.values + 2, digit.width, digit.listed))
+    return found
 
 
 def _listed(digit: NDArray[np.int32]) -> _Digit:
     """Return a digit that is looked up; the leaves for missing and unknown values stand after all others."""
     tail = int(digit.max()) + 1
     return _Digit(tail + 2, 0, np.concatenate([digit, np.array([tail, tail + 1], np.int32)]))
-
-
-def _categorical(domain: CategoricalDomain) -> list[NDArray[np.int32]]:
-    tree = domain.hierarchy
-    children: dict[int, list[int]] = {}
-    for node in range(1, len(tree.labels)):
-        children.setdefault(int(tree.parents[node]), []).append(node)
-    rank = np.zeros(len(tree.labels), np.int32)
-    for siblings in children.values():
-        rank[siblings] = np.arange(len(siblings))
-    digits = []
-    for depth in range(1, tree.height + 1):
-        digit = np.zeros(tree.size, np.int32)
-        for code, leaf in enumerate(tree.leaves.tolist()):
-            node = leaf
-            while tree.depths[node] > depth:
-                node = int(tree.parents[node])
-            digit[code] = rank[node] if tree.depths[node] == depth else 0
-        if digit.max() > 0:
-            digits.append(digit)
-    return digits or [np.zeros(tree.size, np.int32)]

@@ -20,9 +20,10 @@ from stream_anon.microdata.attributes import (
 )
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import Policy
 
 COLORS = CategoricalDomain(Hierarchy.flat(["red", "green", "blue"]))

@@ -25,7 +25,7 @@ from stream_anon.microdata.attributes import (
     Unknown,
 )
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy

@@ -29,10 +29,11 @@ from stream_anon.microdata.attributes import (
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder
 from stream_anon.microdata.diversity import Diversity
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Classes, Release
 from tests.support.effort import examples

@@ -17,7 +17,7 @@ from stream_anon.adapters.tables.json_lines import JsonLinesReader, JsonLinesWri
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -41,6 +43,54 @@ def test_what_anonymize_writes_is_accused(
     assert certificate["promises"] == document["promises"]
     assert certificate["batch"] in text
     assert Kind.UNCERTIFIED_CLASS.value in text
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_networks_are_published_and_read_back_by_an_audit(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attributes = {
+        "person": {"role": "identifier"},
+        "ip": {"role": "quasi-identifier", "ip": {"version": 4}},
+        "office": {"role": "quasi-identifier", "ip": {"version": 4, "prefixes": [24, 28], "within": "10.0.0.0/16"}},
+        "host": {"role": "quasi-identifier", "ip": {"version": 6}, "unknown": "root"},
+    }
+    document = {
+        "privacy": {"k": 3, "individual": "person"},
+        "window": {"max_records": 200},
+        "attributes": attributes,
+    }
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(yaml.safe_dump(document, sort_keys=False))
+    draws = np.random.default_rng(7)
+    records = [
+        {
+            "person": f"p{i}",
+            "ip": f"{a % 3 + 10}.{b % 4}.{c}.{d}" if i % 2 else f"::ffff:{a % 3 + 10}.{b % 4}.{c}.{d}",
+            "office": f"10.0.{a % 2}.{b % 8}",
+            "host": "::1" if i % 50 == 0 else f"2001:{'DB8' if i % 3 else 'db8'}:{c:x}::{d:x}",
+        }
+        for i, (a, b, c, d) in enumerate(draws.integers(0, 256, (400, 4)).tolist())
+    ]
+    source = tmp_path / f"in{suffix}"
+    if suffix == ".csv":
+        with source.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(attributes))
+            writer.writeheader()
+            writer.writerows(records)
+    else:
+        write_json_lines(source, records)
+    target, proof = tmp_path / f"out{suffix}", tmp_path / "certificates.jsonl"
+    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof) == 0
+    text = target.read_text()
+    rows = list(csv.DictReader(text.splitlines())) if suffix == ".csv" else [*map(json.loads, text.splitlines())]
+    assert len(rows) == 400
+    assert {row["ip"].rpartition("/")[2] for row in rows} <= {"*", "8", "16", "24"}
+    assert any(row["office"].count(".") == 3 and "/" not in row["office"] for row in rows)
+    assert any(row["host"] == "2001:db8::/32" for row in rows)
+    assert _audit(monkeypatch, policy, target, proof) == 0
+    target.write_text(text.replace("2001:db8::/32", "2001:DB8::/32"))
+    assert _audit(monkeypatch, policy, target, proof) == 1
 
 
 def test_adult_as_csv_is_accused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

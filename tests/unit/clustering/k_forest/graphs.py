@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from stream_anon.clustering.k_forest.neighbours import Neighbours, meet, no_neighbours
 from stream_anon.clustering.k_forest.trees import NOTHING, Trees, no_trees
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.cost import TABLE, CostModel
+from stream_anon.microdata.domains.walk import TABLE
+from stream_anon.privacy.cost import CostModel
 
 
 def graph_model(weights: NDArray[np.float64]) -> CostModel:

@@ -4,7 +4,7 @@ import pytest
 
 from stream_anon.errors import HierarchyError
 from stream_anon.microdata.domains.automatic import balanced, equal_frequency, equal_width, prefixes
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 
 

@@ -7,8 +7,9 @@ import pytest
 from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 
 ZIP = PrefixDomain(5, "0123456789", 5)
 PLACES = CategoricalDomain(

@@ -1,6 +1,7 @@
 import csv
 import datetime as dt
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from stream_anon.adapters.tables.samples import Column
 from stream_anon.cli.main import app
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
+from stream_anon.microdata.domains.addresses import AddressDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, PrefixDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.domains import DAY_FORMATS
 from stream_anon.operations.propose.propose import propose
@@ -554,3 +557,32 @@ def test_whole_numbers_of_a_postal_code_get_their_zeros_back(tmp_path: Path) -> 
     assert zip_code.domain == PrefixDomain(5, "0123456789", 5, pad=True)
     whole = policy_of(write_json(tmp_path / "t.jsonl", [r | {"zip": 41000 + i % 4} for i, r in enumerate(records)]))
     assert not whole.attribute("zip").domain.pad  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("write", "name"), WRITERS)
+@pytest.mark.parametrize("column", ["ip", "client_ip", "seen_from"])
+def test_internet_addresses_are_proposed_as_networks_whatever_the_field_is_called(
+    write: Any, name: str, column: str, tmp_path: Path
+) -> None:
+    records = [record | {column: f"10.{i % 4}.{i % 100}.{i}"} for i, record in enumerate(people(200))]
+    records += [records[i] | {column: "unknown"} for i in range(3)]
+    path = write(tmp_path / name, records)
+    attribute = policy_of(path).attribute(column)
+    assert isinstance(attribute, QuasiIdentifier)
+    assert isinstance(attribute.domain, AddressDomain)
+    assert (
+        attribute.publish(*attribute.node(*sorted(map(attribute.code, ("10.1.2.3", "10.1.99.3"))))) == "10.1.0.0/16"
+    )
+    text = propose(path)
+    assert "1.5 % of the values do not fit and would be rejected" in text
+    assert not re.search(r"\d+[.]\d+[.]\d+[.]\d+", text.partition("privacy:")[2])
+
+
+def test_addresses_of_version_6_are_proposed_where_most_are_public(tmp_path: Path) -> None:
+    records = [record | {"host": f"2001:db8:{i:x}::1"} for i, record in enumerate(people())]
+    attribute = policy_of(write_json(tmp_path / "s.jsonl", records)).attribute("host")
+    assert isinstance(attribute, QuasiIdentifier)
+    assert isinstance(attribute.domain, AddressDomain)
+    assert attribute.domain.version == 6
+    local = [record | {"host": f"fe80::{i:x}"} for i, record in enumerate(people())]
+    assert "host: {role: identifier}" in propose(write_json(tmp_path / "t.jsonl", local))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stream_anon.adapters.tables.small_texts import read_table
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.recoding.lattice.groups import TupleKeys
 from stream_anon.recoding.lattice.lattice import Lattice

@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Unknown
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.domain import CategoricalDomain, Domain, PrefixDomain
+from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.recoding.lattice.levels import AttributeLevels, levels_of
 from tests.support.adult import adult_batch, adult_policy
 from tests.support.lattices import hierarchies, published

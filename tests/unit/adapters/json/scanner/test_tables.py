@@ -9,7 +9,7 @@ from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.json.scanner.tables import MOST_PARENTS, TABLE, ScanTables, scan_tables, spread
 from stream_anon.adapters.json.single_reading import MOST_LEVELS
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy
 

@@ -21,8 +21,9 @@ from stream_anon.clustering.forest.ordering.order import hilbert_keys, key_table
 from stream_anon.clustering.forest.refining.split import sort_places
 from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.domains.domain import Domain, PrefixDomain
+from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.privacy.cost import CostModel, cost_model, interval_cost
 from tests.support.tables import Table, tables
 

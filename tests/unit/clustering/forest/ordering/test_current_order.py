@@ -13,7 +13,7 @@ from stream_anon.clustering.forest.ordering.learn import Lesson, learn_order
 from stream_anon.clustering.forest.ordering.order import key_table
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.automatic import balanced
-from stream_anon.microdata.domains.domain import CategoricalDomain
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.privacy.cost import cost_model
 
 ATTRIBUTES = tuple(

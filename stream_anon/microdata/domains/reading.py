@@ -1,0 +1,67 @@
+"""How readers of bytes find a value's code: what a domain tells the adapters, so that none asks which domain it is.
+
+Each reading says what `Domain.code` says, in a form that a fast reader can follow; the conformance suite of domains
+compares them. A domain that fits none of the others is `OneByOne`: every reader takes that, none is turned off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class ByLabel:
+    """Categories: texts, and what JSON writes as one of them without quotes; there are no others."""
+
+    codes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class ByText:
+    """Texts in a table. One that is not in it may still be a value: the domain tells."""
+
+    codes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class ByNumber:
+    """Numbers on a grid of `size` cells; with `decimals`, finer ones are of a wrong type."""
+
+    minimum: Decimal
+    maximum: Decimal
+    step: Decimal
+    decimals: int | None
+    size: int
+
+
+@dataclass(frozen=True)
+class ByPrefix:
+    """Texts of `least` to `length` characters, of which the first `keep` are digits of the code.
+
+    Parameters
+    ----------
+    places
+        The digit of each character.
+    base
+        The base of the digits.
+    pad
+        Whether whole numbers get the zeros in front that they lost.
+    """
+
+    length: int
+    least: int
+    keep: int
+    places: Mapping[str, int]
+    base: int
+    pad: bool
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    """Texts of which the domain is asked, once for each different one of a batch."""
+
+
+Reading: TypeAlias = ByLabel | ByText | ByNumber | ByPrefix | OneByOne

@@ -1,0 +1,202 @@
+"""Every domain that the conformance suite tests; a new one adds specimens here and writes no laws of its own."""
+
+from __future__ import annotations
+
+import datetime as dt
+import ipaddress
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from stream_anon.microdata.domains.addresses import AddressDomain
+from stream_anon.microdata.domains.automatic import balanced
+from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.domain import Domain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A domain to be tested.
+
+    Parameters
+    ----------
+    fitting
+        Values that have a code, as JSON decodes them.
+    outside
+        Values of a right type that have none.
+    wrong
+        Values of a wrong type.
+    covers
+        Whether something published stands for a value too; told without the domain's own code.
+    alike
+        Groups of spellings of one value.
+    dense
+        Whether every code is a value's; the end of a shorter text, for one, is followed by no letter.
+    """
+
+    domain: Domain
+    fitting: Sequence[Any]
+    outside: Sequence[Any]
+    wrong: Sequence[Any]
+    covers: Callable[[Any, Any], bool]
+    alike: Sequence[Sequence[Any]] = ()
+    dense: bool = True
+
+
+def _within(published: Any, value: Any) -> bool:
+    if isinstance(published, dict):
+        return Decimal(str(published["min"])) <= Decimal(str(value)) <= Decimal(str(published["max"]))
+    return Decimal(str(published)) == Decimal(str(value))
+
+
+def _begins(published: Any, value: Any) -> bool:
+    text = str(value).zfill(5) if isinstance(value, int) else value
+    return len(published) == len(text) and text.startswith(published.rstrip("*"))
+
+
+def _begins_in_any_length(published: Any, value: Any) -> bool:
+    return bool(value.startswith(published[:-1]) if published.endswith("*") else value.startswith(published))
+
+
+def _is_day_of(form: str) -> Callable[[Any, Any], bool]:
+    def covers(published: Any, value: Any) -> bool:
+        day = dt.datetime.strptime(value, form).date()  # noqa: DTZ007 - a day has no zone
+        names = {day.isoformat(), f"{day:%Y-%m}", f"{day:%Y}", f"{day:%Y}-Q{(day.month + 2) // 3}"}
+        return published in names
+
+    return covers
+
+
+def _holds(published: Any, value: Any) -> bool:
+    address = ipaddress.ip_address(value)
+    network = ipaddress.ip_network(published)
+    if network.version == 4 and isinstance(address, ipaddress.IPv6Address):
+        return address.ipv4_mapped in network
+    if network.version == 6 and address.version == 4:
+        address = ipaddress.ip_address(f"::ffff:{address}")
+    return address in network
+
+
+def _belongs(tree: Hierarchy) -> Callable[[Any, Any], bool]:
+    def covers(published: Any, value: Any) -> bool:
+        node: int = int(tree.leaves[tree.code_of[str(value)]])
+        while node > 0:
+            if tree.labels[node] == str(published):
+                return True
+            node = int(tree.parents[node])
+        return False
+
+    return covers
+
+
+def _categories(tree: Hierarchy) -> Specimen:
+    labels = list(tree.code_of)
+    fitting = [*labels[:20], *labels[-20:]]
+    return Specimen(CategoricalDomain(tree), fitting, ["nowhere", "*"], [1.5, [], {}], _belongs(tree))
+
+
+def _numbers(*values: float, wrong: Sequence[Any] = ("1", True, []), **given: Any) -> Specimen:
+    domain = NumericDomain(**given)
+    outside = [int(domain.maximum) + 1, int(domain.minimum) - 1, 10**30]
+    return Specimen(domain, values, outside, wrong, _within)
+
+
+def _addresses(
+    version: int,
+    prefixes: tuple[int, ...],
+    within: str,
+    fitting: Sequence[str],
+    alike: Sequence[Sequence[str]] = (),
+) -> Specimen:
+    domain = AddressDomain(version, prefixes, within)
+    other = ["fe80::1", "::1"] if version == 4 else ["fe80::1", "ff02::1"]
+    wrong = [
+        "",
+        "10.1.2",
+        "10.1.2.256",
+        "010.1.2.3",
+        "10.1.2.3/32",
+        " 10.1.2.3",
+        "::1::",
+        "fe80::1%eth0",
+        "x",
+        1,
+        [],
+    ]
+    return Specimen(domain, fitting, other, wrong, _holds, alike)
+
+
+_RAGGED = Hierarchy.from_tree({"g": {"h": ["a", "b"], "i": ["c"]}, "j": ["d", "e"], "f": None})
+_FIRST = "0.0.0.0"  # noqa: S104 - nothing listens
+_MAPPED = [f"::ffff:10.1.{i}.{i * 3}" for i in range(30)]
+_SPELT = [
+    ["10.1.2.3", "::ffff:10.1.2.3", "::FFFF:10.1.2.3", "::ffff:a01:203", "0:0:0:0:0:ffff:0a01:0203"],
+]
+
+SPECIMENS: dict[str, Specimen] = {
+    "categorical-ragged": _categories(_RAGGED),
+    "categorical-flat": _categories(Hierarchy.flat(["yes", "no"])),
+    "categorical-large": _categories(balanced([f"c{i}" for i in range(1500)], 3)),
+    "numeric-halved": _numbers(
+        *range(17, 91), minimum=Decimal(17), maximum=Decimal(90), step=Decimal(1), decimals=0,
+        wrong=["17", 17.5, []],
+    ),
+    "numeric-levels": _numbers(
+        *range(0, 100, 7), minimum=Decimal(0), maximum=Decimal(99), step=Decimal(1), decimals=0,
+        levels=(Decimal(5), Decimal(10), Decimal(20)),
+    ),
+    "numeric-tight": _numbers(
+        0.5, 1.25, 1.99, 2.5, minimum=Decimal("0.5"), maximum=Decimal("2.5"), step=Decimal("0.01"), decimals=2,
+        tight=True,
+    ),
+    "numeric-continuous": _numbers(
+        0.5, 1.2345, 7, 99_999.5, minimum=Decimal("0.5"), maximum=Decimal(100_000), step=Decimal("0.5"),
+        decimals=None,
+    ),
+    "prefix": Specimen(
+        PrefixDomain(5, "0123456789", 5, pad=True),
+        ["02138", "02139", "99999", 2138, 99999], ["2138", "abcde", 100000],
+        [1.5, True, []], _begins, [["02138", 2138]],
+    ),
+    "prefix-shorter": Specimen(
+        PrefixDomain(7, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", 5, shorter=True),
+        ["SW1A1AA"[:n] for n in range(1, 8)] + ["N", "N1", "N10", "0", "00", "0000000"],
+        ["", "SW1A 1A", "SW1A1AAA"], [True, []], _begins_in_any_length, dense=False,
+    ),
+    "prefix-accents": Specimen(
+        PrefixDomain(3, "aäé", 3), ["aäé", "ééé", "aaa"], ["abc", "aä"], [True, []],
+        lambda published, value: value.startswith(published.rstrip("*")),
+    ),
+    "date": Specimen(
+        DateDomain("%Y-%m-%d", dt.date(2023, 11, 5), dt.date(2027, 3, 1)),
+        ["2023-11-05", "2024-02-29", "2024-03-01", "2027-03-01"], ["2023-11-04", "2027-03-02"],
+        ["2024-02-30", "x", 20240229, []], _is_day_of("%Y-%m-%d"),
+    ),
+    "date-german": Specimen(
+        DateDomain("%d.%m.%Y", dt.date(2024, 1, 1), dt.date(2024, 12, 31)),
+        ["01.01.2024", "29.02.2024", "31.12.2024"], ["31.12.2023"], ["2024-02-29", 1, []], _is_day_of("%d.%m.%Y"),
+    ),
+    "ip": _addresses(
+        4, (8, 16, 24), "0.0.0.0/0", [_FIRST, "255.255.255.255", *(f"10.{i}.2.3" for i in range(20))], _SPELT
+    ),
+    "ip-exact": _addresses(
+        4, (12, 16, 24), "10.0.0.0/8", ["10.0.0.0", "10.255.255.255", *(f"10.1.{i}.3" for i in range(20))], _SPELT
+    ),
+    "ip-finest": _addresses(
+        4, (29, 30), "0.0.0.0/0", [_FIRST, "255.255.255.255", "10.1.2.3", "10.1.2.4"], _SPELT
+    ),
+    "ip-six": _addresses(
+        6, (16, 24, 33), "2000::/3",
+        ["2001:db8::1", "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2000::", *(f"2001:{i:x}::" for i in range(20))],
+        [["2001:db8::1", "2001:DB8::1", "2001:0db8:0000:0000:0000:0000:0000:0001", "2001:db8:0:0::0.0.0.1"]],
+    ),
+    "ip-six-exact": _addresses(
+        6, (104, 120), "2001:db8::/98", ["2001:db8::", "2001:db8::1", "2001:db8::3fff:ffff", "2001:db8::2a00:1"]
+    ),
+    "ip-mapped": _addresses(6, (104, 112, 120), "::ffff:0.0.0.0/96", _MAPPED, _SPELT),
+}  # fmt: skip
