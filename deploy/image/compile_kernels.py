@@ -13,7 +13,8 @@ from typing import Any, get_args
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.service.wiring.warming import warm_up
-from stream_anon.settings.model import EngineSettings, parse_settings
+from stream_anon.settings.loading import parse_settings
+from stream_anon.settings.model import EngineSettings
 from stream_anon.settings.policy_file import build_policy
 
 ATTRIBUTES: dict[str, dict[str, Any]] = {

@@ -27,7 +27,8 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.service.orders import Orders
 from stream_anon.service.status.page import StatusBoard
 from stream_anon.service.wiring.leaving import stop_at_signals
-from stream_anon.service.wiring.observing import into_log, into_metrics, tell_all
+from stream_anon.service.wiring.log_listener import into_log
+from stream_anon.service.wiring.observing import into_metrics, tell_all
 from stream_anon.service.wiring.serving import work
 from stream_anon.settings.kafka_section import settings_of_run
 from stream_anon.settings.model import Settings

@@ -10,7 +10,8 @@ from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.topics.requirements import Topics
 from stream_anon.conditions import Condition
 from stream_anon.errors import SettingsError
-from stream_anon.settings.model import KafkaSettings, Settings, load_settings
+from stream_anon.settings.loading import load_settings
+from stream_anon.settings.model import KafkaSettings, Settings
 
 
 def settings_of_run(config: Path, accepted: Sequence[Condition]) -> Settings:

@@ -5,20 +5,17 @@ Unknown keys are errors; a message names the key, what is allowed and the file.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
-    ValidationError,
     field_validator,
     model_validator,
 )
@@ -29,17 +26,13 @@ from pydantic_settings import (
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
-from pydantic_settings import SettingsError as VariableError
 
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
-from stream_anon.adapters.tables.small_texts import read_text
 from stream_anon.conditions import Condition
-from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.diversity import MOST_CLASS, MOST_DELTA
 from stream_anon.microdata.policy import MOST_EXTRA_LEVELS, MOST_NULLS, MOST_REVISION, MOST_ROUNDS
 from stream_anon.settings.domains import AttributeSettings
 from stream_anon.settings.section import Section
-from stream_anon.settings.yaml_text import read_yaml
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
 FAULT_PATTERN = r"^$|^(closing|takeover)\.\d+:(kill|stop|fail)(@\d+)?$"
@@ -318,135 +311,3 @@ class Settings(BaseSettings):
         assert isinstance(env_settings, EnvSettingsSource)  # noqa: S101
         assert isinstance(init_settings, InitSettingsSource)  # noqa: S101
         return env_settings, init_settings
-
-
-def _overridden(overrides: Mapping[str, Mapping[str, Any]]) -> type[Settings]:
-    """Return the settings with values that win over the environment and the file: somebody typed them just now."""
-    typed = {section: dict(values) for section, values in overrides.items() if values}
-
-    class Typed(Settings):
-        @classmethod
-        def settings_customise_sources(
-            cls, settings_cls: type[BaseSettings], *sources: PydanticBaseSettingsSource, **named: Any
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return InitSettingsSource(settings_cls, typed), *super().settings_customise_sources(
-                settings_cls, *sources, **named
-            )
-
-    return Typed
-
-
-def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
-    """Return the validated settings of a YAML file.
-
-    Parameters
-    ----------
-    path
-        The file; paths inside it are relative to its folder.
-    overrides
-        Values by section and key that win over the environment and the file (command line options).
-
-    Raises
-    ------
-    SettingsError
-        Names the first wrong key, what is allowed, and the file.
-    """
-    try:
-        document = read_yaml(read_text(path), str(path))
-    except InputError as error:
-        raise SettingsError("settings", str(error)) from None
-    if not isinstance(document, dict):
-        raise SettingsError("settings", "must be a mapping of sections", str(path))
-    return parse_settings(document, overrides, str(path))
-
-
-def parse_settings(
-    document: Mapping[str, Any],
-    overrides: Mapping[str, Mapping[str, Any]] | None = None,
-    place: str | None = None,
-) -> Settings:
-    """Return the validated settings of a decoded document; see `load_settings`."""
-    _refuse_stray_variables(place)
-    for section in document:
-        if section not in Settings.model_fields:
-            raise SettingsError(str(section), "unknown key; allowed: " + ", ".join(Settings.model_fields), place)
-        if not isinstance(document[section], Mapping):
-            raise SettingsError(str(section), "must be a mapping of keys", place)
-    try:
-        return _overridden(overrides or {})(**document)
-    except ValidationError as error:
-        raise _first_error(error, place) from None
-    except VariableError as error:  # the rest of its message may hold a secret
-        named = re.search(r'field "(\w+)"', str(error))
-        name = f"{ENVIRONMENT_PREFIX}{named[1].upper() + '__' if named else ''}*"
-        raise SettingsError(name, "a variable is not the JSON that its key needs", place) from None
-
-
-def _refuse_stray_variables(place: str | None) -> None:
-    """Refuse a variable that names no section: a misspelt override must not be ignored in silence."""
-    sections = set(Settings.model_fields) - {"attributes"}
-    for name in os.environ:
-        if name.upper().startswith(ENVIRONMENT_PREFIX):  # pydantic-settings does not mind the case
-            section, _, key = name[len(ENVIRONMENT_PREFIX) :].lower().partition("__")
-            if section not in sections:
-                allowed = ", ".join(sorted(sections))
-                raise SettingsError(name, f"names no section that can be overridden; sections: {allowed}", place)
-            if not key:
-                raise SettingsError(name, f"names a whole section; override a key of it: {name}__KEY", place)
-
-
-def _first_error(error: ValidationError, place: str | None) -> SettingsError:
-    details = error.errors(include_url=False, include_input=False)
-    # Of a union's branches report the one that got furthest: it is the one that was meant.
-    first = max(
-        details,
-        key=lambda detail: (
-            detail["type"] == "extra_forbidden",
-            len(detail["loc"]),
-            not detail["type"].endswith("_type"),
-        ),
-    )
-    branches = {
-        "str",
-        "BalancedSettings",
-        "IndividualSettings",
-        "InputSettings",
-        "constrained-str",
-        "dict[str,any]",
-        "int",
-        "float",
-    }
-    parts = (str(part) for part in first["loc"])
-    key = ".".join(part for part in parts if part not in branches and not part.startswith("list[")) or "settings"
-    if first["type"] == "extra_forbidden":
-        message = "unknown key" + _allowed_keys(first["loc"])
-    elif first["type"] == "missing":
-        message = "is required"
-    else:
-        text = first["msg"].removeprefix("Value error, ")
-        message = text[:1].lower() + text[1:]
-    more = len(details) - 1
-    return SettingsError(key, message + (f" (and {more} more)" if more else ""), place)
-
-
-def _allowed_keys(location: tuple[int | str, ...]) -> str:
-    """Return the keys allowed beside an unknown one, by walking the models; empty where that fails."""
-    model: Any = Settings
-    for part in location[:-1]:
-        if not (isinstance(model, type) and issubclass(model, BaseModel)):
-            continue
-        field = model.model_fields.get(str(part))
-        if field is None:
-            continue
-        model = next(_models(field.annotation), None)
-    if isinstance(model, type) and issubclass(model, BaseModel):
-        return "; allowed: " + ", ".join(model.model_fields)
-    return ""
-
-
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models that an annotation names, in their order."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for argument in get_args(annotation):
-        yield from _models(argument)

@@ -41,12 +41,8 @@ from stream_anon.settings.domains import (
 )
 from stream_anon.settings.label_sample import sample_labels
 from stream_anon.settings.learned_order import read_order
-from stream_anon.settings.model import (
-    DiversitySettings,
-    IndividualSettings,
-    Settings,
-    load_settings,
-)
+from stream_anon.settings.loading import load_settings
+from stream_anon.settings.model import DiversitySettings, IndividualSettings, Settings
 
 _FIRST_DOMAINS = ("hierarchy", "values", "numeric", "prefix", "date")
 _LATER_KEYS: Mapping[str, Any] = {"path": None, "accept_missing": False} | {

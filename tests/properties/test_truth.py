@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.library import Anonymizer
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
-from stream_anon.settings.model import parse_settings
+from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.effort import examples
 

@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 from stream_anon.service.events import Event
 from stream_anon.service.fault_points import At, nowhere
 from stream_anon.service.wiring.building import assemble
-from stream_anon.settings.model import parse_settings
+from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.clock import FakeClock
 from tests.support.data import ROOT

@@ -12,7 +12,7 @@ from pathlib import Path
 import faust
 
 from stream_anon.faust import anonymizing_agent
-from stream_anon.settings.model import load_settings
+from stream_anon.settings.loading import load_settings
 
 
 def make_app(config: Path) -> faust.App:

@@ -24,7 +24,7 @@ import yaml
 from aiokafka import AIOKafkaProducer
 
 from stream_anon.service.wiring.warming import warm_up
-from stream_anon.settings.model import load_settings
+from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.apache_kafka import ApacheKafka
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from stream_anon.settings.model import parse_settings
+from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.data import ROOT
 

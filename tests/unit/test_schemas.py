@@ -26,7 +26,7 @@ from stream_anon.microdata.schema import released_schema
 from stream_anon.privacy.certificate import AchievedSpread, AskedSpread, Certificate, certificate_parts
 from stream_anon.service.closing.dead_letters import encode_dead_letters
 from stream_anon.settings.json_schema import as_text, settings_schema
-from stream_anon.settings.model import parse_settings
+from stream_anon.settings.loading import parse_settings
 from tests.support.data import ROOT
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.microdata.test_read import DOMAINS, STRANGERS, _attributes, _everything, _neighbours

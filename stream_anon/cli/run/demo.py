@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+import stream_anon
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
 from stream_anon.cli.run.demo_report import WIDTH, show_headline, show_outcome
@@ -20,7 +21,8 @@ from stream_anon.demo.events import MOST_EVENTS, csv_events
 from stream_anon.demo.session import DemoOutcome, Phase, Progress, demo_settings, run_session
 from stream_anon.errors import InputError
 from stream_anon.microdata.policy import Policy
-from stream_anon.settings.model import Settings, load_settings
+from stream_anon.settings.loading import load_settings
+from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 
 _LINE_EVERY = 8  # reports between two lines where there is no terminal: 2 s
@@ -79,7 +81,7 @@ def example(name: str) -> Path:
     InputError
         If it is in neither place.
     """
-    package = Path(__file__).resolve().parent.parent
+    package = Path(stream_anon.__file__).resolve().parent
     for folder in (package / "_examples" / name, package.parent / "examples" / name):
         if folder.is_dir():
             return folder

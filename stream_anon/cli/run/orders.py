@@ -10,7 +10,7 @@ import typer
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.http.ordering import give, has_ended
-from stream_anon.settings.model import load_settings
+from stream_anon.settings.loading import load_settings
 
 LOOK_EVERY = 0.2
 

@@ -27,7 +27,8 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.settings.kafka_section import connection_of, kafka_of
-from stream_anon.settings.model import KafkaSettings, load_settings
+from stream_anon.settings.loading import load_settings
+from stream_anon.settings.model import KafkaSettings
 from stream_anon.settings.policy_file import build_policy
 
 MOST_LINE_BYTES = 64 * 2**20

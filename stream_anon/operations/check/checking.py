@@ -25,7 +25,8 @@ from stream_anon.service.starting.ledger_findings import ledger_findings
 from stream_anon.service.starting.rollout import published_before, rollout_findings
 from stream_anon.service.starting.sample_study import Study
 from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
-from stream_anon.settings.model import KafkaSettings, load_settings
+from stream_anon.settings.loading import load_settings
+from stream_anon.settings.model import KafkaSettings
 from stream_anon.settings.policy_file import build_policy
 
 

@@ -14,7 +14,7 @@ from stream_anon.adapters.kafka.topics import requirements as kafka_topics
 from stream_anon.adapters.kafka.topics.plans import REPLICAS, TopicPlan, plans
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
-from stream_anon.settings.model import load_settings
+from stream_anon.settings.loading import load_settings
 
 _T = TypeVar("_T")
 

@@ -28,7 +28,7 @@ from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.audit.auditing import released_records
 from stream_anon.service.starting.conditions import newest_records, sample_of
 from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
-from stream_anon.settings.model import load_settings
+from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 
 MOST_RECORDS = 1_000_000

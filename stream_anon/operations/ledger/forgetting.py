@@ -22,7 +22,8 @@ from stream_anon.operations.ledger.changes import change_entries, refuse_members
 from stream_anon.operations.ledger.offsets import Account, OffsetStanding, Question, Survey, parse_places
 from stream_anon.ports import LedgerEntry, Parcel, Place, ReleaseLedger, Sink, TopicIds
 from stream_anon.settings.kafka_section import connection_of, kafka_of
-from stream_anon.settings.model import Settings, load_settings
+from stream_anon.settings.loading import load_settings
+from stream_anon.settings.model import Settings
 
 
 class Cluster(Protocol):

@@ -27,7 +27,7 @@ from stream_anon.operations.ledger.mirror_reading import MirrorOptions, MirrorRe
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, aligned
 from stream_anon.ports import LedgerEntry, Place, ReleaseLedger, Sink
 from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
-from stream_anon.settings.model import load_settings
+from stream_anon.settings.loading import load_settings
 
 
 class Fate(StrEnum):

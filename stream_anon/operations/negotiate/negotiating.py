@@ -34,7 +34,7 @@ from stream_anon.recoding.lattice.subset import chosen_levels
 from stream_anon.recoding.negotiation import Answer, Request, Scheme, negotiate
 from stream_anon.service.starting.conditions import look_at_deployment, newest_records, sample_of
 from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
-from stream_anon.settings.model import load_settings
+from stream_anon.settings.loading import load_settings
 
 _TIMED = 5  # answers, of which the median time is told
 

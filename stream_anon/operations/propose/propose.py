@@ -26,7 +26,7 @@ from stream_anon.operations.propose.domains import Guess, guess, label, number
 from stream_anon.operations.propose.recognised import recognised
 from stream_anon.operations.propose.roles import FieldKind, is_measure, is_personal, kind_of, person_score
 from stream_anon.operations.propose.support import FEWEST, People
-from stream_anon.settings.model import parse_settings
+from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from stream_anon.settings.yaml_text import read_yaml
 

@@ -28,7 +28,8 @@ from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.service.status.page import StatusBoard
 from stream_anon.service.wiring.building import build_shadow, build_worker
 from stream_anon.service.wiring.leaving import stop_at_signals
-from stream_anon.service.wiring.observing import into_log, into_metrics, tell_all
+from stream_anon.service.wiring.log_listener import into_log
+from stream_anon.service.wiring.observing import into_metrics, tell_all
 from stream_anon.service.wiring.tls_validity import watch_certificates
 from stream_anon.service.wiring.warming import warm_up, warm_up_aside
 from stream_anon.settings.kafka_section import connection_of, kafka_of, settings_of_run

@@ -6,7 +6,7 @@ import asyncio
 
 import numpy as np
 
-from stream_anon.settings.model import load_settings
+from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.service import Stage, make_records, produce
 from tests.support.storm.team import SESSION, Team

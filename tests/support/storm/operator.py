@@ -15,7 +15,7 @@ from aiokafka.client import AIOKafkaClient
 from stream_anon.adapters.kafka.protocol.topic_ids import topic_ids
 from stream_anon.errors import BrokerError, Refused
 from stream_anon.operations.ledger.forgetting import forget_shown, look
-from stream_anon.settings.model import load_settings
+from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.service import PARTITIONS, K, Stage
 from tests.support.storm.crowd import Crowd

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.settings.model import load_settings
+from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.service import PARTITIONS, Stage
 from tests.support.storm.crowd import Crowd

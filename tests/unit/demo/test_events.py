@@ -11,7 +11,7 @@ from stream_anon.demo.events import csv_events, partition_of
 from stream_anon.demo.session import MOST_DELAY, demo_settings
 from stream_anon.errors import InputError
 from stream_anon.microdata.policy import Policy
-from stream_anon.settings.model import load_settings
+from stream_anon.settings.loading import load_settings
 from tests.support.releases import ward_policy
 
 HEADER = "person;patient.age;patient.zip;illness;day;plan;weight;result;visits;remark\n"

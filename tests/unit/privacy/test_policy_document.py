@@ -37,7 +37,7 @@ from stream_anon.privacy.policy_document import (
     join_document,
     read_document_part,
 )
-from stream_anon.settings.model import parse_settings
+from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy, load_policy
 from tests.support.data import ROOT
 from tests.support.policies import write_policy

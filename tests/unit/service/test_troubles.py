@@ -15,7 +15,8 @@ from stream_anon.ports import ReleaseLedger
 from stream_anon.service.events import Event, LedgerHeld, Throttle, Throttled
 from stream_anon.service.status.page import StatusBoard
 from stream_anon.service.troubles import HELD_AGAIN, Troubles
-from stream_anon.service.wiring.observing import into_log, into_metrics
+from stream_anon.service.wiring.log_listener import into_log
+from stream_anon.service.wiring.observing import into_metrics
 from tests.support.clock import FakeClock
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from stream_anon.errors import SettingsError
 from stream_anon.settings.kafka_section import connection_of
-from stream_anon.settings.model import load_settings, parse_settings
+from stream_anon.settings.loading import load_settings, parse_settings
 from tests.support.policies import PEOPLE
 
 MINIMAL = """\

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stream_anon.errors import SettingsError
-from stream_anon.settings.model import load_settings
+from stream_anon.settings.loading import load_settings
 from stream_anon.settings.yaml_text import MOST_REPEATED, read_yaml
 
 

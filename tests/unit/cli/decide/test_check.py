@@ -15,7 +15,7 @@ from stream_anon.cli.decide.check import show
 from stream_anon.operations.check.checking import CheckReport
 from stream_anon.service.starting.findings import attribute_facts, policy_findings, sample_findings
 from stream_anon.service.starting.sample_study import Sample, study
-from stream_anon.settings.model import parse_settings
+from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 
 PERSONAL = "Zyxwvut"  # stands in values; must stand in nothing that is printed

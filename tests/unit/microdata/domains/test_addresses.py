@@ -8,7 +8,7 @@ import pytest
 
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.domains.addresses import AddressDomain
-from stream_anon.settings.model import parse_settings
+from stream_anon.settings.loading import parse_settings
 
 
 def _published(domain: AddressDomain, *values: str) -> object:

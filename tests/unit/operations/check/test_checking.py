@@ -14,7 +14,7 @@ from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 from stream_anon.service.starting.findings import Severity, attribute_facts, policy_findings, sample_findings
 from stream_anon.service.starting.sample_study import Sample, Study, study
-from stream_anon.settings.model import parse_settings
+from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 
 PERSONAL = "Zyxwvut"  # stands in values; must stand in nothing that `check` says

@@ -17,7 +17,8 @@ from stream_anon.service.starting import conditions
 from stream_anon.service.starting.conditions import Deployment, Sampled, raise_if_forbidden, weighed
 from stream_anon.service.starting.findings import Finding, Severity
 from stream_anon.settings.kafka_section import connection_of, settings_of_run, topics_of
-from stream_anon.settings.model import KafkaSettings, Settings, parse_settings
+from stream_anon.settings.loading import parse_settings
+from stream_anon.settings.model import KafkaSettings, Settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.data import ROOT
 

@@ -12,7 +12,7 @@ from stream_anon.privacy.promises import promises_of
 from stream_anon.service.starting import permission
 from stream_anon.service.starting.rollout import Before
 from stream_anon.settings.kafka_section import connection_of, topics_of
-from stream_anon.settings.model import parse_settings
+from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 
 FORBIDDEN = Refused("a run must not start")

@@ -13,7 +13,8 @@ from stream_anon.adapters.prometheus.exposition import exposition
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.service import events as e
 from stream_anon.service.status.page import LAST_WINDOWS, StatusBoard
-from stream_anon.service.wiring.observing import into_log, into_metrics, tell_all
+from stream_anon.service.wiring.log_listener import into_log
+from stream_anon.service.wiring.observing import into_metrics, tell_all
 from tests.support.classes import made_up_classes
 
 STARTED = e.WorkerStarted(

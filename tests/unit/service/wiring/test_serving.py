@@ -24,7 +24,8 @@ from stream_anon.service.events import (
 )
 from stream_anon.service.threads import Abandonable
 from stream_anon.service.wiring import serving
-from stream_anon.settings.model import Settings, load_settings
+from stream_anon.settings.loading import load_settings
+from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.policies import write_policy
 

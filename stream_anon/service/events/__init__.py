@@ -1,0 +1,129 @@
+"""What happens to a worker, as values. Metrics, logs and the status page are reactions to these.
+
+No event carries a person's value: only counts, places (topic, partition, offset), times and names of steps. Times
+named `at` and in `arrivals` are seconds on the service's monotonic clock (`Clock.monotonic`), times named `wall`
+are seconds since the epoch. Listeners are called in the worker's event loop, in order; they must be quick and must
+not raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stream_anon.service.events.brokers import (
+    Away,
+    BrokerAway,
+    BrokerBack,
+    CertificatesRead,
+    LedgerCreated,
+    LedgerHeld,
+    Throttle,
+    Throttled,
+)
+from stream_anon.service.events.life import (
+    KernelsCompiled,
+    KernelsCompiling,
+    OrderAdopted,
+    ReadinessChanged,
+    ReadingSlowly,
+    WorkerStarted,
+    WorkerStopped,
+    WorkerStopping,
+)
+from stream_anon.service.events.partitions import (
+    InputSkipped,
+    PartitionsRevoked,
+    PartitionStopped,
+    Place,
+    ReadingOrdered,
+    RecordsConsumed,
+    StandingBy,
+    Superseded,
+    TakeoverDone,
+    TakeoverStarted,
+)
+from stream_anon.service.events.windows import (
+    Durations,
+    Outcome,
+    TransactionBroken,
+    TransactionEnded,
+    WindowAbandoned,
+    WindowAudited,
+    WindowProgress,
+    WindowPublished,
+    WindowWithheld,
+)
+
+Event = (
+    WorkerStarted
+    | KernelsCompiling
+    | KernelsCompiled
+    | ReadinessChanged
+    | BrokerAway
+    | BrokerBack
+    | CertificatesRead
+    | Throttled
+    | LedgerHeld
+    | LedgerCreated
+    | OrderAdopted
+    | PartitionsRevoked
+    | TakeoverStarted
+    | TakeoverDone
+    | StandingBy
+    | Superseded
+    | PartitionStopped
+    | ReadingOrdered
+    | InputSkipped
+    | ReadingSlowly
+    | RecordsConsumed
+    | WindowProgress
+    | WindowPublished
+    | WindowAudited
+    | WindowAbandoned
+    | WindowWithheld
+    | TransactionBroken
+    | TransactionEnded
+    | WorkerStopping
+    | WorkerStopped
+)
+Listener = Callable[[Event], None]
+
+__all__ = [
+    "Away",
+    "BrokerAway",
+    "BrokerBack",
+    "CertificatesRead",
+    "Durations",
+    "Event",
+    "InputSkipped",
+    "KernelsCompiled",
+    "KernelsCompiling",
+    "LedgerCreated",
+    "LedgerHeld",
+    "Listener",
+    "OrderAdopted",
+    "Outcome",
+    "PartitionStopped",
+    "PartitionsRevoked",
+    "Place",
+    "ReadinessChanged",
+    "ReadingOrdered",
+    "ReadingSlowly",
+    "RecordsConsumed",
+    "StandingBy",
+    "Superseded",
+    "TakeoverDone",
+    "TakeoverStarted",
+    "Throttle",
+    "Throttled",
+    "TransactionBroken",
+    "TransactionEnded",
+    "WindowAbandoned",
+    "WindowAudited",
+    "WindowProgress",
+    "WindowPublished",
+    "WindowWithheld",
+    "WorkerStarted",
+    "WorkerStopped",
+    "WorkerStopping",
+]

@@ -1,0 +1,112 @@
+"""What happens to a worker as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStarted:
+    """The worker begins; it is not ready yet.
+
+    Parameters
+    ----------
+    max_delay
+        Seconds, as the policy says.
+    attributes
+        Names of the quasi-identifiers, in the policy's order.
+    holds
+        Whether a window with too few people waits beyond max_delay.
+    declared
+        Names of all attributes, in the policy's order.
+    asked
+        What the policy asks of every class, in words.
+    published
+        Names of all attributes that are published.
+    accept_missing
+        Those of them of which the policy says that they may be absent.
+    revision
+        `privacy.revision`.
+    """
+
+    software: str
+    policy: str
+    group: str
+    topic: str
+    output: str
+    delivery: str
+    engine: str
+    k: int
+    max_delay: float
+    max_records: int
+    attributes: tuple[str, ...] = ()
+    holds: bool = False
+    declared: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    published: tuple[str, ...] = ()
+    accept_missing: tuple[str, ...] = ()
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingSlowly:
+    """The policy lets every record be read one by one.
+
+    Parameters
+    ----------
+    attributes
+        Names of those for whose sake.
+    """
+
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadinessChanged:
+    """The worker became ready (member of the group, no broker away, no takeover pending), or ceased to be."""
+
+    ready: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderAdopted:
+    """The engine's learned order changed; the window that opens is the first along it.
+
+    Parameters
+    ----------
+    gain
+        Share of the loss that the order alone saves against the one before.
+    drifted
+        Whether the one before had aged: its loss had grown against the built-in order's.
+    """
+
+    version: int
+    gain: float
+    drifted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsCompiling:
+    """No cache holds the kernels of this policy: they are compiled before the worker joins the group."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsCompiled:
+    """They are compiled, and kept where a cache can be written."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStopping:
+    """SIGTERM or SIGINT arrived, or a fault that a restart must cure."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStopped:
+    """The worker has left the group and closed its connections."""
+
+    seconds: float

@@ -1,0 +1,135 @@
+"""What happens to partitions: given, taken over, stopped, read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Place = tuple[str, int]
+"""A topic and a partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsRevoked:
+    """The group took partitions away.
+
+    Parameters
+    ----------
+    dropped
+        Rows of the open window that left it; their next owner reads them again.
+    owned
+        Partitions this worker still has.
+    """
+
+    places: tuple[Place, ...]
+    dropped: int
+    owned: int
+
+
+@dataclass(frozen=True, slots=True)
+class TakeoverStarted:
+    """The group gave partitions; records of them are not taken before `TakeoverDone`."""
+
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TakeoverDone:
+    """Partitions are open.
+
+    Parameters
+    ----------
+    starts
+        (topic, partition, first offset that will be taken).
+    kept
+        Partitions whose rows of the open window stayed.
+    dropped
+        Rows of the open window that left it.
+    skipped
+        Partitions whose committed offset lies beyond the ledger: somebody chose to skip.
+    from_ledger
+        Partitions whose committed offset was missing and that go on from the ledger.
+    owned
+        Partitions this worker has now.
+    unprotected
+        Partitions with a committed offset of which the ledger knows nothing: had the offset been set back, nobody
+        would see it.
+    """
+
+    starts: tuple[tuple[str, int, int], ...]
+    generation: int
+    kept: int
+    dropped: int
+    read_again: int
+    skipped: tuple[Place, ...]
+    from_ledger: tuple[Place, ...]
+    owned: int
+    attempts: int
+    seconds: float
+    unprotected: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StandingBy:
+    """The group has no partition left for this worker: it waits for another one to fail. Sent once until it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """The output has been published under a higher revision of the policy. Sent once until that is another one.
+
+    The worker stays a member of the group and reads nothing; workers of the newer policy go on.
+
+    Parameters
+    ----------
+    by, own
+        The two revisions.
+    partitions
+        How many partitions the worker owns and does not read.
+    """
+
+    by: int
+    own: int
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionStopped:
+    """A partition is owned but not read: its offsets contradict the ledger, or its input is lost or damaged."""
+
+    place: Place
+    reason: str  # one of `prometheus.families.STOPS`
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOrdered:
+    """An operator paused the reading, or let it go on; the open window keeps its deadline."""
+
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InputSkipped:
+    """Records were deleted unread, or cannot be read, and the settings say to go on (`lost_input: skip`)."""
+
+    place: Place
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsConsumed:
+    """A poll brought records, rejected ones included.
+
+    Parameters
+    ----------
+    decoding, adding
+        Seconds that it took to decode them, and to put them into the window.
+    singly
+        How many of them were read one by one, rejected ones among them.
+    """
+
+    records: int
+    decoding: float = 0.0
+    adding: float = 0.0
+    singly: int = 0

@@ -1,0 +1,190 @@
+"""What happens to windows, from the first record to the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.microdata.release import Classes
+
+
+class Outcome(StrEnum):
+    """How a transaction ended."""
+
+    COMMITTED = "committed"
+    REPEATED = "repeated"  # it broke off, nothing had become visible, the same bytes were committed again
+    FOUND_COMMITTED = "found-committed"  # it broke off, and the ledger says that it had been committed
+    FENCED = "fenced"  # another worker owns the partitions: nothing became visible
+    LOST = "lost"  # it broke off, and somebody else went on: a takeover follows
+    REFUSED = "refused"  # the output does not take a record: nothing became visible, a takeover reads it again
+
+
+@dataclass(frozen=True, slots=True)
+class WindowProgress:
+    """The state of the open window, after each poll and at least once a second.
+
+    Parameters
+    ----------
+    opened
+        When its oldest record arrived; None while it is empty.
+    closing
+        Whether a window is being closed and published meanwhile.
+    paused
+        Whether polling waits for that window.
+    lag
+        Records of the owned partitions that are not yet read, of stopped ones too; None where it is not known.
+    stopped
+        Owned partitions that are not read: they need an operator.
+    left
+        Owned partitions that are left to workers of a newer policy.
+    held, held_seconds
+        Records behind open transactions on the input, and how long a partition has stood at one.
+    """
+
+    records: int
+    opened: float | None
+    at: float
+    closing: bool
+    paused: bool
+    lag: int | None
+    stopped: int = 0
+    left: int = 0
+    held: int = 0
+    held_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """Seconds that the stages of one closing took."""
+
+    release: float  # partition, generalization and gate
+    encode: float
+    publish: float  # begin to commit, repeated attempts included
+    commit: float  # offsets, fence and commit of the last attempt
+    gate: float = 0.0  # part of `release`, where the engine tells it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowPublished:
+    """A window is out: its transaction is committed.
+
+    Parameters
+    ----------
+    batch
+        The random id that the header of its records names.
+    ranges
+        (topic, partition, start, end).
+    suppressed, rejected
+        Records by reason.
+    faults
+        Rejected records by reason and the number of the attribute at fault, which is negative where none is.
+    classes
+        The published classes.
+    achieved_k
+        Least number of individuals in a class; None if there is no class.
+    arrivals
+        (seconds on the service's clock, records) for the delay: `at` minus each.
+    broker_times
+        float64[n], seconds since the epoch at which the input topic got each record: `wall` minus each is the
+        end-to-end delay.
+    outcome
+        How the transaction ended; `Outcome.FOUND_COMMITTED` included.
+    missing
+        Released and suppressed records without a value, by attribute.
+    """
+
+    batch: str
+    ranges: tuple[tuple[str, int, int, int], ...]
+    records_in: int
+    released: int
+    suppressed: Mapping[str, int]
+    rejected: Mapping[str, int]
+    classes: Classes
+    achieved_k: int | None
+    achieved_l: Mapping[str, int]
+    gcp: float | None
+    gate_violations: int
+    arrivals: tuple[tuple[float, int], ...]
+    broker_times: NDArray[np.float64] = field(repr=False)
+    opened_at: float
+    closed_at: float
+    at: float
+    wall: float
+    durations: Durations
+    outcome: Outcome
+    faults: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    missing: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def class_sizes(self) -> NDArray[np.int64]:
+        """Return int64[c], the records of each published class."""
+        return self.classes.records
+
+
+@dataclass(frozen=True, slots=True)
+class WindowAudited:
+    """A published window was audited again, from the very bytes that were sent.
+
+    Parameters
+    ----------
+    result
+        `passed`, `failed`, or `skipped` where auditing it would have taken more than its share of the time.
+    violations
+        What was found, in words that name no value.
+    seconds
+        How long it took; None where it was skipped.
+    """
+
+    batch: str
+    result: str
+    violations: tuple[str, ...] = ()
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowAbandoned:
+    """A window is dropped unpublished; the next owner of its partitions reads its records again."""
+
+    records: int
+    reason: str  # "stopping" | "fenced" | "lost" | "refused" | "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowWithheld:
+    """The first window of a policy is not published, since a declared field has come in no record; the worker ends.
+
+    Parameters
+    ----------
+    attributes
+        Those of which no record of the window has a value.
+    """
+
+    records: int
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionBroken:
+    """A transaction broke off; the producer is thrown away; ledger and stable offsets decide.
+
+    Parameters
+    ----------
+    step
+        Name of the step of `service/closing/steps.py`.
+    error
+        The step and kind of the failure in our own words, or the name of its type; no library's message.
+    """
+
+    step: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionEnded:
+    """The outcome of a transaction is known."""
+
+    outcome: Outcome

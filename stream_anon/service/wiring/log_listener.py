@@ -1,0 +1,275 @@
+"""Write what happens to a worker as log lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.logs import Log
+from stream_anon.service.events import (
+    BrokerAway,
+    BrokerBack,
+    CertificatesRead,
+    Event,
+    InputSkipped,
+    KernelsCompiled,
+    KernelsCompiling,
+    LedgerCreated,
+    LedgerHeld,
+    Listener,
+    OrderAdopted,
+    Outcome,
+    PartitionsRevoked,
+    PartitionStopped,
+    ReadinessChanged,
+    ReadingOrdered,
+    ReadingSlowly,
+    RecordsConsumed,
+    StandingBy,
+    Superseded,
+    TakeoverDone,
+    TakeoverStarted,
+    Throttle,
+    Throttled,
+    TransactionBroken,
+    TransactionEnded,
+    WindowAbandoned,
+    WindowAudited,
+    WindowProgress,
+    WindowPublished,
+    WindowWithheld,
+    WorkerStarted,
+    WorkerStopped,
+    WorkerStopping,
+)
+
+UNPROTECTED = (
+    "offsets are committed of which the ledger knows nothing: it was deleted, emptied or made to forget. Had the "
+    "offsets been set back, records are released a second time: compare `starts` with the last certificates"
+)
+THROTTLING = {
+    Throttle.BROKER: "a quota of the brokers holds this client or user back (producer_byte_rate, "
+    "consumer_byte_rate, request_percentage)",
+    Throttle.PROCESSOR: "the limit on processor time of the pod or service is used up within its periods",
+}
+LEDGER_IS_HELD = (
+    "a transaction is open there for longer than any worker's: windows of the same partitions are not published "
+    "and takeovers wait until it ends"
+)
+LEAST_THROTTLED = 1.0  # seconds within a minute; less is counted and not worth a line
+MOST_PLACES = 8  # places named in one line; a topic can have thousands
+
+
+def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
+    """Return a listener that writes log lines: one a window, none a record."""
+
+    def write(event: Event) -> None:  # noqa: C901, PLR0912, PLR0915
+        match event:
+            case WorkerStarted():
+                _write_start(log, event)
+            case KernelsCompiling():
+                log.info(Line.COMPILING)
+            case KernelsCompiled():
+                log.info(Line.COMPILED, seconds=_short(event.seconds))
+            case CertificatesRead():
+                _write_certificates(log, event)
+            case Throttled():
+                _write_throttling(log, event)
+            case LedgerHeld():
+                _write_ledger_held(log, event)
+            case ReadinessChanged():
+                _write_readiness(log, event)
+            case BrokerAway():
+                log.warning(Line.BROKER_AWAY, doing=event.doing.value, error=event.error)
+            case BrokerBack():
+                log.info(
+                    Line.BROKER_BACK,
+                    doing=event.doing.value,
+                    seconds=_short(event.seconds),
+                    attempts=event.attempts,
+                )
+            case PartitionsRevoked():
+                log.info(Line.REVOKED, **_places(event.places), dropped=event.dropped, owned=event.owned)
+            case OrderAdopted():
+                log.info(Line.ORDER_ADOPTED, version=event.version, gain=_short(event.gain), drifted=event.drifted)
+            case LedgerCreated():
+                log.info(Line.LEDGER_CREATED, topic=event.topic)
+            case TakeoverStarted():
+                log.info(Line.ASSIGNED, **_places(event.places))
+            case TakeoverDone():
+                _write_takeover(log, event)
+            case StandingBy():
+                log.info(Line.STANDING_BY)
+            case Superseded():
+                log.warning(Line.SUPERSEDED, by=event.by, own=event.own, partitions=event.partitions)
+            case PartitionStopped():
+                _write_stopped(log, event)
+            case ReadingOrdered():
+                _write_pause(log, event)
+            case InputSkipped():
+                log.warning(
+                    Line.INPUT_LOST,
+                    topic=event.place[0],
+                    partition=event.place[1],
+                    start=event.start,
+                    end=event.end,
+                )
+            case WindowPublished():
+                _write_window(log, event)
+            case WindowAudited():
+                _write_audit(log, event)
+            case WindowAbandoned():
+                write_it = log.info if event.reason == "stopping" else log.warning
+                write_it(Line.WINDOW_ABANDONED, records=event.records, reason=event.reason)
+            case WindowWithheld():
+                log.error(Line.WINDOW_WITHHELD, records=event.records, attributes=list(event.attributes))
+            case TransactionBroken():
+                log.warning(Line.COMMIT_UNCERTAIN, step=event.step, error=event.error)
+            case TransactionEnded():
+                _write_outcome(log, event.outcome)
+            case WorkerStopping():
+                log.info(Line.STOPPING, reason=event.reason)
+            case WorkerStopped():
+                log.info(Line.STOPPED, seconds=_short(event.seconds))
+            case ReadingSlowly():
+                log.warning(Line.SLOW_READING, attributes=list(event.attributes))
+            case RecordsConsumed() | WindowProgress():
+                pass
+            case _:
+                assert_never(event)
+
+    return write
+
+
+def _write_stopped(log: Log, event: PartitionStopped) -> None:
+    topic, partition = event.place
+    log.error(
+        Line.PARTITION_STOPPED,
+        topic=topic,
+        partition=partition,
+        reason=event.reason,
+        explanation=event.explanation,
+    )
+
+
+def _write_readiness(log: Log, event: ReadinessChanged) -> None:
+    if event.ready:
+        log.info(Line.READY)
+    else:
+        log.warning(Line.NOT_READY, reason=event.reason)
+
+
+def _write_pause(log: Log, event: ReadingOrdered) -> None:
+    if event.paused:
+        log.warning(Line.PAUSED)
+    else:
+        log.warning(Line.RESUMED)
+
+
+def _write_certificates(log: Log, event: CertificatesRead) -> None:
+    for key in event.soon:
+        days = (event.ends[key] - event.wall) / 86_400
+        log.warning(Line.CERTIFICATE_ENDS, key=f"kafka.security.{key}", days=round(days, 1))
+
+
+def _write_throttling(log: Log, event: Throttled) -> None:
+    if event.seconds >= LEAST_THROTTLED:
+        log.warning(
+            Line.THROTTLED,
+            by=event.by.value,
+            seconds=_short(event.seconds),
+            within=_short(event.within),
+            explanation=THROTTLING[event.by],
+        )
+
+
+def _write_ledger_held(log: Log, event: LedgerHeld) -> None:
+    if event.warns:
+        log.error(Line.LEDGER_HELD, topic=event.topic, seconds=_short(event.seconds), explanation=LEDGER_IS_HELD)
+
+
+def _write_start(log: Log, event: WorkerStarted) -> None:
+    log.info(
+        Line.STARTED,
+        software=event.software,
+        policy=event.policy,
+        revision=event.revision,
+        group=event.group,
+        input=event.topic,
+        output=event.output,
+        delivery=event.delivery,
+        engine=event.engine,
+        k=event.k,
+        max_delay=event.max_delay,
+        max_records=event.max_records,
+    )
+    if event.delivery == "at-least-once":
+        log.warning(Line.AT_LEAST_ONCE)
+    elif event.delivery == "shadow":
+        log.warning(Line.SHADOW)
+
+
+def _write_takeover(log: Log, event: TakeoverDone) -> None:
+    log.info(
+        Line.TAKEN_OVER,
+        partitions=len(event.starts),
+        starts=[f"{topic}-{partition}@{start}" for topic, partition, start in event.starts[:MOST_PLACES]],
+        generation=event.generation,
+        kept=event.kept,
+        dropped=event.dropped,
+        read_again=event.read_again,
+        from_ledger=len(event.from_ledger),
+        owned=event.owned,
+        attempts=event.attempts,
+        seconds=_short(event.seconds),
+    )
+    if event.skipped:
+        log.warning(Line.OFFSET_SKIPPED, **_places(event.skipped))
+    if event.unprotected:
+        log.error(Line.LEDGER_ENTRY_MISSING, **_places(event.unprotected), explanation=UNPROTECTED)
+
+
+def _write_window(log: Log, event: WindowPublished) -> None:
+    log.info(
+        Line.WINDOW_PUBLISHED,
+        batch=event.batch,
+        records_in=event.records_in,
+        released=event.released,
+        suppressed=_reasons(event.suppressed),
+        rejected=_reasons(event.rejected),
+        classes=len(event.class_sizes),
+        achieved_k=event.achieved_k,
+        loss=None if event.gcp is None else _short(event.gcp),
+        age=_short(event.closed_at - event.opened_at),
+        close_seconds=_short(event.durations.release + event.durations.encode),
+        publish_seconds=_short(event.durations.publish),
+    )
+    if event.gate_violations:
+        log.error(Line.GATE_VIOLATION, batch=event.batch, classes=event.gate_violations)
+
+
+def _write_audit(log: Log, event: WindowAudited) -> None:
+    if event.result == "failed":
+        log.error(Line.AUDIT_FAILED, batch=event.batch, violations=list(event.violations[:MOST_PLACES]))
+
+
+def _write_outcome(log: Log, outcome: Outcome) -> None:
+    if outcome is Outcome.FENCED:
+        log.warning(Line.COMMIT_FENCED)
+    elif outcome is not Outcome.COMMITTED:
+        log.warning(Line.COMMIT_SETTLED, outcome=outcome.value)
+
+
+def _reasons(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the reasons that occurred."""
+    return {str(reason): count for reason, count in counts.items() if count}
+
+
+def _places(places: tuple[tuple[str, int], ...]) -> dict[str, object]:
+    named = [f"{topic}-{partition}" for topic, partition in places[:MOST_PLACES]]
+    return {"partitions": len(places), "places": named}
+
+
+def _short(number: float) -> float:
+    return round(float(number), 4)
