@@ -121,16 +121,13 @@ def test_copies_that_somebody_writes_to_the_input_are_new_records(company: str, 
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "mondrian"])
 def test_who_replays_an_engine_does_not_find_all_classes_of_a_window(engine: str, measured: Measured) -> None:
-    """Without a seed the classes of a window depend on draws that nobody outside knows.
-
-    Those of Mondrian, which cuts at medians, hardly do: costs only choose between attributes.
-    """
+    """Without a seed classes depend on draws that nobody outside knows. Strict Mondrian has none."""
     people = townspeople(600)
     policy = town_policy(engine=engine)
     one, other = (crowds_of(Service(policy, seed).release(people), people) for seed in (1, 2))
-    assert len(one & other) < (1 if engine == "mondrian" else 0.9) * len(one)
+    assert len(one & other) < 0.9 * len(one)
     measured(
         f"k = 5, {engine}: by other draws {share(len(one & other), len(one))} of a window's classes are the same"
     )

@@ -201,13 +201,6 @@ FIT = {name: choices[:1] for name, choices in hostile.FITTING.items()} | {
 }
 
 
-@pytest.mark.parametrize("which", range(len(POLICIES)))
-def test_the_columns_are_never_asked(which: int) -> None:
-    good = {name: choices[0] for name, choices in hostile.FITTING.items()}
-    good["odd"] = "\u00e9"  # a boolean in place of a category is for the scanner, or a single look
-    assert not codecs()[which]._columns.decode([nested(good)]).left.any()
-
-
 # A declared text with an escape in it is not for the scanner.
 GOOD = {name: choices[0] for name, choices in hostile.FITTING.items()} | {"patient.home.code": "AAAA"}
 PLAIN_TEXT = nested(GOOD | {"score": -12.375, "flag": False, "other": {"a": [1, "b", {}], "c": None}})
@@ -298,10 +291,6 @@ def test_ordered_numbers_have_keys_in_their_order_and_stay_with_the_scanner() ->
     keys = batch.sensitive[[a.name for a in policy.diverse].index("score")][:-1].tolist()
     assert keys == sorted(keys)
     assert codec.read_singly == 0
-
-
-def test_a_policy_with_finer_numbers_than_the_scanner_reads_is_left_to_the_columns() -> None:
-    assert all(codec._scanner is None for codec in codecs()[: len(BROAD)])
 
 
 @st.composite

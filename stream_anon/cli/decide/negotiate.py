@@ -160,7 +160,7 @@ def _console() -> Console:
 def show(found: Negotiation, console: Console) -> None:
     """Print an answer."""
     request, answer = found.request, found.answer
-    console.print(Text("NegotiationRequest", style="bold underline"))
+    console.print(Text("Asked", style="bold underline"))
     console.print(Text(f"  {_criteria(found, request.k, request.l)} in every group"))
     most = request.most_suppressed
     share = f"{most / found.records:.2%}"
