@@ -239,7 +239,6 @@ async def newest_records(connection: Connection, inputs: Sequence[str], policy: 
     BrokerError
         If no broker answers.
     """
-    """Return the newest records of each partition, as many in all as two windows hold, within limits."""
     total = min(max(2 * policy.window.max_records, LEAST_SAMPLED), MOST_SAMPLED)
     sampled = inputs[:MOST_SAMPLED_TOPICS]
     return [
