@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
@@ -18,7 +19,8 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.walk import FIRSTS, HALVING, LINEAR, PREFIX, TABLE, WIDTHS
-from stream_anon.privacy.cost import CostModel, cost_model, interval_cost, level_model, set_cost
+from stream_anon.privacy import cost as cost_module
+from stream_anon.privacy.cost import CostModel, cost_model, interval_cost, level_model, set_cost, table_cost
 
 
 def _ragged(leaves: int) -> CategoricalDomain:
@@ -125,6 +127,39 @@ def test_a_set_is_priced_by_what_does_not_occur_in_it(leaves: int, data: st.Data
     # Who knows only the ends takes all between them: never less.
     whole = 2.5 * attribute.ncp_set(range(min(codes), max(codes) + 1))
     assert interval_cost(model, 0, min(codes), max(codes)) == pytest.approx(whole, abs=1e-6)
+
+
+@pytest.mark.parametrize("leaves", [6, 1_100])
+def test_a_set_costs_its_share_of_all_values_where_others_cost_their_level(leaves: int) -> None:
+    domain = CategoricalDomain(Hierarchy.flat([str(i) for i in range(leaves)]))
+    attribute = QuasiIdentifier("x", domain, 2.5, publication=Publication.VALUES)
+    assert attribute.level(0, 2) == domain.height
+    model = level_model([attribute])
+    assert interval_cost(model, 0, 0, 2) == pytest.approx(2.5 * 3 / leaves, abs=1e-6)
+    assert interval_cost(model, 0, 2, 2) == 0
+
+
+def test_a_cell_that_the_maximum_cuts_off_costs_what_is_left_of_it() -> None:
+    model = cost_model([QuasiIdentifier("x", _number("0", "20003", "1", 0, "5 50 1000"))])
+    assert model.kind[0] == WIDTHS
+    assert interval_cost(model, 0, 19_996, 19_997) == pytest.approx(4 / 20_003)
+    assert interval_cost(model, 0, 20_001, 20_002) == pytest.approx(3 / 20_003)
+
+
+def test_the_largest_domain_with_a_table_has_as_many_values_as_the_limit_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cost_module, "WHOLE_TABLE", 4)
+    domains = [CategoricalDomain(Hierarchy.flat([str(i) for i in range(size)])) for size in (4, 5)]
+    model = cost_model([QuasiIdentifier(f"x{domain.size}", domain) for domain in domains])
+    assert model.kind.tolist() == [TABLE, FIRSTS]
+    assert len(model.table) == 6 * 6
+    assert [table_cost(model, j, 0, 1) for j in (0, 1)] == [1.0, -1.0]
+
+
+@pytest.mark.parametrize("priced", [cost_model, level_model])
+def test_a_record_pays_nothing_for_the_others_of_its_class(priced: Callable[..., CostModel]) -> None:
+    assert priced([QuasiIdentifier("x", CategoricalDomain(Hierarchy.flat(["u", "v"])))]).crowd == 0
 
 
 _SET_MODELS: dict[int, CostModel] = {}
