@@ -51,7 +51,7 @@ def normalized(text: str, steps: Collection[Normalization]) -> str:
     steps
         Which differences do not count. `nfkc`: Unicode's compatibility form (UAX 15), and with `casefold` caseless
         matching as the Unicode standard has it (D146). `casefold`: upper and lower case. `strip`: blanks, control
-        and invisible characters at both ends. `uuid`: case, braces, hyphens and `urn:uuid:` of a UUID.
+        and format characters at both ends. `uuid`: case, braces, hyphens and `urn:uuid:` of a UUID.
         `digits`: zeros in front of an id of digits alone, and the script they are written in.
 
     Raises
@@ -64,13 +64,15 @@ def normalized(text: str, steps: Collection[Normalization]) -> str:
     if len(text) > MOST_LETTERS:
         raise Unfit(Reason.WRONG_TYPE)
     composed, folded = Normalization.NFKC in steps, Normalization.CASEFOLD in steps
-    if composed:
+    if composed and folded and not text.isascii():
+        # Marks are folded before they are ordered, and what a compatibility form brings is folded again.
+        text = unicodedata.normalize("NFD", text).casefold()
+        text = unicodedata.normalize("NFKD", text).casefold()
+        text = unicodedata.normalize("NFKC", text)
+    elif composed:
         text = unicodedata.normalize("NFKC", text)
     if folded:
         text = text.casefold()
-        if composed and not text.isascii():  # a folded letter may be composed anew, and that be folded again
-            text = unicodedata.normalize("NFKC", text).casefold()
-            text = unicodedata.normalize("NFKC", text)
     if Normalization.STRIP in steps:
         text = _stripped(text)
     if Normalization.UUID in steps and (found := _UUID.fullmatch(text)):

@@ -61,7 +61,7 @@ differences that `normalize` names. They are taken away in this order, in every 
 
 - `nfkc`: Unicode's compatibility form (letters composed or not, full width, ligatures).
 - `casefold`: upper and lower case.
-- `strip`: blanks, control and invisible characters at both ends. An id of nothing else is none.
+- `strip`: blanks, control and format characters at both ends. An id of nothing else is none.
 - `uuid`: case, braces, hyphens and `urn:uuid:` of a UUID.
 - `digits`: zeros in front of an id of digits alone, and the script of the digits.
 

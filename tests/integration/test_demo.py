@@ -132,7 +132,13 @@ def test_a_failing_audit_gives_exit_code_0(
 def test_an_interrupted_demo_leaves_its_broker_behind(how: signal.Signals) -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        DEMO, cwd=ROOT, env=_environment(), stdout=pipe, stderr=pipe, text=True, process_group=0
+        [*DEMO, "--events", "400000"],
+        cwd=ROOT,
+        env=_environment(),
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        process_group=0,
     ) as process:
         try:
             assert process.stdout is not None

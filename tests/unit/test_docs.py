@@ -29,8 +29,11 @@ TABLE = re.compile(r"^\| `([a-z_]+)` \|", re.MULTILINE)
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 # A path with a suffix, or a folder of ours; what a reader brings along does not begin so.
-OURS = ("stream_anon", "tests", "docs", "schemas", "examples", "benchmarks", "requirements", "runtime", "privacy")
-FILE = re.compile(rf"(?<![\w./-])((?:{'|'.join(OURS)}|adapters|engine|cli|microdata)/[\w./-]*[\w/])")
+ROOMS = [
+    path.name for path in (ROOT / "stream_anon").iterdir() if path.is_dir() and (path / "__init__.py").exists()
+]
+OURS = ("stream_anon", "tests", "docs", "schemas", "examples", "benchmarks", "requirements", *ROOMS)
+FILE = re.compile(rf"(?<![\w./-])((?:{'|'.join(OURS)})/[\w./-]*[\w/])")
 
 
 def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:

@@ -167,14 +167,18 @@ def refusal(forbidding: Sequence[Finding], what: str) -> Refused:
 
 
 async def _judged_before(connection: Connection, topic: str, policy: Policy, kafka: KafkaSettings) -> bool:
-    """Return whether a window was published under this policy, with no risk accepted that is not accepted now."""
+    """Return whether records were released under this policy, with no risk accepted that is not accepted now.
+
+    A window of which nothing was released proves nothing: its records were perhaps the first that came.
+    """
     for newest in NEWEST_CERTIFICATES:
         try:
             reading = await read_topic(connection, topic, newest=newest)
         except TopicError:  # this user may not read it
             return False
         parts = [part for records in reading.records.values() for part in map(_certificate, records) if part]
-        if any(part.policy == policy.digest and set(part.accepted) <= set(kafka.accept_risks) for part in parts):
+        ours = [part for part in parts if part.policy == policy.digest and part.released]
+        if any(set(part.accepted) <= set(kafka.accept_risks) for part in ours):
             return True
     return False
 

@@ -61,6 +61,9 @@ async def mirror_findings(connection: Connection, topics: Topics, inputs: Sequen
     entries, complete = await _entries(connection, topics.ledger)
     if released and not complete:
         raise BrokerError(f"{topics.ledger}: could not be read to its end, so whether {inputs} go on is not known")
+    if not complete:
+        text = "could not be read to its end: whether the rest was written in another cluster cannot be told"
+        found.append(Finding(Severity.WARNS, topics.ledger, text))
     if released or entries:
         found += unaligned(entries, await ask_topic_ids(connection, inputs), released)
     return found

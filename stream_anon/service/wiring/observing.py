@@ -1,6 +1,6 @@
 """Turn what happens to a worker into metrics and log lines.
 
-The worker says what happened (`service/events.py`); here it is decided who hears of it. The status page listens
+The worker says what happened (`service/events`); here it is decided who hears of it. The status page listens
 in `service/status/page.py`.
 """
 

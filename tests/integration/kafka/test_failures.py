@@ -139,7 +139,9 @@ async def test_record_too_large_for_the_output_is_a_riddle_or_never_tried_again(
         await _configure(secured, stage.output, max_message_bytes="80")
         await produce(stage, make_records(300, 2, first=300))
         await _until(
-            _unready(worker, f"{stage.output}: a single record", "max.message.bytes"), "the topic is named"
+            _unready(worker, f"{stage.output}: a single record", "max.message.bytes"),
+            "the topic is named",
+            within=300,
         )
         assert "stream_anon_ready 0" in worker.get("/metrics")[1]
         assert "raise kafka.transaction_timeout" not in worker.text

@@ -92,6 +92,19 @@ def test_every_letter_folds_as_the_unicode_standard_says() -> None:
         assert normalized(letter, (Normalization.NFKC, Normalization.CASEFOLD)) == expected, hex(code)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("\u1fb3\u0323", "\u0391\u0323\u0399"),
+        ("\u1f80\u0313", "\u1f00\u0313\u03b9"),
+        ("\u0345\u0323", "\u0323\u0399"),
+    ],
+)
+def test_marks_are_folded_before_they_are_ordered(one: str, other: str) -> None:
+    steps = (Normalization.NFKC, Normalization.CASEFOLD)
+    assert normalized(one, steps) == normalized(other, steps)
+
+
 @pytest.mark.parametrize("blank", ["", "   ", "\u200b", "\t\ufeff"])
 def test_an_id_of_blanks_is_none_where_blanks_do_not_count(blank: str) -> None:
     with pytest.raises(Unfit) as caught:

@@ -76,7 +76,8 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
 
         def certificate(_: object) -> Any:
             digest = policy.digest if before.startswith("same") else "sha256:of-another-policy"
-            return SimpleNamespace(policy=digest, accepted=["rare-values"] if before == "same-accepted" else [])
+            accepted = ["rare-values"] if before == "same-accepted" else []
+            return SimpleNamespace(policy=digest, accepted=accepted, released=0 if before == "same-nothing" else 9)
 
         monkeypatch.setattr(conditions, "look_at_deployment", look_at_deployment)
         monkeypatch.setattr(conditions, "look_at_sample", look_at_sample)
@@ -123,6 +124,7 @@ async def test_a_missing_topic_is_waited_for(start: Start) -> None:
         ("same", (), False),
         ("same-accepted", ("rare-values",), False),
         ("same-accepted", (), True),
+        ("same-nothing", (), True),
         ("other", (), True),
         ("unreadable", (), True),
     ],
