@@ -64,14 +64,16 @@ def normalized(text: str, steps: Collection[Normalization]) -> str:
     if len(text) > MOST_LETTERS:
         raise Unfit(Reason.WRONG_TYPE)
     composed, folded = Normalization.NFKC in steps, Normalization.CASEFOLD in steps
-    if composed and folded and not text.isascii():
+    if text.isascii():
+        text = text.lower() if folded else text
+    elif composed and folded:
         # Marks are folded before they are ordered, and what a compatibility form brings is folded again.
         text = unicodedata.normalize("NFD", text).casefold()
         text = unicodedata.normalize("NFKD", text).casefold()
         text = unicodedata.normalize("NFKC", text)
     elif composed:
         text = unicodedata.normalize("NFKC", text)
-    if folded:
+    elif folded:
         text = text.casefold()
     if Normalization.STRIP in steps:
         text = _stripped(text)
