@@ -7,10 +7,7 @@ from typing import Protocol
 
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.microdata.policy import Policy
-from stream_anon.ports import Codec
-
-MOST_RECORD_BYTES = 1_048_576
-"""Larger records are rejected unread, unless the settings say otherwise."""
+from stream_anon.ports import MOST_RECORD_BYTES, Codec
 
 
 class _Maker(Protocol):

@@ -45,13 +45,13 @@ def partitioners(
     """
     choice = policy.engine
     model = objective(policy.quasi_identifiers, choice.loss, choice.labels)
-    drawn = DrawnCosts(model)
     (own,) = draws.spawn(1) if choice.seed is None else [np.random.default_rng(choice.seed)]
-    if choice.name == "mondrian":
+    if choice.name == "mondrian" and not choice.least_loss:
         # Median cuts depend little on costs: draws would raise their loss by 6 % and hide next to nothing.
-        return lambda: Mondrian(
-            drawn.draw(own) if choice.least_loss else model, relaxed=choice.relaxed, least_loss=choice.least_loss
-        )
+        return lambda: Mondrian(model, relaxed=choice.relaxed)
+    drawn = DrawnCosts(model)
+    if choice.name == "mondrian":
+        return lambda: Mondrian(drawn.draw(own), relaxed=choice.relaxed, least_loss=True)
     if choice.name == "k-forest":
         return lambda: KForest(drawn.draw(own), policy.k)
     seed = int(own.integers(2**62)) if choice.seed is None else choice.seed

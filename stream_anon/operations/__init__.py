@@ -1,1 +1,1 @@
-"""What an operator does once: check, propose, learn, audit, forget, realign."""
+"""What an operator does once: check, propose, negotiate, learn, leakage, audit, forget, realign."""

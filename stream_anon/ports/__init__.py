@@ -4,7 +4,7 @@ A client library with transactions and group fencing of its own fits behind the 
 """
 
 from stream_anon.ports.clock import Clock
-from stream_anon.ports.codec import Codec
+from stream_anon.ports.codec import MOST_RECORD_BYTES, Codec
 from stream_anon.ports.place import Place
 from stream_anon.ports.records import Chunk, Held, Lost, Parcel, Polled
 from stream_anon.ports.release_ledger import LedgerEntry, ReleaseLedger, newest_revision
@@ -13,6 +13,7 @@ from stream_anon.ports.source import DeadClient, Membership, Source
 from stream_anon.ports.topic_ids import TopicIds
 
 __all__ = [
+    "MOST_RECORD_BYTES",
     "Chunk",
     "Clock",
     "Codec",

@@ -12,6 +12,9 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.release import Release
 from stream_anon.microdata.texts import Texts
 
+MOST_RECORD_BYTES = 1_048_576
+"""Larger records are rejected unread, unless the settings say otherwise."""
+
 
 class Codec(Protocol):
     """Decodes records of one policy and encodes its releases. Every codec passes one conformance suite."""

@@ -31,6 +31,7 @@ from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.conditions import Condition
 from stream_anon.microdata.diversity import MOST_CLASS, MOST_DELTA
 from stream_anon.microdata.policy import MOST_EXTRA_LEVELS, MOST_NULLS, MOST_REVISION, MOST_ROUNDS
+from stream_anon.ports import MOST_RECORD_BYTES
 from stream_anon.settings.domains import AttributeSettings
 from stream_anon.settings.section import Section
 
@@ -127,7 +128,7 @@ class KafkaSettings(Section):
     lost_input: Literal["stop", "skip"] = "stop"
     delivery: Literal["exactly-once", "at-least-once"] = "exactly-once"
     development: bool = False
-    max_record_bytes: int = Field(default=1_048_576, ge=64, le=104_857_600)
+    max_record_bytes: int = Field(default=MOST_RECORD_BYTES, ge=64, le=104_857_600)
     session_timeout: Duration = Field(default=10.0, ge=1, le=300)
     transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)
     accept_risks: list[Condition] = []

@@ -81,7 +81,7 @@ def broad_policy(missing: Missing, unknown: Unknown) -> Policy:
 
 
 def plain_policy(missing: Missing, unknown: Unknown) -> Policy:
-    """Return the broad policy without what the scanner does not read."""
+    """Return the broad policy without numbers that are too fine for a kernel."""
     broad = broad_policy(missing, unknown)
     return replace(broad, attributes=tuple(a for a in broad.attributes if a.name != "speck"))
 

@@ -22,6 +22,7 @@ from stream_anon.microdata.payload import joined, taken
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Classes, Release, made_up_release
 from stream_anon.microdata.texts import Texts
+from stream_anon.ports import MOST_RECORD_BYTES
 
 _ESCAPED = re.compile(r'["\\\x00-\x1f]')
 _MOST_GROWTH = {ScalarType.INTEGER: 310, ScalarType.NUMBER: 24}  # 1e308 is written with all its digits
@@ -38,7 +39,7 @@ class JsonCodec:
         Larger records are rejected unread.
     """
 
-    def __init__(self, policy: Policy, *, max_record_bytes: int = 1_048_576) -> None:
+    def __init__(self, policy: Policy, *, max_record_bytes: int = MOST_RECORD_BYTES) -> None:
         self._policy = policy
         for attribute in policy.attributes:
             if _ESCAPED.search(attribute.column):

@@ -52,6 +52,10 @@ class Throttle(StrEnum):
     PROCESSOR = "processor"  # a limit on the processor time of the pod or service
 
 
+LEAST_THROTTLED = 1.0
+"""Seconds within a minute; less is counted and not worth a word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Throttled:
     """A worker was held back; sums up about a minute.

@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.codecs import MOST_RECORD_BYTES, codec_of
+from stream_anon.adapters.codecs import codec_of
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
@@ -23,6 +23,7 @@ from stream_anon.microdata.coding import Passed
 from stream_anon.microdata.payload import Payload, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release, Suppression
+from stream_anon.ports import MOST_RECORD_BYTES
 from stream_anon.service.starting.missing_values import MissingValues, missing_values
 from stream_anon.service.starting.singling import Singled, singled
 from stream_anon.service.starting.spellings import Spelling, spellings

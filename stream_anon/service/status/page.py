@@ -36,6 +36,7 @@ from stream_anon.service.events import (
     WorkerStopped,
     WorkerStopping,
 )
+from stream_anon.service.events.brokers import LEAST_THROTTLED
 from stream_anon.service.status.flow_history import FlowHistory
 from stream_anon.service.status.last_release import last_release
 
@@ -50,7 +51,6 @@ THROTTLED = {
     Throttle.PROCESSOR: "the limit on processor time holds this service back",
 }
 THROTTLED_FOR = 120.0  # seconds that it is shown after it was told
-LEAST_THROTTLED = 1.0  # seconds within a minute
 PAUSED = "PAUSED by an operator: nothing more is read until `stream-anon resume`"
 REMARKS = {  # by how windows are delivered
     "at-least-once": "delivery is at-least-once: a record can be published twice, in two classes",

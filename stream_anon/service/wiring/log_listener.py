@@ -43,6 +43,7 @@ from stream_anon.service.events import (
     WorkerStopped,
     WorkerStopping,
 )
+from stream_anon.service.events.brokers import LEAST_THROTTLED
 
 UNPROTECTED = (
     "offsets are committed of which the ledger knows nothing: it was deleted, emptied or made to forget. Had the "
@@ -57,7 +58,6 @@ LEDGER_IS_HELD = (
     "a transaction is open there for longer than any worker's: windows of the same partitions are not published "
     "and takeovers wait until it ends"
 )
-LEAST_THROTTLED = 1.0  # seconds within a minute; less is counted and not worth a line
 MOST_PLACES = 8  # places named in one line; a topic can have thousands
 
 

@@ -1,7 +1,7 @@
-"""Turn what happens to a worker into metrics and log lines.
+"""Turn what happens to a worker into metrics.
 
-The worker says what happened (`service/events`); here it is decided who hears of it. The status page listens
-in `service/status/page.py`.
+The worker says what happened (`service/events`), and several listeners hear of it: the log is in `log_listener.py`,
+the status page in `service/status/page.py`.
 """
 
 from __future__ import annotations
