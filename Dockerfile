@@ -28,6 +28,7 @@ RUN site="$(/opt/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path(
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY examples/clinic examples/clinic
+COPY deploy/wheel deploy/wheel
 COPY stream_anon stream_anon
 RUN /tools/bin/python -m pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
   && /tools/bin/python -m pip --python /opt/venv/bin/python install --no-deps --no-compile /dist/*.whl \

@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Modules that every process compiles anew cost a worker of the tests five seconds at its start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak check lint format lock schemas bench mutants clean
+.PHONY: demo test soak check lint format lock schemas wheel bench mutants clean
 .DEFAULT_GOAL := test
 
 # Every package is checked against its hash. The demo needs less than the tests.
@@ -63,6 +63,15 @@ schemas: $(VENV)/.dev ## write schemas/settings.schema.json, docs/settings.md an
 	$(BIN)/python -m stream_anon.settings.json_schema schemas/settings.schema.json
 	$(BIN)/python -m stream_anon.settings.page docs/settings.md
 	$(BIN)/python deploy/chart.py
+
+# Of the same processor as the kernels of the image. The folder is named after the sources, so nothing of it is stale.
+KERNELS := build/kernels
+wheel: $(VENV)/.dev ## a wheel for this platform that brings compiled kernels: its first command starts at once
+	@echo "Compiling the kernels of every kind of policy, some minutes ..."
+	@rm -rf $(KERNELS) && mkdir -p $(KERNELS)
+	@NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=$(KERNELS) $(BIN)/python deploy/image/compile_kernels.py
+	@echo generic > $(KERNELS)/processor
+	STREAM_ANON_KERNELS=$(KERNELS) $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 bench: $(VENV)/.dev ## what docs/benchmarks.md describes; half an hour
 	$(BIN)/python benchmarks/path.py

@@ -4,7 +4,8 @@ A kernel is a free function on arrays without branches on configuration. It runs
 lock, so that a window can be partitioned while the next one fills.
 
 Compiled kernels are kept on disk. numba drops one when its own file changes, but not when a kernel in another file
-that was compiled into it does; so the folder is named after all sources, and an update never runs old code.
+that was compiled into it does; so the folder is named after all sources, and an update never runs old code. A wheel
+of `make wheel` brings that folder along, compiled for any processor of the architecture.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import numba
 import numpy as np
 from numba.core import event
+from numba.core.caching import _CacheLocator
 
 _F = TypeVar("_F", bound=Callable[..., object])
 _V = TypeVar("_V", bool, int)
@@ -27,8 +29,31 @@ _ROOMS = ("microdata", "privacy", "clustering", "windowing", "engine", "adapters
 _SOURCES = (*(f"{room}/**/*.py" for room in _ROOMS), "adapters/kafka/bulk/record_kernels.py")
 
 
+CARRIED = _PACKAGE / "_kernels"
+PROCESSOR = "processor"  # a file of CARRIED: which one its kernels were compiled for
+
+
 class _NumbaSettings(Protocol):
     CACHE_DIR: str
+    CACHE_LOCATOR_CLASSES: str
+    CPU_NAME: str | None
+    CPU_FEATURES: str | None
+
+
+_SETTINGS = cast("_NumbaSettings", numba.config)
+
+
+def _for_carried_kernels() -> None:
+    """Compile for the processor of the kernels that the wheel brought; numba takes none of another one."""
+    try:
+        processor = (CARRIED / PROCESSOR).read_text(encoding="ascii").strip()
+    except OSError:
+        return
+    if _SETTINGS.CPU_NAME is None:
+        _SETTINGS.CPU_NAME, _SETTINGS.CPU_FEATURES = processor, ""
+
+
+_for_carried_kernels()
 
 
 @cache
@@ -39,6 +64,51 @@ def _sources() -> str:
         for path in sorted(_PACKAGE.glob(pattern)):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+class KernelFolder(_CacheLocator):
+    """The first folder that can be written, of those in which a kernel of this package may be kept.
+
+    numba names folders after the place of the sources, and kernels that a wheel brings were compiled elsewhere.
+    """
+
+    own: ClassVar[tuple[Path, ...]] = (CARRIED, _PACKAGE / "__pycache__", Path.home() / ".cache" / "stream-anon")
+
+    def __init__(self, folder: Path, line: int) -> None:
+        self._folder = folder
+        self._line = line
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., object], py_file: str) -> KernelFolder | None:
+        """Return the folder of a function of this package; None where none can be written."""
+        room = Path(py_file).parent.relative_to(_PACKAGE)
+        folders = (
+            [Path(_SETTINGS.CACHE_DIR)] if _SETTINGS.CACHE_DIR else [each for each in cls.own if _is_used(each)]
+        )
+        for folder in folders:
+            found = cls(folder / f"kernels-{_sources()}" / room, py_func.__code__.co_firstlineno)
+            try:
+                cast("Any", found).ensure_cache_path()
+            except OSError:
+                continue
+            return found
+        return None
+
+    def get_cache_path(self) -> str:
+        """Return the folder."""
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        """Return what the folder is named after already."""
+        return _sources()
+
+    def get_disambiguator(self) -> str:
+        """Return what tells two functions of one name in a file apart."""
+        return str(self._line)
+
+
+def _is_used(folder: Path) -> bool:
+    return folder != CARRIED or CARRIED.exists()
 
 
 def constant(value: _V) -> _V:
@@ -52,8 +122,8 @@ def constant(value: _V) -> _V:
 def kernel(function: _F) -> _F:
     """Compile `function` at its first call, without the interpreter lock, cached on disk.
 
-    The cache lies in numba's own folder if one is set, else beside this file; where that cannot be written numba
-    finds a place of its own, and where no place can be written each process compiles for itself.
+    The cache lies in numba's own folder if one is set, else beside this file, else in the user's folder of caches;
+    where no place can be written each process compiles for itself.
     """
     return _compiled(function, within=False)
 
@@ -112,15 +182,26 @@ def when_compiling(tell: Callable[[], None]) -> Iterator[None]:
         events.unregister("numba:compile", notice)
 
 
+def _nothing() -> None:
+    pass
+
+
+def is_kept() -> bool:
+    """Return whether compiled kernels are kept on disk: not where no folder can be written."""
+    return cast("Any", kernel(_nothing)).stats.cache_path is not None
+
+
 def _compiled(function: _F, *, within: bool, counted: bool = True) -> _F:
-    settings = cast("_NumbaSettings", numba.config)
-    chosen = settings.CACHE_DIR
-    settings.CACHE_DIR = str(Path(chosen or _PACKAGE / "__pycache__") / f"kernels-{_sources()}")
+    chosen = _SETTINGS.CACHE_LOCATOR_CLASSES
+    if Path(function.__code__.co_filename).is_relative_to(_PACKAGE):  # and no kernel of a test
+        _SETTINGS.CACHE_LOCATOR_CLASSES = f"{__name__}.{KernelFolder.__name__}"
     # numba's own tests switch reference counts off in this way; its types know nothing of it.
     compiled = cast("Any", numba.njit)
+    # Nobody calls a kernel from C; a wrapper for that costs a twentieth of the time of a compilation.
+    options = {"nogil": True, "forceinline": within, "_nrt": counted, "no_cfunc_wrapper": True}
     try:
-        return cast("_F", compiled(cache=True, nogil=True, forceinline=within, _nrt=counted)(function))
+        return cast("_F", compiled(cache=True, **options)(function))
     except RuntimeError:  # numba finds no folder that it can write, as on a read-only file system
-        return cast("_F", compiled(nogil=True, forceinline=within, _nrt=counted)(function))
+        return cast("_F", compiled(**options)(function))
     finally:
-        settings.CACHE_DIR = chosen
+        _SETTINGS.CACHE_LOCATOR_CLASSES = chosen

@@ -95,7 +95,7 @@ class TopicError(BrokerError):
 
 
 class LedgerMissing(TopicError):  # noqa: N818 - named after what happened
-    """The ledger was deleted, and perhaps created anew by somebody else: it must be made anew, or looked at."""
+    """The ledger was deleted, and perhaps created again by somebody else: it must be created again or examined."""
 
 
 class BatchRefused(TopicError):  # noqa: N818 - named after what happened

@@ -402,12 +402,14 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             ),
             Panel(
                 "Windows",
-                "Windows published, abandoned (they are read again) and closed later than max_delay.",
+                "Windows published, abandoned (they are read again), closed later than max_delay, and those that "
+                "suppress more records than max_suppressed.",
                 "cps",
                 (
                     (per_second("windows_published_total"), "published"),
                     (per_second("windows_abandoned_total"), "abandoned"),
                     (per_second("windows_overdue_total"), "overdue"),
+                    (per_second("windows_above_max_suppressed_total"), "above max_suppressed"),
                 ),
             ),
             Panel(

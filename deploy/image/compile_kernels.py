@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.policy import EVERY_RECORD, FULL_DOMAIN, Policy
 from stream_anon.service.wiring.warming import warm_up
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.model import EngineSettings
@@ -37,7 +37,9 @@ def engines() -> list[dict[str, Any]]:
     """
     names = get_args(EngineSettings.model_fields["name"].annotation)
     losses = [loss for loss in get_args(EngineSettings.model_fields["loss"].annotation) if loss != "classification"]
-    ways: list[dict[str, Any]] = [{"name": name, "loss": loss} for name in names for loss in losses]
+    searching = [name for name in names if name != FULL_DOMAIN]
+    ways: list[dict[str, Any]] = [{"name": name, "loss": loss} for name in searching for loss in losses]
+    ways.append({"name": FULL_DOMAIN, "levels": {"age": 3, "height": 4, "sex": 1, "zip": 4, "day": 3, "job": 2}})
     ways.append({"name": "forest", "rounds": 2})
     return [*ways, {"name": "mondrian", "relaxed": True}, {"name": "mondrian", "least_loss": True}]
 

@@ -1,1 +1,1 @@
-"""One room per outside thing; rooms do not know each other."""
+"""One room for each outside system; rooms do not know each other."""

@@ -8,8 +8,8 @@ import time
 class SystemClock:
     """Read the machine's clocks; neither reading ever falls below an earlier one.
 
-    A wall clock that is set back stands still until it has caught up, so that no window closes before it
-    opened. Everything that measures a duration takes `monotonic`; `wall` dates what is published.
+    A wall clock that is set back stands still until it has caught up, so that no window closes before it opened.
+    Durations are measured with `monotonic`; `wall` dates what is published.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """The demo's broker: one Tansu process in memory, on the loopback interface, gone when the demo ends.
 
-It knows no transactions, no TLS and no passwords: nothing but demos and tests should run on it.
+It has no transactions, no TLS and no passwords, so only demos and tests should use it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Self
 from stream_anon.errors import BrokerError
 
 HOST = "127.0.0.1"
-_STARTS = 3  # another process may take the free port before the broker does
+_STARTS = 3  # attempts: another process may take the free port before the broker does
 _POLLS, _PAUSE = 200, 0.05  # 10 s until it listens; measured: 0.1 s
 _DOWN_WITHIN = 3.0
 
 
 class EmbeddedBroker:
-    """Start a broker of its own and stop it by its own process id, however the block is left.
+    """Starts a broker and stops it by its own process id, however the block is left.
 
-    The block is a plain `with`, not an asynchronous one, so that it also ends where an event loop is torn down.
+    The block is a plain `with`, not an asynchronous one, so that it also ends when an event loop is torn down.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class EmbeddedBroker:
 
     @property
     def pid(self) -> int | None:
-        """Return its process id; None while it is down."""
+        """Return the broker's process id; None while it is down."""
         return self._process.pid if self._process else None
 
     def __enter__(self) -> Self:
@@ -65,7 +65,7 @@ class EmbeddedBroker:
         self.stop()
 
     def stop(self) -> None:
-        """Stop the process, by force if it does not go within 3 s; nothing if it is down."""
+        """Stop the process, by force after 3 s; do nothing if it is down."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -73,7 +73,7 @@ class EmbeddedBroker:
             process.terminate()
         try:
             process.wait(_DOWN_WITHIN)
-        except BaseException as error:  # a second Ctrl-C as well: a broker that stays behind is worse
+        except BaseException as error:  # even at a second Ctrl-C: a broker that stays behind is worse
             process.kill()
             process.wait(_DOWN_WITHIN)
             if not isinstance(error, subprocess.TimeoutExpired):
@@ -90,7 +90,7 @@ class EmbeddedBroker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # a terminal's Ctrl-C is for the demo, which then stops the broker
+                start_new_session=True,  # Ctrl-C in a terminal is for the demo, which then stops the broker
             )
         except OSError:
             raise BrokerError("the embedded broker cannot be run on this machine") from None

@@ -1,7 +1,8 @@
-"""How long the system kept this process from running because its group had used up its share of the processor.
+"""How long the system held this process back because its group had used up its share of the processor.
 
-A limit on processor time (`resources.limits.cpu` of a pod) is a quota per period, mostly 100 ms. What goes beyond
-it waits for the next period; Linux counts that in `cpu.stat` of the control group (its admin guide, cgroup-v2).
+A limit on processor time (`resources.limits.cpu` of a pod) is a quota per period, usually 100 ms. Processes beyond
+the quota wait for the next period. Linux counts that time in `cpu.stat` of the control group (its admin guide,
+cgroup-v2).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _UNITS = {"throttled_usec": 1e-6, "throttled_time": 1e-9}  # of version 2, and o
 
 
 def throttled_seconds(mounted: Path = _MOUNTED, own: Path = _OWN) -> float:
-    """Return for how long all processes of our control group were held back; 0 where nothing limits or tells.
+    """Return how long all processes of our control group were held back; 0 without a limit, or if it is not told.
 
     The time is added up over processors, so it may grow faster than the clock.
     """
@@ -31,7 +32,7 @@ def throttled_seconds(mounted: Path = _MOUNTED, own: Path = _OWN) -> float:
 
 
 def _path(own: Path) -> str:
-    """Return where our group of version 2 lies below the mount; empty where that is not told."""
+    """Return the path of our group of version 2 below the mount; empty if it is not told."""
     try:
         lines = own.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):

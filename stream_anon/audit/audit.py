@@ -52,7 +52,7 @@ class Audit:
     promises
         Hash of its document, where it is known already.
     reads
-        Tells whether the service reads a topic; None where nobody knows.
+        Tells whether the service reads a topic; None where that is not known.
     stretch
         Which windows are judged.
     """

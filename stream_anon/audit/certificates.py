@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from math import isclose, isinf
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
 from stream_anon.audit.findings import Findings
 from stream_anon.audit.records import ValueBook
 from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import published_tuple
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.privacy.certificate import Certificate, CertifiedClass, asked_of
 
@@ -44,13 +47,17 @@ class CertificateAudit:
         """Check one certificate."""
         self._check_criteria(certificate)
         self._check_sums(certificate)
+        self._check_suppression(certificate)
         self._check_missing(certificate)
         self._check_classes(certificate)
         self._check_loss(certificate)
 
     def _check_criteria(self, certificate: Certificate) -> None:
         batch = certificate.batch
-        if certificate.asked != asked_of(self._policy):
+        asked = certificate.asked
+        if self._values is None:  # then nobody knows which levels there are
+            asked = replace(asked, levels=UNSET, max_suppressed=UNSET)
+        if asked != asked_of(self._policy):
             self._findings.add(Kind.WRONG_CRITERIA, batch)
         opened, closed = seconds_of(certificate.opened), seconds_of(certificate.closed)
         if opened > closed or isinf(closed):
@@ -77,6 +84,23 @@ class CertificateAudit:
             self._findings.add(Kind.WRONG_ACHIEVED_L, batch)
         if certificate.achieved.sensitive.keys() - self._policy.diversity.keys():
             self._findings.add(Kind.WRONG_ACHIEVED_SPREAD, batch)
+
+    def _check_suppression(self, certificate: Certificate) -> None:
+        """Check whether the window says truly that too many are suppressed, and what became of it then."""
+        bound, told = self._policy.max_suppressed, certificate.above_max_suppressed
+        whole = certificate.suppressed_by_reason.get(Suppression.MAX_SUPPRESSED, 0)
+        if bound is None:
+            # Of a window on trust it is not known what was asked.
+            wrong = self._values is not None and (whole > 0 or told is not UNSET)
+        else:
+            judged = certificate.released + certificate.suppressed
+            above = certificate.suppressed - whole > bound.of(judged)
+            suppresses = self._policy.above_max_suppressed is AboveMost.SUPPRESS
+            released = certificate.released > 0
+            wrong = told is not above or (whole > 0 and not (above and suppresses and not released))
+            wrong |= above and suppresses and released
+        if wrong:
+            self._findings.add(Kind.WRONG_SUPPRESSION, certificate.batch)
 
     def _check_missing(self, certificate: Certificate) -> None:
         """Check how many records had no value: no more than there are, no fewer than are published without."""

@@ -59,7 +59,7 @@ class Judge:
 
 
 class _Discreet(Findings):
-    """Notes violations without the names that nobody declared."""
+    """Notes violations without the names that the policy does not declare."""
 
     def __init__(self, findings: Findings, declared: frozenset[str]) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class _Discreet(Findings):
 
 
 class Judges:
-    """Knows the policy documents, and who judges a window.
+    """Holds the policy documents, and chooses the judge of each window.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Judges:
         self._findings = findings
         self.given = Judge(policy, promises or PolicyDocument.of(policy).promises, findings)
         self._declared = frozenset(attribute.name for attribute in policy.attributes)
-        # Of records whose policy nobody knows: sees identifying fields only.
+        # For records whose policy is not known: it looks for identifying fields only.
         self.suspicious = Judge(policy, self.given.promises, findings, on_trust=True, declared=self._declared)
         self._parts: dict[str, dict[int, DocumentPart]] = {}
         self._documents: dict[str, PolicyDocument | None] = {}  # None for one that cannot be read
@@ -122,7 +122,7 @@ class Judges:
         return True
 
     def of(self, certificate: Certificate) -> Judge | None:
-        """Return who judges a window; None where its document has not come yet."""
+        """Return the judge of a window, or None if its document has not been read yet."""
         name = certificate.promises
         if name is None:
             return self.given if certificate.policy == self.given.policy.digest else self.stand_in(certificate)
@@ -141,7 +141,7 @@ class Judges:
         return self._judges[name]
 
     def stand_in(self, certificate: Certificate) -> Judge:
-        """Return a judge who knows no more of a window's policy than its certificate says."""
+        """Return a judge that knows only what the window's certificate says about its policy."""
         names = tuple(certificate.classes[0].values) if certificate.classes else ()
         promises = certificate.promises or certificate.policy
         key = (promises, repr(certificate.asked).encode(), names)

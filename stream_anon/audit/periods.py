@@ -28,7 +28,7 @@ class Periods:
         self.accepted: Counter[str] = Counter()
 
     def add(self, certificate: Certificate, judge: Judge) -> None:
-        """Note a window and who judges it."""
+        """Record a window and its judge."""
         if len(self.accepted) < _MOST_PERIODS:
             self.accepted.update(set(certificate.accepted))
         key = (judge.promises, judge.on_trust, repr(certificate.asked) if judge.on_trust else "")
@@ -71,7 +71,7 @@ class Periods:
 def _change(before: Judge, after: Judge) -> Change:
     old, new = promises_of(before.policy), promises_of(after.policy)
     if before.on_trust or after.on_trust:
-        # Of one of them no more is known than what it asks, and nobody declared the names that it uses.
+        # One of them is known only by what it asks. The names that it uses are declared nowhere.
         old, new = (
             promises
             | {"asked": promises["asked"] | {"distinct_l": {}, "sensitive": {}}, "individual": ""}

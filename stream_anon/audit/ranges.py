@@ -127,16 +127,16 @@ class Ranges:
                 yield place, sorted(part)
 
     def finish(self, removed: Removed, horizon: float) -> int:
-        """Note gaps and overlaps between what did not join; return the number of partitions.
+        """Record gaps and overlaps between ranges that do not join; return the number of partitions.
 
         A life that begins before the one before it has ended is noted too: a topic has one id at a time, and an old
-        one does not come back. Whoever releases a range a second time under an id of his own has to invent a life:
+        one does not come back. To release a range a second time under another id, an attacker has to invent a life:
         either it is noted so, or it stands in the report as one more life of its topic.
 
         Parameters
         ----------
         removed
-            Counts the gaps behind a window that closed up to `horizon`: the certificates of such a gap may have
+            Counts the gaps after a window that closed up to `horizon`: the certificates of such a gap may have
             been removed from the start of their topic. Those of a later gap are younger, so that they were not.
         """
         for place, stretches in self._joined():

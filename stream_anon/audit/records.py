@@ -26,7 +26,7 @@ Problem = tuple[Kind, str | None]  # with the name of a declared attribute
 
 
 def decode_record(value: bytes | None) -> dict[str, Any] | None:
-    """Return a released record's object; None if it is none, or if one of its objects has a key twice.
+    """Return the object of a released record, or None if the text is not one or if a key occurs twice in an object.
 
     Of equal keys a decoder shows the last one only: what stands under the others would be published unseen.
     """

@@ -79,7 +79,7 @@ class Shown:
         return ratios
 
     def delta(self, whole: Shown) -> float:
-        """Return what delta must exceed: the largest logarithm of a ratio, infinite where a value is absent."""
+        """Return what delta must exceed: the largest logarithm of a ratio, infinite if a value is absent."""
         return max((abs(log(ratio)) if ratio else inf for ratio in self.ratios(whole)), default=0.0)
 
     def beta(self, whole: Shown) -> float:
@@ -154,7 +154,7 @@ def faults(shown: Shown, whole: Shown, asked: Diversity) -> list[Kind]:
 
 
 def is_true(achieved: Mapping[str, float], parts: Sequence[Shown], whole: Shown, asked: Diversity) -> bool:
-    """Return whether a certificate tells each figure that is asked for, within its bound and not embellished.
+    """Return whether a certificate states each requested figure, within its bound and not embellished.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from math import inf
 
 SLACK = 600.0
 """Seconds by which windows may stand in another order in a topic than they closed: a worker that missed its broker
-publishes an old window behind younger ones of other workers."""
+publishes an old window after younger ones of other workers."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Stretch:
 class Horizon:
     """Up to when windows may have lost what the start of a topic lost, in seconds since the epoch.
 
-    Kafka removes records from the start of a partition only, by retention or because somebody asked for it
-    (DeleteRecords); who did it the topic does not say. What is missing behind the horizon was not removed that way.
+    Kafka removes records from the start of a partition only, by retention or because an operator asked for it
+    (DeleteRecords). The topic does not say which. What is missing after the horizon was not removed that way.
 
     Parameters
     ----------
@@ -48,5 +48,5 @@ class Horizon:
 
     @classmethod
     def of(cls, records: float, certificates: float) -> Horizon:
-        """Return the horizon of topics of which the oldest records left, where any are gone, have these times."""
+        """Return the horizon of topics from the times of their oldest records, where earlier ones are gone."""
         return cls(records + SLACK, certificates + SLACK)

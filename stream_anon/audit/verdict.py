@@ -23,6 +23,7 @@ class Kind(StrEnum):
     WRONG_TIMES = "was closed before it was opened, or on a day that does not exist"
     WRONG_IN = "in is not released + suppressed + rejected"
     WRONG_SUPPRESSED = "suppressed is not the sum of its reasons"
+    WRONG_SUPPRESSION = "says otherwise of max_suppressed than its counts, or is not what becomes of such a window"
     WRONG_REJECTED = "rejected is not the sum of its reasons"
     UNKNOWN_REASON = "gives a reason that does not exist"
     WRONG_RELEASED = "released is not the sum of the classes' records"
@@ -106,7 +107,7 @@ class Counts:
 
 @dataclass(slots=True)
 class Removed:
-    """What is no longer there, and is older than what the start of a topic lost or than `--since`.
+    """What is no longer there and is excused, because it is before the horizon or before `--since`.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ class Removed:
     uncertified
         Records whose certificate is gone.
     gaps, chains
-        Places where input ranges, or a worker's chain of certificates, begin behind something that is gone.
+        Places where input ranges, or a worker's chain of certificates, begin after something that is gone.
     """
 
     windows: int = 0
@@ -216,7 +217,7 @@ class Verdict:
     periods
         The policies under which windows were released, oldest first.
     accepted
-        Number of windows by the name of a condition that forbids a run and that somebody accepted.
+        Number of windows by the name of a condition that forbids a run and that an operator accepted.
     removed
         What is no longer there.
     pending
@@ -249,6 +250,7 @@ CHECKED = (
     "every record: all published fields, no undeclared or identifying one, passing fields of their type",
     "every window: all criteria on sensitive values counted again over its records",
     "every window: NCP and GCP computed again from what is published",
+    "every window: levels of what is published, and what becomes of it where too many records are suppressed",
     "every certificate: all parts, sums, criteria of its own policy, least individuals",
     "all certificates: input ranges join without gap or overlap, each follows a known one, batch ids are unique",
 )

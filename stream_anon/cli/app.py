@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,9 +29,31 @@ Accepted = Annotated[
     ),
 ]
 Config = Annotated[Path, typer.Option("--config", "-c", help="Settings file (YAML).", metavar="FILE")]
+OverriddenK = Annotated[int | None, typer.Option("--k", metavar="K", help="Override privacy.k.")]
+OverriddenMaxRecords = Annotated[
+    int | None, typer.Option("--max-records", metavar="N", help="Override window.max_records.")
+]
+OverriddenEngine = Annotated[str | None, typer.Option("--engine", metavar="NAME", help="Override engine.name.")]
+OverriddenSeed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Override engine.seed.")]
 StandardFormat = Annotated[
     Format, typer.Option("--format", help="What standard input and output (-) hold; files say it by their suffix.")
 ]
+
+
+def overridden(
+    k: int | None, max_records: int | None, engine: str | None, seed: int | None
+) -> dict[str, dict[str, Any]]:
+    """Return the settings that were typed, by section and key; they win over the environment and the file."""
+    given: dict[str, dict[str, Any]] = {
+        "privacy": {"k": k},
+        "window": {"max_records": max_records},
+        "engine": {"name": engine, "seed": seed},
+    }
+    typed = {
+        section: {key: value for key, value in values.items() if value is not None}
+        for section, values in given.items()
+    }
+    return {section: values for section, values in typed.items() if values}
 
 
 def _show_version(wanted: bool) -> None:

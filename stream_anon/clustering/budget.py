@@ -31,5 +31,5 @@ def spend(rules: Rules, rows: int) -> None:
 
 @bare_inlined
 def is_spent(rules: Rules) -> bool:
-    """Return whether more rows were looked at than were allowed; never where nobody said how many."""
+    """Return whether more rows were looked at than were allowed; False where no limit was set."""
     return bool(rules.notes[LEFT] < 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,39 @@ from stream_anon.clustering.protocol import UNKNOWN, UNPLACED, Outlook
 from stream_anon.clustering.rules import Rules, rules_of
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria
+
+
+class Placement(NamedTuple):
+    """The rows of a window that get a class, and what its classes must meet.
+
+    Parameters
+    ----------
+    chosen
+        int64[m], their places in the window, ascending.
+    rows
+        The same rows.
+    """
+
+    chosen: NDArray[np.int64]
+    rows: Columns
+    rules: Rules
+
+
+def placement_of(rows: Columns, criteria: Criteria) -> Placement | None:
+    """Return the rows that may be one class, each individual's first ones; None if they may not."""
+    chosen = within_share(rows.individuals, criteria.max_share)
+    part = rows.take(chosen) if len(chosen) < len(rows) else rows
+    rules = rules_of(part, criteria)
+    legal = len(part) >= rules.k and (rules.each_once or is_legal(np.arange(len(part)), rules))
+    return Placement(chosen, part, rules) if legal else None
+
+
+def marked(placement: Placement | None, rows: int) -> NDArray[np.bool_]:
+    """Return which of so many rows have a place; bool[n]."""
+    answer = np.zeros(rows, np.bool_)
+    if placement is not None:
+        answer[placement.chosen] = True
+    return answer
 
 
 class FromScratch(ABC):
@@ -38,24 +72,31 @@ class FromScratch(ABC):
         """Return None: there is nothing to prepare."""
         return None
 
+    def placed(self, rows: Columns, criteria: Criteria) -> NDArray[np.bool_]:
+        """Return which rows would have a class; see `Partitioner`."""
+        return marked(self._placement(rows, criteria), len(rows))
+
     def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
         """Return the class of each row; see `Partitioner`."""
         if len(rows) != self._count:
             raise ValueError("close() must see the rows that were added and kept")
-        chosen = within_share(rows.individuals, criteria.max_share)
-        part = rows.take(chosen) if len(chosen) < len(rows) else rows
-        rules = rules_of(part, criteria)
-        placed = len(part) >= rules.k and (rules.each_once or is_legal(np.arange(len(part)), rules))
-        if placed and part is rows:
-            return self._partition(rows, rules)
         answer = np.full(len(rows), UNPLACED, np.int32)
-        if placed:
-            answer[chosen] = self._partition(part, rules)
+        placement = self._placement(rows, criteria)
+        if placement is not None:
+            self.look_at(placement.rows, placement.rules)
+            answer[placement.chosen] = self.partition(placement.rows, placement.rules)
         return answer
 
+    def _placement(self, rows: Columns, criteria: Criteria) -> Placement | None:
+        """Return the rows that get a class."""
+        return placement_of(rows, criteria)
+
+    def look_at(self, rows: Columns, rules: Rules) -> None:  # noqa: B027 - most learn nothing
+        """Learn from the rows of a window, before all of them or parts of them are partitioned."""
+
     @abstractmethod
-    def _partition(self, rows: Columns, rules: Rules) -> NDArray[np.int32]:
-        """Return the class of each row; all rows together are legal as one class."""
+    def partition(self, rows: Columns, rules: Rules) -> NDArray[np.int32]:
+        """Return the class of each row, numbered from 0 without gaps; all rows together are legal as one class."""
 
     def check_invariants(self) -> None:
         """Raise AssertionError if the structure is broken."""

@@ -12,13 +12,13 @@ from stream_anon.clustering.budget import spend
 from stream_anon.clustering.matching import held_values
 from stream_anon.clustering.rules import COMPARED, FREQUENCIES, LEAST_VALUES, STAMP, Rules
 from stream_anon.clustering.unevenness import unevenness
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import bare_kernel, kernel
 
 
 def within_share(individuals: NDArray[np.int32], max_share: float) -> NDArray[np.int64]:
-    """Return the rows that stay if nobody may hold more than `max_share` of them: each one's first rows.
+    """Return the rows that stay if no person may hold more than `max_share` of them: each person's first rows.
 
-    Rows beyond are surplus: whoever has more than all others together cannot hide among them.
+    Further rows are surplus: a person who has more rows than all others together cannot hide among them.
     """
     counts = np.bincount(individuals, minlength=1)
     cap = int(counts.max())
@@ -41,6 +41,25 @@ def is_legal(rows: NDArray[np.int64], rules: Rules) -> bool:
     if len(rows) < rules.k:
         return False
     return rules.each_once or deficit(rows, rules, rules.parts) <= 0
+
+
+@kernel
+def legal_runs(rows: NDArray[np.int64], ends: NDArray[np.int64], rules: Rules) -> NDArray[np.bool_]:
+    """Return whether each of c groups meets the criteria, bool[c]; O(n (1 + s)).
+
+    Parameters
+    ----------
+    rows
+        int64[n], group after group.
+    ends
+        int64[c], where each group ends.
+    """
+    answer = np.empty(len(ends), np.bool_)
+    start = 0
+    for c in range(len(ends)):
+        answer[c] = is_legal(rows[start : ends[c]], rules)
+        start = ends[c]
+    return answer
 
 
 @bare_kernel
@@ -110,8 +129,8 @@ def deficit(rows: NDArray[np.int64], rules: Rules, parts: NDArray[np.float64]) -
             lack = least - values
         if rules.asked[s, FREQUENCIES] > 0:
             uneven = 0.0
-            # Over records, then over (individual, value) pairs. That nobody comes twice here is not enough to count
-            # once where somebody does elsewhere: all rows show another distribution of pairs.
+            # Over records, then over (individual, value) pairs. Where no person of this class has two rows, both
+            # counts still differ if a person elsewhere has two: the reference over all rows is then another one.
             twice = people < m or (rules.asked[s, COMPARED] > 0 and not rules.singles)
             for way in range(2 if twice else 1):
                 uneven = max(uneven, unevenness(rows, s, way, rules))

@@ -219,7 +219,8 @@ class Mondrian(FromScratch):
         self._relaxed = relaxed
         self._least_loss = least_loss
 
-    def _partition(self, rows: Columns, rules: Rules) -> NDArray[np.int32]:
+    def partition(self, rows: Columns, rules: Rules) -> NDArray[np.int32]:
+        """Return the class of each row; see `FromScratch`."""
         # Of rows with the median code it is not the first that go left, but the least by their other codes.
         order = np.lexsort(rows.codes[::-1]) if self._relaxed else np.arange(len(rows))
         return mondrian_classes(rows.codes, self._model, order, rules, self._relaxed, self._least_loss)

@@ -13,6 +13,7 @@ from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria
 
 UNPLACED = -1
+TOO_HIGH = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,11 @@ class Partitioner(Protocol):
 
     @property
     def arrival_matters(self) -> bool:
-        """Whether rows that left, or what was prepared before others came, have a part in the classes."""
+        """Whether rows that left, or work that was prepared before other rows arrived, affect the classes."""
         ...
 
     def add(self, rows: Columns, outlook: Outlook = UNKNOWN) -> None:
-        """Take rows into the open window, maybe none; the outlook is that after them. Must not take long."""
+        """Take zero or more rows into the open window, with the outlook after them; must be fast."""
         ...
 
     def keep(self, kept: NDArray[np.bool_], rows: Columns) -> None:
@@ -70,13 +71,19 @@ class Partitioner(Protocol):
         """Return work that may be done now, or None.
 
         It may be called once, in any thread, while rows go on arriving or the window closes: it works on what was
-        there. Whoever leaves it undone has the same classes, or somewhat other ones, for more work at the close.
+        there. If it is left undone, the close takes longer and gives the same classes or similar ones.
         Ask again when it has ended.
         """
         ...
 
+    def placed(self, rows: Columns, criteria: Criteria) -> NDArray[np.bool_]:
+        """Return which rows `close` would give a class, of the rows that it would be given; changes nothing."""
+        ...
+
     def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
-        """Return the class of each row, numbered from 0 without gaps, `UNPLACED` for rows without one.
+        """Return the class of each row, numbered from 0 without gaps.
+
+        Rows without one are `UNPLACED`, or `TOO_HIGH` where a class would need a higher level than is allowed.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ from stream_anon.demo.events import partition_of
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock
-from stream_anon.settings.model import KafkaSettings
+from stream_anon.settings.kafka import KafkaSettings
 
 INPUT_PARTITIONS = 4
 OUTPUT_PARTITIONS = 2

@@ -8,15 +8,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.protocol import TOO_HIGH
 from stream_anon.engine.dealing import dealt
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import AboveMost, Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release, Suppression
 from stream_anon.privacy.criteria import ClassCounts, Criteria
 from stream_anon.privacy.gate import violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize, raised
+from stream_anon.privacy.levels import LevelLimits
 from stream_anon.privacy.loss import gcp
 
 TooLarge = Callable[[Release], NDArray[np.int64]]
@@ -43,6 +45,7 @@ class Closer:
         self._policy = policy
         self._watch = watch
         self._criteria = Criteria.of(policy)
+        self._limits = LevelLimits(policy.quasi_identifiers)
         self._generalizers = [Generalizer(attribute) for attribute in policy.quasi_identifiers]
 
     def release(self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge = all_fit) -> Release:
@@ -61,24 +64,49 @@ class Closer:
         too_large
             Asked of each release before it is final.
         """
+        return self._bounded(*self._release(window, shuffle, too_large), shuffle)
+
+    def _bounded(self, window: SealedWindow, release: Release, shuffle: np.random.Generator) -> Release:
+        """Return the release, marked or suppressed whole if too many of its records are suppressed."""
+        bound, suppressed = self._policy.max_suppressed, sum(release.suppressed.values())
+        if bound is None or suppressed <= bound.of(release.released + suppressed):
+            return release
+        if self._policy.above_max_suppressed is AboveMost.SUPPRESS and release.released:
+            reasons = {**release.suppressed, Suppression.MAX_SUPPRESSED: release.released}
+            nowhere = np.full(window.records, SUPPRESSED, np.int32)
+            release = replace(
+                self._assemble(window, nowhere, reasons, shuffle),
+                gate_violations=release.gate_violations,
+                gate_seconds=release.gate_seconds,
+            )
+        return replace(release, above_max_suppressed=True)
+
+    def _release(
+        self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge
+    ) -> tuple[SealedWindow, Release]:
+        """Return the window without the rows that are too large, and its release."""
         n = window.records
         if not self._criteria.in_reach(window.individuals, window.values):
-            return self._assemble(window, np.full(n, SUPPRESSED, np.int32), {Suppression.SHORTFALL: n}, shuffle)
+            nowhere = np.full(n, SUPPRESSED, np.int32)
+            return window, self._assemble(window, nowhere, {Suppression.SHORTFALL: n}, shuffle)
         # 1. Partition. The answer is not believed, and which of several equal rows stands where was drawn before.
         clusters = self._partitioned(window, dealt(window.columns.codes, shuffle))
-        unplaced = int((clusters < 0).sum())
-        release = self._assemble(window, clusters, {Suppression.UNPLACED: unplaced}, shuffle)
+        high = int((clusters == TOO_HIGH).sum())
+        unplaced = int((clusters < 0).sum()) - high
+        reasons = {Suppression.UNPLACED: unplaced, Suppression.MAX_LEVEL: high}
+        clusters = np.maximum(clusters, SUPPRESSED)
+        release = self._assemble(window, clusters, reasons, shuffle)
         while len(rows := too_large(release)):
             window = window.rejecting(rows, Reason.TOO_LARGE)
             clusters = np.where(release.class_of_row >= 0, clusters, SUPPRESSED).astype(np.int32)
             clusters[rows] = SUPPRESSED
             release = self._judged_again(window, clusters, release, shuffle)
-        return release
+        return window, release
 
     def _judged_again(
         self, window: SealedWindow, clusters: NDArray[np.int32], before: Release, shuffle: np.random.Generator
     ) -> Release:
-        """Return the release of what is left of the clusters of another one, which did not go out.
+        """Return the release of the remaining rows of another release that was not published.
 
         That a class falls short now is no violation: no partitioner formed it.
         """
@@ -106,16 +134,20 @@ class Closer:
     ) -> Release:
         # 2. Generalize, and by a random level or more if so asked; clusters that publish alike become one class.
         class_of_row, generalized, united = self._united(window.columns, clusters, shuffle)
-        # 3. The gate: what fails is suppressed, and the rest is checked again.
+        # 3. The gate: what lies too high or fails is suppressed, and the rest is checked again.
         begun = self._watch()
+        class_of_row, generalized, united, high = self._below_limits(
+            window.columns, class_of_row, generalized, united
+        )
         class_of_row, generalized, counts, violations = self._gated(
             window.columns, class_of_row, generalized, united
         )
         gate_seconds = self._watch() - begun
-        placed = int((clusters >= 0).sum())
+        placed = int((clusters >= 0).sum()) - high
         rows = np.flatnonzero(class_of_row >= 0)
         suppressed = {
             **reasons,
+            Suppression.MAX_LEVEL: reasons.get(Suppression.MAX_LEVEL, 0) + high,
             Suppression.GATE: reasons.get(Suppression.GATE, 0) + placed - len(rows),
             Suppression.OVER_LIMIT: window.over_limit,
         }
@@ -182,6 +214,24 @@ class Closer:
         # Bounds and values of a union are those of its parts where intervals are published, and sets are equal.
         return renamed, _chosen(generalized, first), np.bincount(class_of_cluster) > 1
 
+    def _below_limits(
+        self,
+        rows: Columns,
+        class_of_row: NDArray[np.int32],
+        generalized: GeneralizedClasses,
+        united: NDArray[np.bool_],
+    ) -> tuple[NDArray[np.int32], GeneralizedClasses, NDArray[np.bool_], int]:
+        """Take away the classes that would need a level above `max_level`; also return how many rows these are.
+
+        That is no violation: nothing is told of anybody. But the other classes are compared with fewer rows then.
+        """
+        high = self._limits.too_coarse(generalized, rows.codes, class_of_row)
+        if not high.any():
+            return class_of_row, generalized, united, 0
+        left, generalized = _without(high, class_of_row, generalized)
+        gone = int((class_of_row >= 0).sum() - (left >= 0).sum())
+        return left, generalized, np.ones(generalized.ncp.shape[1], np.bool_), gone
+
     def _gated(
         self,
         rows: Columns,
@@ -200,21 +250,28 @@ class Closer:
             failing, counts = violating_classes(
                 part, class_of_row[placed].astype(np.int64), generalized, self._criteria
             )
+            failing |= self._limits.too_fine(generalized)
             if not failing.any():
                 return class_of_row, generalized, counts, violations
             violations += int((failing & ~excused).sum())
-            kept = np.flatnonzero(~failing)
-            excused = np.full(len(kept), by_frequency)
-            rank = np.full(len(failing) + 1, SUPPRESSED, np.int32)  # the last entry serves suppressed rows
-            rank[kept] = np.arange(len(kept))
-            class_of_row = rank[class_of_row]
-            generalized = _chosen(generalized, kept)
+            class_of_row, generalized = _without(failing, class_of_row, generalized)
+            excused = np.full(generalized.ncp.shape[1], by_frequency)
 
 
 def missing_by_name(policy: Policy, counts: NDArray[np.int64]) -> dict[str, int]:
     """Return the counts int64[q + p] that are not 0 by the name of their attribute."""
     names = (attribute.name for attribute in (*policy.quasi_identifiers, *policy.passed))
     return {name: count for name, count in zip(names, counts.tolist(), strict=True) if count}
+
+
+def _without(
+    failing: NDArray[np.bool_], class_of_row: NDArray[np.int32], generalized: GeneralizedClasses
+) -> tuple[NDArray[np.int32], GeneralizedClasses]:
+    """Return the class of each row, and the classes, without those marked bool[c]."""
+    kept = np.flatnonzero(~failing)
+    rank = np.full(len(failing) + 1, SUPPRESSED, np.int32)  # the last entry serves suppressed rows
+    rank[kept] = np.arange(len(kept))
+    return rank[class_of_row], _chosen(generalized, kept)
 
 
 def _chosen(generalized: GeneralizedClasses, kept: NDArray[np.int64]) -> GeneralizedClasses:

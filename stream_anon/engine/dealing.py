@@ -52,9 +52,9 @@ def deal(
 def dealt(codes: NDArray[np.int32], draws: np.random.Generator) -> NDArray[np.int64]:
     """Return the rows in an order that differs among equal ones only, and there by chance; O(q n).
 
-    Partitioners break ties by arrival: of several people with equal quasi-identifiers all who came first would
-    share one class. Rows with equal codes change places before, so whatever is asked of values and individuals,
-    the table is the same one with its rows written down in another order, and what was prepared still serves.
+    Partitioners break ties by arrival: of several people with equal quasi-identifiers, those who came first
+    would share one class. Rows with equal codes change places before that. The table stays the same, with its rows
+    in another order, and what was prepared still serves.
 
     Parameters
     ----------

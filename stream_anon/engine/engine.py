@@ -14,22 +14,42 @@ from stream_anon.clustering.protocol import Partitioner
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.engine.window import SealedWindow, Window
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.microdata.policy import AboveMost, Policy, Shortfall
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.windowing.limits import WindowTimer
 
 LEAST_REJECTS = 100_000
+_PART = 16
 
 
 @dataclass(frozen=True, slots=True)
 class OpenWindow:
-    """What may be known of an open window: its count and its age, nothing else.
+    """What may be shown of an open window: its count and its age, and nothing else.
 
-    Its loss or its forest would tell whether a planted tuple found company.
+    Its loss or its forest would tell an attacker whether records like a planted one are in the window.
     """
 
     records: int
     opened_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Hold:
+    """What is known of a window that may be held since it would suppress too many records.
+
+    Parameters
+    ----------
+    counted
+        Records that it had taken when these were last counted; -1 if they were not.
+    until
+        Records with which they are counted again; 0 where nothing is held.
+    begun
+        Whether it is held.
+    """
+
+    counted: int = -1
+    until: int = 0
+    begun: bool = False
 
 
 class Engine:
@@ -60,6 +80,7 @@ class Engine:
         self._starts: dict[int, int] = {}
         self._now = -np.inf
         self._in_reach: float | None = None
+        self._hold = _Hold()
         self._window = self._new_window()
 
     def _new_window(self) -> Window:
@@ -87,6 +108,7 @@ class Engine:
             self._positions.pop(source, None)
             self._starts.pop(source, None)
         dropped = self._window.drop(set(sources))
+        self._hold = _Hold(begun=self._hold.begun)
         self._note_reach()
         return dropped
 
@@ -170,7 +192,19 @@ class Engine:
     def deadline(self) -> float | None:
         """Return the clock reading at which `tick` must be called; None while nothing waits or all is held."""
         oldest = self._window.oldest
-        return None if oldest is None or self._held() else self._window.timer.due_at(oldest, self._in_reach)
+        if oldest is None or self._out_of_reach():
+            return None
+        if self._hold.until and self.room and self._window.taken < self._hold.until:
+            return None
+        return self._window.timer.due_at(oldest, self._in_reach)
+
+    @property
+    def held(self) -> bool:
+        """Return whether the open window is held, since it would be suppressed, whole or too much of it.
+
+        O(n log n) with `above_max_suppressed: hold`.
+        """
+        return self._out_of_reach() or self._suppresses_too_much()
 
     @property
     def room(self) -> bool:
@@ -185,24 +219,48 @@ class Engine:
     def preparation(self, now: float) -> Callable[[], None] | None:
         """Return work that makes the open window's close cheaper; None if there is none.
 
-        Call it once, in any thread, while the engine goes on; ask again when it has ended. Nobody must: what is
-        not prepared is done at the close.
+        Call it once, in any thread, while the engine goes on; ask again when it has ended.
+        It need not be done: what is not prepared is done at the close.
         """
         self._advance(now)
         return self._window.preparation(self._now)
 
     def tick(self, now: float) -> SealedWindow | None:
-        """Seal the window if it is due; with `shortfall: hold` not before it can hold a class."""
+        """Seal the window if it is due.
+
+        With `shortfall: hold` not before it can hold a class, with `above_max_suppressed: hold` not while it would
+        suppress too many records. How many these would be is counted when it is due, and again each time that it
+        has grown by a sixteenth.
+        """
         self._advance(now)
+        if not self._is_due() or self._suppresses_too_much():
+            return None
+        # A window that was held waits longer, counted from now.
+        return self._seal() if self._is_due() else None
+
+    def _is_due(self) -> bool:
         deadline = self.deadline
-        return self._seal() if deadline is not None and self._now >= deadline else None
+        return deadline is not None and self._now >= deadline
 
     def seal(self, now: float) -> SealedWindow | None:
         """Seal the window whatever its age; None if nothing came in since the last one."""
         self._advance(now)
         return self._seal() if self._window.oldest is not None else None
 
-    def _held(self) -> bool:
+    def _suppresses_too_much(self) -> bool:
+        """Return whether the window is held since it would suppress too many records; take note of that."""
+        most = self._policy.max_suppressed
+        if most is None or self._policy.above_max_suppressed is not AboveMost.HOLD or not self.room:
+            return False
+        taken = self._window.taken
+        if taken != self._hold.counted:
+            above = self._window.would_suppress(self._criteria) > most.of(taken)
+            if self._hold.begun and not above:
+                self._in_reach = self._now
+            self._hold = _Hold(taken, taken + max(1, taken // _PART) if above else 0, begun=above)
+        return self._hold.begun
+
+    def _out_of_reach(self) -> bool:
         if self._policy.window.shortfall is not Shortfall.HOLD or not self._window.admitted:
             return False
         if not self.room:  # nothing more may come in: waiting on would be waiting for ever
@@ -214,6 +272,7 @@ class Engine:
         self._starts = dict(self._positions)
         self._window = self._new_window()
         self._in_reach = None
+        self._hold = _Hold()
         return sealed
 
     def _note_reach(self) -> None:

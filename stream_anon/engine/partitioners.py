@@ -1,4 +1,8 @@
-"""Make the partitioner that a policy names."""
+"""Make the partitioner that a policy names.
+
+Where levels are limited it works within cells: rows that have the same nodes on the highest levels that may be
+published. Classes of rows of several cells could not be published.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,19 @@ from collections.abc import Callable
 
 import numpy as np
 
+from stream_anon.clustering.cells import Cells
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.ordering.current_order import Adoption, Background, OrderBook
 from stream_anon.clustering.forest.ordering.order_file import order_of
 from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import FULL_DOMAIN, Policy
 from stream_anon.privacy.drawn_costs import DrawnCosts
 from stream_anon.privacy.objective import objective
+from stream_anon.recoding.full_domain import FullDomain
+
+_Engine = Forest | KForest | Mondrian
 
 
 def partitioners(
@@ -41,7 +49,34 @@ def partitioners(
     Raises
     ------
     SettingsError
-        If the policy's order was learned for other attributes.
+        If the policy's order was learned for other attributes, or it names a method for files.
+    """
+    policy.check_streamed()
+    if policy.engine.name == FULL_DOMAIN:
+        alike = FullDomain(policy.quasi_identifiers, [a.min_level for a in policy.quasi_identifiers])
+        return lambda: Cells(alike.groups)
+    highest = [attribute.max_level for attribute in policy.quasi_identifiers]
+    if all(level is None for level in highest):
+        return _unlimited(policy, draws=draws, background=background, adopted=adopted)
+    within = FullDomain(policy.quasi_identifiers, highest)
+    make = _unlimited(policy, draws=draws, background=background, adopted=adopted, prepare=False)
+    return lambda: Cells(within.groups, make())
+
+
+def _unlimited(
+    policy: Policy,
+    *,
+    draws: np.random.Generator,
+    background: Background | None,
+    adopted: Callable[[Adoption], None] | None,
+    prepare: bool = True,
+) -> Callable[[], _Engine]:
+    """Return what makes the partitioner of an engine that may go up to every root.
+
+    Parameters
+    ----------
+    prepare
+        Whether it does some of its work while rows arrive, where it can.
     """
     choice = policy.engine
     model = objective(policy.quasi_identifiers, choice.loss, choice.labels)
@@ -57,4 +92,4 @@ def partitioners(
     seed = int(own.integers(2**62)) if choice.seed is None else choice.seed
     order = order_of(choice.order, policy.quasi_identifiers) if choice.order is not None else None
     book = OrderBook(policy.quasi_identifiers, model, seed, order, background=background, adopted=adopted)
-    return lambda: Forest(drawn.draw(own), book, choice.rounds, policy.k)
+    return lambda: Forest(drawn.draw(own), book, choice.rounds, policy.k if prepare else 0)

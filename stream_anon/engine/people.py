@@ -33,8 +33,8 @@ def number_keys(
     known, counts
         int64[at least used + n]: the key behind each number, and how often it was admitted.
     figures
-        int64[3]: how many keys are known before, how many times a key is admitted, and an odd number that nobody
-        knows who could choose keys, always the same for one table.
+        int64[3]: how many keys are known before, how many times a key is admitted, and an odd number. This one is
+        the same for all calls on one table, and must stay unknown to anybody who could choose keys.
     answer
         int32[n], written: the number of each key, -1 where it is over its limit.
     """

@@ -5,26 +5,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest.forest import Forest
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
+from stream_anon.engine.partitioners import partitioners
+from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Rejects
+from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.privacy.criteria import Criteria
 
 
 def warm_up(policy: Policy) -> None:
-    """Put windows of made-up codes through an engine of its own and throw them away.
+    """Run windows of made-up codes through a separate engine and discard them.
 
     Two windows of people who come once, one of them prepared before its end; another of people who return, where
     the policy can tell: engines have kernels of their own for these, and the first real window must not wait for a
     compiler.
     """
     draws = np.random.default_rng(0)
-    count = min(policy.window.max_records, 8 * policy.k)
+    count = _count(policy)
     crowds = [np.arange(count, dtype=np.int64)] * 2
     if policy.individual != EVERY_RECORD:
-        # Half of the records are a few people's, so that some classes do not come out legal at first.
-        often = draws.integers(0, policy.k, count)
-        crowds.append(np.where(draws.random(count) < 0.5, often, crowds[0] + policy.k))
+        crowds.append(_returning(policy, draws))
     engine, closer = Engine(policy, draws=draws), Closer(policy)
     engine.open(0, 0)
     now = 0.0
@@ -45,9 +48,54 @@ def warm_up(policy: Policy) -> None:
             closer.release(window, draws)
 
 
+def warm_up_first_half(policy: Policy) -> None:
+    """Compile half of what takes `warm_up` longest, where the stages of the policy's engine can be run apart.
+
+    Another process compiles the other half meanwhile, and `warm_up` then finds both on disk.
+    """
+    _warm_up_half(policy, refining=False)
+
+
+def warm_up_second_half(policy: Policy) -> None:
+    """Compile the other half."""
+    _warm_up_half(policy, refining=True)
+
+
+def _warm_up_half(policy: Policy, *, refining: bool) -> None:
+    draws = np.random.default_rng(0)
+    partitioner = partitioners(policy, draws=draws)()
+    if not isinstance(partitioner, Forest):
+        return
+    crowds = [np.arange(_count(policy), dtype=np.int64)]
+    if policy.individual != EVERY_RECORD:
+        crowds.append(_returning(policy, draws))
+    for people in crowds:
+        batch = _made_up(policy, people, 0, draws)
+        sensitive = [_numbered(keys) for keys in batch.sensitive]
+        rows = Columns(
+            batch.codes, _numbered(people), np.array(sensitive, np.int32).reshape(len(sensitive), len(people))
+        )
+        partitioner.warm_up(rows, Criteria.of(policy), refining=refining)
+
+
+def _numbered(keys: NDArray[np.int64]) -> NDArray[np.int32]:
+    return np.unique(keys, return_inverse=True)[1].astype(np.int32)
+
+
+def _count(policy: Policy) -> int:
+    return min(policy.window.max_records, 8 * policy.k)
+
+
+def _returning(policy: Policy, draws: np.random.Generator) -> NDArray[np.int64]:
+    """Return people of whom a few have half of the records, so that some classes do not come out legal at first."""
+    count = _count(policy)
+    often = draws.integers(0, policy.k, count)
+    return np.where(draws.random(count) < 0.5, often, np.arange(count) + policy.k)
+
+
 def _made_up(policy: Policy, people: NDArray[np.int64], first: int, draws: np.random.Generator) -> CodedBatch:
     count = len(people)
-    codes = [draws.integers(0, attribute.size, count, np.int32) for attribute in policy.quasi_identifiers]
+    codes = [draws.integers(*_alike(attribute), count, np.int32) for attribute in policy.quasi_identifiers]
     keys = [draws.integers(0, 4 * policy.k, count) for _ in policy.diverse]
     return CodedBatch(
         np.array(codes, np.int32),
@@ -58,3 +106,14 @@ def _made_up(policy: Policy, people: NDArray[np.int64], first: int, draws: np.ra
         [(None,) * len(policy.passed)] * count,
         Rejects.of([]),
     )
+
+
+def _alike(attribute: QuasiIdentifier) -> tuple[int, int]:
+    """Return the first code under a node of the highest level and the one after it: rows that may be a class.
+
+    Rows spread over the whole domain would form no class, and an engine with nothing to do compiles nothing.
+    """
+    if attribute.max_level is None:
+        return 0, attribute.size
+    low, high = attribute.node_at(0, attribute.max_level)
+    return low, high + 1

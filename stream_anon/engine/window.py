@@ -22,6 +22,7 @@ from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.microdata.payload import Payload, joined, missing_values, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
+from stream_anon.privacy.criteria import Criteria
 from stream_anon.windowing.limits import WindowTimer
 
 
@@ -243,9 +244,9 @@ class Window:
         self.rejected += len(rejects)
 
     def drop(self, sources: Collection[int]) -> int:
-        """Let all that came from `sources` leave; return how many records that were.
+        """Remove all records that came from `sources`; return their number.
 
-        People and values are numbered anew: nobody may count who is not there any more.
+        People and values are numbered anew: a person who has left must not be counted.
         """
         marks = [np.full(len(chunk.payload), chunk.source not in sources, np.bool_) for chunk in self._chunks]
         if not marks:
@@ -279,6 +280,26 @@ class Window:
     def _columns(self) -> Columns:
         return Columns.concatenate([self._no_rows, *(chunk.columns for chunk in self._chunks)])
 
+    def would_suppress(self, criteria: Criteria) -> int:
+        """Return how many records a close would suppress now: without a class, or over their limit; O(n log n).
+
+        The gate and the size of what is written may take further ones.
+        """
+        placed = 0
+        if criteria.in_reach(self.individuals, self.values):
+            placed = int(self._partitioner.placed(self._in_order(self._columns()), criteria).sum())
+        return self.taken - placed
+
+    @property
+    def taken(self) -> int:
+        """Return the number of records that are to be released or suppressed."""
+        return self.admitted + self.over_limit
+
+    @property
+    def over_limit(self) -> int:
+        """Return the number of records beyond their individual's limit."""
+        return sum(chunk.over_limit for chunk in self._chunks)
+
     def seal(self, starts: Mapping[int, int], positions: Mapping[int, int], now: float) -> SealedWindow:
         """Return all that was taken; the window must not be used again."""
         return SealedWindow(
@@ -287,7 +308,7 @@ class Window:
             columns=self._in_order(self._columns()),
             payload=joined([chunk.payload for chunk in self._chunks]),
             rejects=Rejects.concatenate([chunk.rejects for chunk in self._chunks]),
-            over_limit=sum(chunk.over_limit for chunk in self._chunks),
+            over_limit=self.over_limit,
             missing=sum((chunk.missing for chunk in self._chunks), self._none_missing),
             ranges=tuple(
                 InputRange(source, starts[source], end)

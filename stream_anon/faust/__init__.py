@@ -1,4 +1,4 @@
-"""The same wiring inside a Faust app: windows, engine, gate and certificates between two of its topics.
+"""The service inside a Faust app: windows, engine, gate and certificates between two of its topics.
 
 ::
 
@@ -12,7 +12,7 @@ Needs the extra `faust`. docs/faust.md says what holds and what does not.
 """
 
 try:
-    import faust as _faust  # noqa: F401 - asked for here, so that who lacks it is told what to install
+    import faust as _faust  # noqa: F401 - imported here to tell users who lack it what to install
 except ModuleNotFoundError as error:
     if error.name != "faust":
         raise

@@ -12,7 +12,7 @@ from faust.types import AgentT
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import describe, open_log
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.errors import SettingsError, StreamAnonError
@@ -29,7 +29,7 @@ from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 
 NAME = "stream_anon"
-FINISH_WITHIN = 12.0  # as long as the service takes to leave, at the most, and a little
+FINISH_WITHIN = 12.0  # the longest time that the service takes to leave, and a little more
 _LOGGERS_OF_RECORDS = ("faust.transport.consumer", "faust.transport.drivers.aiokafka", "faust.topics")
 
 
@@ -39,24 +39,24 @@ def anonymizing_agent(
     """Return an agent that releases the records of an app's topics k-anonymous into another topic.
 
     Windows, engine, gate, certificates, dead letters, ledger and transactions are those of `stream-anon run`, and
-    what holds there holds here: see docs/faust.md. The app's consumer reads and is the member of the group; the
-    agent acknowledges nothing, the transaction that releases a window commits its offsets.
+    make the same promises: see docs/faust.md. The app's consumer reads and is the member of the group. The agent
+    acknowledges nothing, since the transaction that releases a window commits its offsets.
 
     Parameters
     ----------
     app
-        Its id must be `kafka.group`, its broker the one of `kafka.bootstrap_servers`.
+        Its id must be `kafka.group`, and its broker the one in `kafka.bootstrap_servers`.
     config
         A settings file. `http` is not used.
     name
-        Of the agent.
+        The agent's name.
     registry
-        Where the service's metrics are registered; without one there are none. The app serves them.
+        Where the service registers its metrics; without one there are none. The app serves them.
 
     Raises
     ------
     SettingsError
-        If the settings are wrong. What contradicts the app's configuration is told when the app starts.
+        If the settings are wrong. Contradictions to the app's configuration raise it when the app starts.
     """
     path = Path(config)
     settings = load_settings(path)
@@ -64,9 +64,9 @@ def anonymizing_agent(
     kafka = kafka_of(settings)
     if kafka.inputs.pattern is not None:
         raise SettingsError("kafka.input", "must name its topics: a Faust app reads no pattern", str(path))
-    connection_of(kafka).options("start")  # files that cannot be read end it before it begins
+    connection_of(kafka).options("start")  # fails before the start if a file cannot be read
     service = AnonymizingService(app, settings, policy, registry)
-    # Bytes as they are: what does not fit must become a dead letter, and Faust's errors show values.
+    # Raw bytes, since what does not fit must become a dead letter, and Faust's errors show values.
     topic = app.topic(
         *kafka.inputs.names,
         key_type=bytes,
@@ -107,7 +107,7 @@ class AnonymizingService:
         return log if registry is None else tell_all(into_metrics(Metrics(registry)), log)
 
     async def consume(self, stream: Any) -> None:
-        """Hand every record over; ends with the stream."""
+        """Hand every record over until the stream ends."""
         source = self.source
         async for event in stream.noack().events():
             message = event.message
@@ -129,7 +129,8 @@ class AnonymizingService:
         SettingsError
             If the app's configuration contradicts the settings.
         StreamAnonError
-            For a bug, with its kind and place: Faust logs what is raised here, and its own message may hold values.
+            After a bug, with its kind and place. Faust logs what is raised here, and the original message may hold
+            values.
         """
         self._check_app()
         self._running = True
@@ -144,7 +145,7 @@ class AnonymizingService:
             return
         finally:
             self._done.set()
-        raise failure  # out of reach of the error itself, which would be its context
+        raise failure  # raised here, so that the original error does not become its context
 
     def _check_app(self) -> None:
         group, reset = self._app.conf.id, self._app.conf.consumer_auto_offset_reset
@@ -160,7 +161,7 @@ class AnonymizingService:
 
     async def on_assigned(self, *given: Any, **_more: Any) -> None:
         """Hear what the group gave."""
-        places = [(place.topic, place.partition) for place in given[1]]  # the app comes first
+        places = [(place.topic, place.partition) for place in given[1]]  # the first argument is the app
         self.source.assigned_now(places, self._app.consumer_generation_id)
 
     async def on_shutdown(self, *_given: Any, **_more: Any) -> None:
@@ -175,7 +176,7 @@ class AnonymizingService:
 
 
 class _NoValues(logging.Filter):
-    """Drops Faust's lines that show a record's key and value, which it writes for debugging."""
+    """Drops Faust's debugging lines that show a record's key and value."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a line may be written."""

@@ -1,4 +1,4 @@
-"""What an app's consumer knows and does: all that leans on Faust's and aiokafka's insides stands here."""
+"""The app's consumer: all code that depends on internals of Faust and aiokafka is here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stream_anon.ports import Membership, Place
 class FaustGroup:
     """The app's membership in its consumer group; see `source.Group`.
 
-    The consumer lives in a thread of its own. What awaits is called there; what only reads an attribute is not.
+    The consumer has a thread of its own. Coroutines run there; plain attributes are read from any thread.
     """
 
     def __init__(self, app: faust.App) -> None:

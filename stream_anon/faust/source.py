@@ -1,4 +1,4 @@
-"""A Faust app's stream as the worker's source: what the app's consumer brings, and what its group decides."""
+"""A Faust app's stream as the worker's source: the consumer's records, and its group's decisions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from stream_anon.errors import BrokerError
 from stream_anon.faust.lane import Lane
 from stream_anon.ports import Clock, DeadClient, Held, Lost, Membership, Place, Polled
 
-MOST_WAITING = 20_000  # records taken from the stream and not yet polled
-LINGER = 0.1  # seconds: a stream brings one record at a time, and a turn of the worker costs as much as many
+MOST_WAITING = 20_000  # records that were taken from the stream and not yet polled
+LINGER = 0.1  # seconds: a stream brings single records, and a turn of the worker costs as much as many of them
 SEEK_AGAIN = 1.0
 GIVE_UP = 15.0
 
@@ -38,7 +38,7 @@ class Group(Protocol):
         ...
 
     def end(self, place: Place) -> int | None:
-        """Return the end of a partition as it was last heard of."""
+        """Return the end of a partition as last reported."""
         ...
 
     async def reachable(self) -> bool:
@@ -49,9 +49,9 @@ class Group(Protocol):
 class FaustSource(Marks):
     """A member of the app's consumer group; see `ports.Source`.
 
-    The app's signals tell of the group, the agent hands over every record. While a takeover is pending the agent
-    waits. Records carry the group's generation in which they were fetched, and those of an older one are dropped.
-    The app is never told to pause, for it would drop what it had fetched.
+    The app's signals tell about the group, and the agent hands over every record. The agent waits while a takeover
+    is pending. A record carries the group's generation in which it was fetched; records of an older one are
+    dropped. The app is never told to pause, for it would drop what it has fetched.
 
     Parameters
     ----------
@@ -76,13 +76,13 @@ class FaustSource(Marks):
     # -- what the app tells ----------------------------------------------------------------------------------
 
     def revoked(self) -> None:
-        """Take note that the group takes all partitions, to give some of them anew."""
-        self._group.read_committed()  # before the first fetch: the first assignment follows the first of these
+        """Note that the group takes all partitions back, to give some of them anew."""
+        self._group.read_committed()  # before the first fetch: the first revocation precedes the first assignment
         self._given = None
         self._mark(frozenset(), settled=False)
 
     def assigned_now(self, places: Collection[Place], generation: int) -> None:
-        """Take note of what the group gave."""
+        """Note which partitions the group gave."""
         self._generation = generation
         for lane in self._numbered:
             lane.begin_anew()
@@ -97,7 +97,7 @@ class FaustSource(Marks):
         time
             The broker's, in milliseconds since the epoch.
         generation
-            Of the group, when it was fetched.
+            The generation of the group in which the record was fetched.
         """
         if self._held or self._waiting >= MOST_WAITING:
             return False
@@ -109,7 +109,7 @@ class FaustSource(Marks):
         return True
 
     async def feed(self, place: Place, offset: int, value: bytes | None, time: int, generation: int | None) -> None:
-        """Take a record as soon as there is room for it and it is clear whether it is wanted."""
+        """Take a record once there is room for it and no takeover is pending."""
         while not self.take(place, offset, value, time, generation):
             self._go.clear()
             await self._go.wait()
@@ -139,11 +139,11 @@ class FaustSource(Marks):
         return self._group.membership()
 
     async def start(self) -> None:
-        """See `ports.Source`. The app has joined or will: this goes back to what the group said last."""
+        """See `ports.Source`. The app joins by itself, so this returns to the group's last word."""
         self._mark(self._given or frozenset(), settled=self._given is not None)
 
     async def poll(self, wait: float, most: int) -> Polled:
-        """See `ports.Source`. Returns all that waits: a lane is not read in parts."""
+        """See `ports.Source`. Returns all waiting records, since a lane is not read in parts."""
         self._look_at_seeks()
         if not self._waiting:
             self._came.clear()
@@ -164,7 +164,7 @@ class FaustSource(Marks):
     async def _lost(self) -> tuple[Lost, ...]:
         """Return where records were deleted before they were read.
 
-        The app's consumer goes on at the first record there is and says nothing: it shows as a hole.
+        The app's consumer silently goes on at the first record that is left, which shows as a hole.
         """
         holed = {lane.place: lane for lane in self._numbered if lane.hole is not None}
         if not holed:
@@ -185,7 +185,7 @@ class FaustSource(Marks):
         self._seeks[lane.number] = asyncio.create_task(self._group.seek(lane.place, lane.next))
 
     def _look_at_seeks(self) -> None:
-        """Raise what a seek met; seek again where nothing shows that it was done.
+        """Raise the error of a seek; seek again if nothing shows that a seek was done.
 
         A record that was on its way during a seek can make Faust drop those before it.
         """
@@ -202,7 +202,7 @@ class FaustSource(Marks):
                 self._ask(lane)
 
     def pause(self, sources: Collection[int]) -> None:
-        """See `ports.Source`. What comes of them is dropped."""
+        """See `ports.Source`. Records of these partitions are dropped."""
         for source in sources:
             lane = self._numbered[source]
             lane.read = False
@@ -210,7 +210,7 @@ class FaustSource(Marks):
             lane.drop()
 
     def resume(self, sources: Collection[int]) -> None:
-        """See `ports.Source`. Last step of a takeover: the agent need not wait any more."""
+        """See `ports.Source`. This is the last step of a takeover, so the agent need not wait any more."""
         for source in sources:
             self._numbered[source].read = True
         self._held = False
@@ -234,14 +234,14 @@ class FaustSource(Marks):
         return total
 
     def held(self, sources: Collection[int]) -> Held:  # noqa: ARG002
-        """See `ports.Source`. The app's consumer does not tell."""
+        """See `ports.Source`. The app's consumer does not report it."""
         return Held()
 
     async def reachable(self) -> bool:
         """See `ports.Source`."""
         return await self._group.reachable()
 
-    async def stop(self, within: float) -> None:  # noqa: ARG002 - the app leaves the group, not we
+    async def stop(self, within: float) -> None:  # noqa: ARG002 - the app leaves the group by itself
         """See `ports.Source`."""
         self._mark(frozenset(), settled=False)
         seeks = list(self._seeks.values())

@@ -55,6 +55,10 @@ class Anonymization:
         What must hold.
     clock
         Dates certificates and measures the engine.
+    closer
+        Makes releases of windows; by default those of the policy's engine.
+    engine
+        Fills windows; by default by the policy's engine.
 
     Attributes
     ----------
@@ -67,14 +71,22 @@ class Anonymization:
     seed governs classes only.
     """
 
-    def __init__(self, policy: Policy, clock: Clock | None = None) -> None:
-        warm_up(policy)
+    def __init__(
+        self,
+        policy: Policy,
+        clock: Clock | None = None,
+        *,
+        closer: Closer | None = None,
+        engine: Engine | None = None,
+    ) -> None:
+        if engine is None:
+            warm_up(policy)
         self._policy = policy
         self.document = PolicyDocument.of(policy)
         self._clock = clock or SystemClock()
-        self._engine = Engine(policy, draws=np.random.default_rng(secrets.randbits(128)))
+        self._engine = engine or Engine(policy, draws=np.random.default_rng(secrets.randbits(128)))
         self._engine.open(SOURCE, 0)
-        self._closer = Closer(policy)
+        self._closer = closer or Closer(policy)
         self._previous: str | None = None
         self._opened = self._clock.wall()
 

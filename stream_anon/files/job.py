@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from stream_anon.adapters.codecs import codec_of
+from stream_anon.adapters.second_process import compile_in_two
 from stream_anon.adapters.tables.format_names import STANDARD, Format, format_of
 from stream_anon.adapters.tables.formats import RecordReader, open_reader, open_writer
 from stream_anon.adapters.tables.new_files import NewFile
-from stream_anon.errors import InputError
+from stream_anon.engine.warming import warm_up_first_half, warm_up_second_half
+from stream_anon.errors import InputError, Refused
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
-from stream_anon.files.rejects import Fault, MostRejected, RejectsWriter, faults_of
+from stream_anon.files.rejects import MOST_REJECTED, Fault, RejectsWriter, faults_of
+from stream_anon.files.whole_table import TableAnonymization
 from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import Policy
 
 Progress = Callable[[int], None]
@@ -31,6 +35,10 @@ class FileReport:
     ----------
     attributes
         The policy's, by name.
+    explanation
+        How a method came to its answer, a line a step; empty for an engine.
+    refusal
+        Why a method wrote nothing; empty where it did.
     written
         Whether the output stands under its name: not if too many records were rejected.
     """
@@ -42,6 +50,8 @@ class FileReport:
     suppressed: Counter[str] = field(default_factory=Counter)
     faults: Counter[Fault] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
+    explanation: tuple[str, ...] = ()
+    refusal: str = ""
     written: bool = False
     windows: int = 0
     classes: int = 0
@@ -108,6 +118,8 @@ class FileReport:
             "seconds": self.seconds,
             "records_per_second": self.records_in / self.seconds if self.seconds else None,
             "engine": self.engine,
+            "explanation": list(self.explanation),
+            "refusal": self.refusal or None,
         }
 
 
@@ -136,7 +148,7 @@ class FileJob:
     target: str
     certificates: Path | None = None
     rejects: Path | None = None
-    most_rejected: MostRejected = field(default_factory=MostRejected)
+    most_rejected: RecordBound = MOST_REJECTED
     standard: Format = Format.JSONL
 
     def __post_init__(self) -> None:
@@ -161,9 +173,15 @@ class FileJob:
         except OSError as error:  # a full disk, a pipe that nobody reads any more
             raise InputError(f"the files cannot be read or written to their end ({error.strerror})") from None
 
+    def _anonymization(self) -> Anonymization:
+        if self.policy.method is not None:
+            return TableAnonymization(self.policy, self.policy.method)
+        compile_in_two(warm_up_first_half, warm_up_second_half, self.policy)
+        return Anonymization(self.policy)
+
     def _run(self, progress: Progress) -> FileReport:
         names = tuple(attribute.name for attribute in self.policy.attributes)
-        report = FileReport(self.policy.engine.name, names)
+        report = FileReport(self.policy.maker, names)
         codec = codec_of(self.policy)
         form = format_of(self.target, self.standard)
         with ExitStack() as files:
@@ -173,19 +191,24 @@ class FileJob:
             rejects = files.enter_context(NewFile(str(self.rejects))) if self.rejects else None
             proof = files.enter_context(NewFile(str(self.certificates))) if self.certificates else None
             output = files.enter_context(NewFile(self.target))
-            anonymization = Anonymization(self.policy)
+            anonymization = self._anonymization()
             with closing(open_writer(output, form, self.policy, codec.encode, reader.delimiter)) as writer:
                 told = RejectsWriter(rejects.file, names) if rejects else None
                 if proof is not None:
                     proof.file.writelines(part + b"\n" for part in anonymization.document.parts())
-                for certified in _releases(anonymization, reader, told, progress):
-                    report.add(certified)
-                    writer.write(certified.release)
-                    if proof is not None:
-                        proof.file.writelines(part + b"\n" for part in certified.certificate)
+                try:
+                    for certified in _releases(anonymization, reader, told, progress):
+                        report.add(certified)
+                        writer.write(certified.release)
+                        if proof is not None:
+                            proof.file.writelines(part + b"\n" for part in certified.certificate)
+                except Refused as refused:
+                    report.refusal = str(refused)
+            if isinstance(anonymization, TableAnonymization):
+                report.explanation = anonymization.explanation
             if rejects is not None:
                 rejects.publish()
-            if self.most_rejected.allows(report.rejected.total(), report.records_in):
+            if not report.refusal and report.rejected.total() <= self.most_rejected.of(report.records_in):
                 # The output comes last: it never stands without its certificates.
                 if proof is not None:
                     proof.publish()

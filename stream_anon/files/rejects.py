@@ -3,59 +3,31 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.errors import InputError
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
+from stream_anon.microdata.bounds import RecordBound
 
 Fault = tuple[str, str | None]
 """A reason, and the attribute at fault where there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class MostRejected:
-    """How many records of a file may be rejected.
+MOST_REJECTED = RecordBound(0.05)
+"""How many records of a file may be rejected where nobody says."""
 
-    Parameters
-    ----------
-    share
-        Of all records, from 0 to 1.
-    records
-        A number of them instead of a share.
-    """
 
-    share: float = 0.05
-    records: int | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Return the bound that `5%` or `100` stands for.
-
-        Raises
-        ------
-        InputError
-            For any other text.
-        """
-        share = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?) ?%", text.strip())
-        if share is not None and float(share[1]) <= 100:
-            return cls(float(share[1]) / 100)
-        if re.fullmatch("[0-9]{1,15}", text.strip()):
-            return cls(records=int(text))
+def parse_most_rejected(text: str) -> RecordBound:
+    """Return the bound that `5%` or `100` stands for; InputError for any other text."""
+    bound = RecordBound.parse(text)
+    if bound is None:
         raise InputError("--max-rejected: must be a share, such as 5%, or a number of records, such as 100")
-
-    def allows(self, rejected: int, records: int) -> bool:
-        """Return whether so many of so many records may be rejected."""
-        return rejected <= (self.share * records if self.records is None else self.records)
-
-    def __str__(self) -> str:
-        return f"{100 * self.share:g}%" if self.records is None else str(self.records)
+    return bound
 
 
 def faults_of(rejects: Rejects, attributes: Sequence[str]) -> list[Fault]:

@@ -1,4 +1,4 @@
-"""How a fleet stands: the status pages of its workers as one page, and what ended workers had counted."""
+"""The state of a fleet: the status pages of its workers as one page, and the counts of workers that have ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stream_anon.fleet.reports import WorkerReport
 from stream_anon.service.status.flow_history import SECONDS
 from stream_anon.service.status.page import LAST_WINDOWS, MOST_PLACES
 
-SILENT = 5.0  # seconds without a report after which a worker does not count as ready
+SILENT = 5.0  # seconds without a report after which a worker is not ready
 
 Status = Mapping[str, Any]
 _COUNTED = ("consumed", "released", "lost_before_reading", "read_again", "moved_away", "behind_open_transaction")
@@ -45,19 +45,19 @@ class FleetBoard:
         self._ends: dict[int, str] = {}
         nothing = CollectorRegistry()
         Metrics(nothing)
-        self._nothing = sampled(nothing)  # a worker that has told nothing yet: not ready, its lag not known
+        self._nothing = sampled(nothing)  # of a worker without a report: not ready, its lag unknown
 
     def take(self, number: int, report: WorkerReport) -> None:
-        """Take note of a report."""
+        """Keep a report."""
         self._reports[number] = report, self._monotonic()
 
     def ended(self, number: int, reason: str = "") -> None:
-        """Forget how a worker stood, and keep what it had counted: a counter that falls looks like a restart.
+        """Forget the state of a worker, and keep its counts, since a falling counter would look like a restart.
 
         Parameters
         ----------
         reason
-            Why it ended, where that is known: readiness says so until the worker that follows it reports.
+            Why it ended, if known; readiness tells it until the next worker of this number reports.
         """
         self._ends[number] = reason
         report, _ = self._reports.pop(number, (None, 0.0))
@@ -66,7 +66,7 @@ class FleetBoard:
             self._past = _counts([self._past, report.status])
 
     def stop(self) -> None:
-        """Be ready no more."""
+        """Stop being ready."""
         self._stopping = True
 
     def metrics(self) -> tuple[Samples, ...]:
@@ -77,7 +77,7 @@ class FleetBoard:
         return merged([sampled(self._registry), *present, self._past_metrics])
 
     def readiness(self) -> tuple[bool, str]:
-        """Return whether every worker is ready, and if not, which is not and why."""
+        """Return whether every worker is ready; if not, which one is not and why."""
         if self._stopping:
             return False, "stopping"
         for number in range(self._workers):
@@ -97,7 +97,7 @@ class FleetBoard:
         return None if report.status["ready"] else str(report.status["reason"])
 
     def status(self) -> Status:
-        """Return the page as JSON values: that of one worker, and `workers` besides."""
+        """Return the page as JSON values, like that of one worker, with `workers` added."""
         pages = [report.status for _, (report, _) in sorted(self._reports.items())]
         ready, reason = self.readiness()
         counts = _counts([self._past, *pages])
@@ -116,7 +116,7 @@ class FleetBoard:
         }
 
     def _noted(self, section: str) -> Iterator[str]:
-        """Yield each warning or hint once, with the workers that have it where not all do."""
+        """Yield each warning or hint once, with the workers that have it, unless all do."""
         having: dict[str, list[int]] = {}
         for number, (report, _) in sorted(self._reports.items()):
             for text in report.status[section]:
@@ -154,7 +154,7 @@ def _open_window(pages: Iterable[Status]) -> Status | None:
 
 
 def _counts(pages: Sequence[Status]) -> dict[str, Any]:
-    """Return what pages have counted, in the shape of a page."""
+    """Add up the counts of pages, in the form of a page."""
     records, newest = [page["records"] for page in pages], _newest(pages)
     return {
         "records": {
@@ -190,7 +190,7 @@ def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def _newest(pages: Iterable[Status]) -> list[tuple[Status, Any]]:
-    """Return the newest windows of pages; beside a page's first one what is shown of it."""
+    """Return the newest windows of all pages, the first one of each page with its classes."""
     found = [
         (window, None if place else page["last_release"])
         for page in pages

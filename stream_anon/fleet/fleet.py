@@ -1,7 +1,7 @@
-"""Start worker processes, start again what ends, and stop them as one.
+"""Start worker processes, restart those that end, and stop all of them together.
 
-The processes are started anew and not forked: a fork of a process that has threads inherits their locks. The first
-one compiles kernels; the others start once it has, and find them on disk.
+The processes are started anew and not forked, since a fork of a process with threads inherits their locks. The
+first one compiles the kernels. The others start when it has finished, and find the kernels on disk.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
@@ -36,13 +36,13 @@ from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
-STEADY = 60.0  # a worker that ran for so long is started again as if it had never ended
-LOST = 60.0  # a worker that says nothing for so long is killed; compiling keeps it silent for seconds
-STOP_WITHIN = 9.0  # a worker needs eight at the most
+STEADY = 60.0  # seconds after which a worker that ends is restarted without a pause
+LOST = 60.0  # seconds of silence after which a worker is killed; compiling keeps it silent for some seconds
+STOP_WITHIN = 9.0  # seconds; a worker needs eight at the most
 
 
 def serve_fleet(config: Path, workers: int, accepted: Sequence[Condition] = ()) -> None:
-    """Run so many workers with the settings of a file until SIGTERM or SIGINT.
+    """Run several workers with the settings of a file until SIGTERM or SIGINT.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def serve_fleet(config: Path, workers: int, accepted: Sequence[Condition] = ()) 
         If a condition forbids a run that nobody has accepted.
     """
     settings = settings_of_run(config, accepted)
-    connection_of(kafka_of(settings)).options("start")  # files that cannot be read end it before it begins
+    connection_of(kafka_of(settings)).options("start")  # fails before the start if a file cannot be read
     build_policy(settings, config)
     silence_the_end()
     asyncio.run(_serve(settings, config, workers, accepted))
@@ -74,12 +74,12 @@ async def _serve(settings: Settings, config: Path, workers: int, accepted: Seque
             await fleet.run()
 
 
-# Nobody tells who sent this signal. Where no person did, it is the system, because memory ran out.
-_KILLED = "was killed by signal 9, as the system does where memory runs out: see the memory limit"
+# The sender of this signal is unknown. If it was no person, the system ran out of memory.
+_KILLED = "was killed by signal 9, as the system does when memory runs out: see the memory limit"
 
 
 def send(process: Process, orders: Orders) -> None:
-    """Tell a worker what is ordered now; it heeds the last word."""
+    """Send a worker the present order; it follows the last one."""
     if process.stdin is not None and not process.stdin.is_closing():
         process.stdin.write(orders.letter)
 
@@ -111,7 +111,7 @@ class Fleet:
         self._stop = stop
         self._warm = asyncio.Event()
         self._running: dict[int, Process] = {}
-        self._ended_by: int | None = None  # exit code of a worker that none may be started after
+        self._ended_by: int | None = None  # exit code of a worker after which none may be started
 
     async def run(self) -> None:
         """Run until `stop`, then end all processes within ten seconds.
@@ -121,7 +121,7 @@ class Fleet:
         SettingsError
             If a worker refuses the settings.
         Refused
-            If a condition forbade the first start of a worker.
+            If a condition forbids the first start of a worker.
         """
         keeping = [asyncio.create_task(self._keep(number)) for number in range(self._workers)]
         stopped = asyncio.create_task(self._stop.wait())
@@ -133,14 +133,14 @@ class Fleet:
             stopped.cancel()
             await asyncio.gather(stopped, return_exceptions=True)
         for task in keeping:
-            task.result()  # a bug of ours must not look like a stop
+            task.result()  # a bug in this module must not look like a stop
         if self._ended_by == WRONG_SETTINGS:
             raise SettingsError("settings", "a worker refuses them; its own line says why")
         if self._ended_by == REFUSED:
             raise Refused("a worker must not start; its own line says why")
 
     async def _end(self, keeping: list[asyncio.Task[None]]) -> None:
-        """Ask all to stop, and kill who does not."""
+        """Ask all workers to stop, and kill those that do not."""
         self._board.stop()
         draining = self._orders.draining
         for process in self._running.values():
@@ -155,7 +155,7 @@ class Fleet:
             await asyncio.wait(late)
 
     async def _keep(self, number: int) -> None:
-        """Start a worker, and start it again when it ends, after pauses that grow."""
+        """Start a worker, and restart it when it ends, after growing pauses."""
         if number:
             await self._first(self._warm)
         pause, first = FIRST_PAUSE, True
@@ -164,7 +164,7 @@ class Fleet:
             end = await self._run_one(number)
             if self._stop.is_set():
                 return
-            # What forbids the start of one that has run before does not end the others, which run well.
+            # If a worker that has run before may not start again, the others, which run well, go on.
             if end in (WRONG_SETTINGS, REFUSED) and first:
                 self._ended_by = WRONG_SETTINGS if end == WRONG_SETTINGS else REFUSED
                 self._stop.set()
@@ -181,7 +181,7 @@ class Fleet:
             pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _first(self, what: asyncio.Event | float) -> None:
-        """Wait for an event or some seconds, or the stop."""
+        """Wait for an event, for the stop, or for some seconds."""
         waits = [asyncio.create_task(self._stop.wait())]
         if isinstance(what, asyncio.Event):
             waits.append(asyncio.create_task(what.wait()))
@@ -194,14 +194,14 @@ class Fleet:
             await asyncio.gather(*waits, return_exceptions=True)
 
     async def _run_one(self, number: int) -> int | str:
-        """Run a worker process to its end and return its exit code, or why the system makes none."""
+        """Run a worker process to its end; return its exit code, or why the system could not start it."""
         try:
             process = await asyncio.create_subprocess_exec(*self._command, str(number), stdin=PIPE, stdout=PIPE)
-        except OSError as error:  # out of memory, processes or files: that passes, and the others are well
+        except OSError as error:  # out of memory, processes or files: this passes, and the other workers are well
             return error.strerror or type(error).__name__
         self._running[number] = process
         self._metrics.running(len(self._running))
-        if self._stop.is_set():  # it came while the process was being made
+        if self._stop.is_set():  # the stop came while the process was being started
             process.terminate()
         try:
             await self._listen(number, process)
@@ -212,7 +212,7 @@ class Fleet:
             self._board.ended(number, _KILLED if process.returncode == -signal.SIGKILL else "")
 
     async def _listen(self, number: int, process: Process) -> None:
-        """Take reports until the process ends; kill it if it falls silent, or tells what is no report."""
+        """Take reports until the process ends; kill it if it falls silent or sends anything but reports."""
         assert process.stdout is not None  # noqa: S101 - a pipe was asked for
         told = reports(process.stdout)
         try:

@@ -1,7 +1,7 @@
 """One worker process of a fleet: `python -m stream_anon.fleet.member FILE [CONDITION ...] NUMBER`.
 
-The fleet starts it. Its standard output carries reports, its standard input orders (`service/orders.py`). It stops
-at SIGTERM, and when its standard input ends: whoever started it is then gone, whatever became of it.
+The fleet starts it. Its standard output carries reports, and its standard input carries orders
+(`service/orders.py`). It stops at SIGTERM, and when its standard input ends, since its parent is gone then.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import watch_process
 from stream_anon.adapters.prometheus.merging import sampled
@@ -39,7 +39,7 @@ REFUSED = 4
 
 
 class _Reporter:
-    """Tells how the worker stands; a reader that does not read is never waited for."""
+    """Tells the worker's state, and never waits for a reader that does not read."""
 
     def __init__(self, board: StatusBoard, registry: CollectorRegistry) -> None:
         self._board = board
@@ -50,7 +50,7 @@ class _Reporter:
         """Report until cancelled."""
         pipe = os.fdopen(descriptor, "wb")
         transport, _ = await asyncio.get_running_loop().connect_write_pipe(asyncio.Protocol, pipe)
-        assert isinstance(transport, asyncio.WriteTransport)  # noqa: S101 - what the call is for
+        assert isinstance(transport, asyncio.WriteTransport)  # noqa: S101 - the call sets it
         try:
             while not transport.is_closing():
                 if not transport.get_write_buffer_size():
@@ -86,7 +86,7 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
 
 
 def _read_orders(stop: asyncio.Event, orders: Orders) -> None:
-    """Heed the last order on standard input, and stop at its end."""
+    """Follow the last order on standard input, and stop when the input ends."""
     loop, descriptor = asyncio.get_running_loop(), sys.stdin.fileno()
 
     def read() -> None:
@@ -101,9 +101,9 @@ def _read_orders(stop: asyncio.Event, orders: Orders) -> None:
 
 
 def main(config: Path, accepted: Sequence[Condition], number: int) -> int:
-    """Work until told to stop; return the exit code."""
+    """Work until asked to stop; return the exit code."""
     descriptor = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may write between reports
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may be written between reports
     try:
         settings = settings_of_run(config, accepted)
         silence_the_end()
@@ -114,7 +114,7 @@ def main(config: Path, accepted: Sequence[Condition], number: int) -> int:
     except Refused as error:
         sys.stderr.write(f"stream-anon: {error}\n")
         return REFUSED
-    except StreamAnonError:  # it has been logged
+    except StreamAnonError:  # it is logged already
         return 1
     except Exception:  # noqa: BLE001 - logged by its kind and place; its message may hold values
         return 1

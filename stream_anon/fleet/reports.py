@@ -1,4 +1,4 @@
-"""What a worker process tells the process that started it: once a second, in frames over a pipe."""
+"""The reports of a worker process to its parent: one a second, in frames over a pipe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LARGEST = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """How a worker process stands.
+    """The state of a worker process.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class WorkerReport:
 
 
 def framed(report: WorkerReport) -> bytes:
-    """Return a report as bytes that tell their length."""
+    """Return a report as bytes with their length before them."""
     body = msgspec.msgpack.encode(report)
     return _LENGTH.pack(len(body)) + body
 
@@ -46,7 +46,7 @@ async def reports(stream: asyncio.StreamReader) -> AsyncIterator[WorkerReport]:
     Raises
     ------
     ValueError
-        If what comes is no report.
+        If something else than a report comes.
     """
     decoder = msgspec.msgpack.Decoder(WorkerReport)
     while True:

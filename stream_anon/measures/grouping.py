@@ -75,7 +75,7 @@ def people(groups: NDArray[np.int64], count: int, individuals: NDArray[np.int64]
     Parameters
     ----------
     individuals
-        int64[n], dense numbers from 0; None where every row is somebody else's.
+        int64[n], dense numbers from 0; None where every row is another person's.
     """
     if individuals is None:
         return np.bincount(groups, minlength=count)

@@ -1,7 +1,7 @@
 """What an attacker who knows attributes of a person learns, by the entropy of partitions (Longpré et al.).
 
-Who knows that somebody is among n individuals lacks log2 n bits. Who also knows the person's values of some
-attributes is left with those who match them; the difference is what these attributes leak.
+An attacker who knows that a person is among n individuals lacks log2 n bits. One who also knows the person's values
+of some attributes is left with those who match them. The difference is what these attributes leak.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from stream_anon.measures.grouping import dense, firsts, people, split
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """The rows of a table, and whose they are.
+    """The rows of a table, and the individual of each.
 
     Parameters
     ----------
     codes
         Integers [q, n], a row an attribute.
     individuals
-        Integers [n], equal for equal individuals; None where every row is somebody else's.
+        Integers [n], equal for equal individuals; None where every row is another person's.
     """
 
     codes: NDArray[np.int32]
@@ -87,14 +87,14 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """What some attributes tell together.
+    """What some attributes reveal together.
 
     Parameters
     ----------
     bits
         See `leakage`.
     unique
-        The share of individuals whom they single out: nobody else has a row with the same values.
+        The share of individuals whom they single out: no other person has a row with the same values.
     """
 
     bits: float
@@ -118,8 +118,9 @@ def exposure(population: Population, attributes: Sequence[int]) -> Exposure:
 def leakage(population: Population, attributes: Sequence[int]) -> float:
     """Return the bits that some attributes leak together; see `exposure`.
 
-    The mean over individuals of log2(n / |match|): where every row is somebody else's, the entropy of the partition
-    by these attributes. Somebody with several rows counts the mean of theirs. More attributes never leak less.
+    The mean over individuals of log2(n / |match|). Where every row is another person's, this is the entropy of the
+    partition by these attributes. A person with several rows counts the mean over them. More attributes never leak
+    less.
     """
     return exposure(population, attributes).bits
 
@@ -134,7 +135,7 @@ def leakage_after(population: Population, boxes: Boxes, attributes: Sequence[int
     """Return the bits that some attributes leak to who holds the release; see `Boxes.matches` for the cost.
 
     The mean over individuals of log2(n / |match|), where |match| counts the released records whose published values
-    are compatible with the true ones. A release names nobody, so that n and |match| count records. A suppressed
+    are compatible with the true ones. A release names no person, so n and |match| count records. A suppressed
     record may be anybody's: it matches everyone, as if it were published as all `*`.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Rank attributes and sets of them by what they leak, within a bound on work that is told."""
+"""Rank attributes and sets of them by what they leak, within a bound on work; say what the bound left out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Ranking:
     measured, implied
         Sets that were measured, and that were not because a part of theirs leaks everything.
     left
-        Sets of the sizes asked for that nobody looked at: the bound on work was reached.
+        Sets of the sizes asked for that were not looked at, because the bound on work was reached.
     """
 
     sets: tuple[Leaky, ...]
@@ -89,7 +89,7 @@ def ranked(leak: Leak, attributes: Sequence[int], everything: float, largest: in
 def telling(
     told: Callable[[tuple[int, ...]], tuple[float, float]], attributes: Sequence[int], largest: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Return one telling set of each size up to `largest`: each adds to the one before what tells most with it.
+    """Return one revealing set of each size up to `largest`: each adds the most revealing attribute to the last.
 
     It need not be the most telling set of its size. O(attributes x largest) measurements.
 

@@ -33,7 +33,7 @@ class Risk:
 
 
 def prosecutor(sizes: NDArray[np.integer], threshold: float) -> Risk:
-    """Return the risk where the attacker knows that somebody is in the release: 1 / size of the class.
+    """Return the risk where the attacker knows that a person is in the release: 1 / size of the class.
 
     Parameters
     ----------

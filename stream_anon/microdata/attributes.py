@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
@@ -89,7 +89,7 @@ class Identifier(Attribute):
 
 @dataclass(frozen=True)
 class PassThrough(Attribute):
-    """A field that is decoded by its type and encoded anew; `accept_linkable` says somebody weighed rare values."""
+    """A field that is decoded by its type and encoded anew. `accept_linkable`: its rare values were weighed."""
 
     type: ScalarType = ScalarType.STRING
     accept_linkable: bool = False
@@ -98,14 +98,14 @@ class PassThrough(Attribute):
 
 @dataclass(frozen=True)
 class Sensitive(PassThrough):
-    """A field that is published as it is and that nobody may learn of a person."""
+    """A field that is published as it is, and that must not become known of any one person."""
 
     role: ClassVar[str] = "sensitive"
 
 
 @dataclass(frozen=True)
 class Insensitive(PassThrough):
-    """A field that is published as it is, of which it does not matter who learns it."""
+    """A field that is published as it is, and that may become known of a person."""
 
     role: ClassVar[str] = "insensitive"
 
@@ -127,6 +127,11 @@ class QuasiIdentifier(Attribute):
         See the enumerations.
     type
         The type in which an exact category is written.
+    min_level
+        Nothing finer is published than the node of this level around a value. Nodes only.
+    max_level
+        Nothing coarser is published than the node of this level; None for no limit. A value outside the domain is
+        the root on every level: a class of such values alone is published as "*".
     """
 
     domain: Domain
@@ -135,6 +140,8 @@ class QuasiIdentifier(Attribute):
     unknown: Unknown = Unknown.REJECT
     publication: Publication = Publication.NODES
     type: ScalarType = ScalarType.STRING
+    min_level: int = 0
+    max_level: int | None = None
 
     role: ClassVar[str] = "quasi-identifier"
     published: ClassVar[bool] = True
@@ -142,6 +149,29 @@ class QuasiIdentifier(Attribute):
     def __post_init__(self) -> None:
         if not 0 < self.weight <= 1000:
             raise SettingsError(f"attributes.{self.name}.weight", "must be above 0 and at most 1000")
+        height = self.domain.height
+        if self.max_level is not None and not 0 <= self.max_level <= height:
+            raise SettingsError(f"attributes.{self.name}.max_level", f"must lie between 0 and {height}, its height")
+        most = height if self.max_level is None else self.max_level
+        if not 0 <= self.min_level <= most:
+            raise SettingsError(f"attributes.{self.name}.min_level", f"must lie between 0 and {most}")
+        if self.min_level and not self.publishes_nodes:
+            raise SettingsError(f"attributes.{self.name}.min_level", "needs publish: nodes")
+
+    @property
+    def publishes_nodes(self) -> bool:
+        """Return whether only nodes are published, no tight ranges and no sets."""
+        return self.publication is Publication.NODES and not self.domain.tight
+
+    @property
+    def has_levels(self) -> bool:
+        """Return whether not every level may be published."""
+        return self.min_level > 0 or self.max_level is not None
+
+    def at_level(self, level: int) -> QuasiIdentifier:
+        """Return the attribute as it is published where every value becomes its node of one level."""
+        domain = self.domain.by_nodes()
+        return replace(self, domain=domain, publication=Publication.NODES, min_level=level, max_level=level)
 
     @cached_property
     def size(self) -> int:
@@ -192,6 +222,34 @@ class QuasiIdentifier(Attribute):
             wider.append(self.node(low, high + 1))
         return min(wider, key=lambda bounds: bounds[1] - bounds[0], default=(low, high))
 
+    def node_at(self, code: int, level: int) -> tuple[int, int]:
+        """Return the bounds of a code's node of a level, whether tight ranges or sets are published or not.
+
+        A missing value is a leaf right under the root, an unknown one the root on every level.
+        """
+        if code == self.unknown_code or level >= self.domain.height:
+            return 0, self.unknown_code
+        return (code, code) if code == self.missing_code else self.node(*self.domain.node_at(code, level))
+
+    def lifted(self, low: int, high: int) -> tuple[int, int]:
+        """Return the bounds that `node` gave, raised to `min_level`."""
+        least = self.node_at(low, self.min_level)
+        return least if self.is_too_fine(low, high) else (low, high)
+
+    def is_too_fine(self, low: int, high: int) -> bool:
+        """Return whether the bounds of something published lie within a node of `min_level` and are not it."""
+        if not self.min_level:
+            return False
+        least = self.node_at(low, self.min_level)
+        return least[0] <= low and high <= least[1] and (low, high) != least
+
+    def is_too_coarse(self, low: int, high: int) -> bool:
+        """Return whether the bounds of something published, of not only unknown values, exceed `max_level`."""
+        if self.max_level is None:
+            return False
+        most = self.node_at(low, self.max_level)
+        return low < most[0] or high > most[1]
+
     def level(self, low: int, high: int) -> int:
         """Return the level of what is published for codes between `low` and `high`."""
         if high < self.missing_code:
@@ -227,7 +285,7 @@ class QuasiIdentifier(Attribute):
         return 0.0 if len(codes) == 1 else len(codes) / self.domain.size
 
     def longest(self) -> list[Published]:
-        """Return values of which one is as long, written as JSON, as anything that is published."""
+        """Return values among which is one whose JSON is as long as that of any published value."""
         if self.publication is Publication.VALUES:
             return [None, [self.publish(code, code) for code in range(self.domain.size)]]  # type: ignore[misc]
         return [None, ROOT_LABEL, *map(self.typed, self.domain.longest())]
@@ -235,8 +293,18 @@ class QuasiIdentifier(Attribute):
     def read(self, published: object) -> tuple[int, ...] | None:
         """Return the codes' bounds (or, for a set, its codes) behind a published value; None if impossible.
 
-        The answer to "*" is the whole domain with the leaves for missing and unknown values.
+        The answer to "*" is the whole domain with the leaves for missing and unknown values. A value finer or
+        coarser than the levels that may be published is impossible.
         """
+        codes = self._read_any(published)
+        if codes is None or self.is_too_fine(codes[0], codes[-1]):
+            return None
+        # An unknown value is published as "*" whatever the levels are.
+        free = published == ROOT_LABEL and self.unknown is Unknown.ROOT
+        return None if self.is_too_coarse(codes[0], codes[-1]) and not free else codes
+
+    def _read_any(self, published: object) -> tuple[int, ...] | None:
+        """Return what is read of a value on any level."""
         if published is None:
             return None if self.missing is Missing.REJECT else (self.missing_code, self.missing_code)
         if isinstance(published, list):
@@ -251,7 +319,7 @@ class QuasiIdentifier(Attribute):
     @cached_property
     def root_is_possible(self) -> bool:
         """Return whether some values are published as "*": a domain's top may have a name of its own."""
-        if self.missing is Missing.LEAF or self.unknown is Unknown.ROOT:
+        if self.missing is Missing.LEAF or self.unknown is Unknown.ROOT or self.min_level == self.domain.height:
             return True
         if self.publication is Publication.VALUES:
             return self.domain.size > 1

@@ -63,7 +63,7 @@ def individual_text(value: object) -> str:
 
 
 def individual_key(value: object, steps: Collection[Normalization] = ()) -> int:
-    """Return the key of an individual's id, whose spelling counts but for `steps`.
+    """Return the key of an individual's id; spellings that `steps` make equal have one key.
 
     Equal for equal ids within a process, and keyed by it. `Unfit` for no id, one that is neither text nor a whole
     number, and one that is too long to be normalized.
@@ -173,7 +173,7 @@ def find(record: Mapping[str, object], path: Sequence[str]) -> object:
 
 
 def _sound(value: object) -> object:
-    """Return a value as it is, or `UNREADABLE` if JSON could not have held it or nobody could write it."""
+    """Return a value as it is, or `UNREADABLE` if JSON cannot hold it or it cannot be written."""
     if isinstance(value, float) and not math.isfinite(value):
         return UNREADABLE
     if isinstance(value, int) and not -_MOST_WHOLE < value < _MOST_WHOLE:

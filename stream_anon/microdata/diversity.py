@@ -1,4 +1,4 @@
-"""What may be asked of the values of a sensitive attribute, and what is said of each criterion.
+"""The criteria on the values of a sensitive attribute, and the words for each.
 
 A criterion is a field of `Diversity` and a line of `CRITERIA`. Settings, words, policy documents and the comparison
 of two policies read them here; the gate (`privacy.spreads`), the partitioners (`clustering.unevenness`) and the
@@ -126,12 +126,12 @@ class Diversity:
 
     @property
     def ordered(self) -> bool:
-        """Return whether values are told apart by their order too."""
+        """Return whether the order of values matters too."""
         return self.t_closeness is not None and self.t_closeness.distance is Distance.ORDERED
 
     @property
     def in_words(self) -> tuple[str, ...]:
-        """Return what is asked, each criterion by the name of its setting."""
+        """Return the requested criteria, by the names of their settings."""
         plain = asdict(self)
         return tuple(
             f"{one.name} {one.in_words(plain[one.name])}" for one in CRITERIA if plain[one.name] is not None
@@ -150,8 +150,6 @@ class Criterion:
     ----------
     name
         Its field of `Diversity`, and its key in settings, policy documents and certificates.
-    meaning
-        In a sentence, for the reference of settings.
     is_weaker
         Whether the second value, as JSON has it, promises less than the first, or what cannot be compared.
     in_words
@@ -159,7 +157,6 @@ class Criterion:
     """
 
     name: str
-    meaning: str
     is_weaker: Callable[[Any, Any], bool]
     in_words: Callable[[Any], str] = _number
 
@@ -181,28 +178,12 @@ def _weaker_closeness(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 
 CRITERIA: tuple[Criterion, ...] = (
-    Criterion("distinct_l", "Least number of distinct values, held by as many different individuals.", _less),
-    Criterion("p_sensitive", "The same as distinct_l.", _less),
-    Criterion("entropy_l", "Least exponential of the entropy of the values.", _less),
-    Criterion("alpha", "Largest share of one value.", _more),
-    Criterion(
-        "recursive_cl",
-        "Recursive (c, l)-diversity.",
-        _weaker_recursion,
-        lambda asked: f"c = {asked['c']:g}, l = {asked['l']}",
-    ),
-    Criterion(
-        "t_closeness",
-        "Largest distance of the values from those of the window.",
-        _weaker_closeness,
-        lambda asked: f"{asked['t']:g} ({asked['distance']})",
-    ),
-    Criterion(
-        "delta_disclosure",
-        "A value's share in a class is below e^delta times that in the window, and conversely; none is absent.",
-        _more,
-    ),
-    Criterion(
-        "beta_likeness", "Largest relative gain of a value's share in a class over that in the window.", _more
-    ),
+    Criterion("distinct_l", _less),
+    Criterion("p_sensitive", _less),
+    Criterion("entropy_l", _less),
+    Criterion("alpha", _more),
+    Criterion("recursive_cl", _weaker_recursion, lambda asked: f"c = {asked['c']:g}, l = {asked['l']}"),
+    Criterion("t_closeness", _weaker_closeness, lambda asked: f"{asked['t']:g} ({asked['distance']})"),
+    Criterion("delta_disclosure", _more),
+    Criterion("beta_likeness", _more),
 )

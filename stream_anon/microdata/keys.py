@@ -83,7 +83,7 @@ def span_key(words: NDArray[np.int64], start: int, stop: int, first_half: int, s
 def span_keys(
     words: NDArray[np.int64], ends: NDArray[np.int64], process_key: NDArray[np.int64], keys: NDArray[np.int64]
 ) -> None:
-    """Write the key of each of n texts that lie one behind the other.
+    """Write the key of each of n texts that follow each other in one buffer.
 
     Parameters
     ----------

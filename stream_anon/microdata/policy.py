@@ -1,4 +1,4 @@
-"""The policy: what a record looks like, what must hold of what is published, how long a record may wait."""
+"""The policy: what a record looks like, what must be true of published records, how long a record may wait."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from stream_anon.microdata.attributes import (
     Attribute,
     Identifier,
     PassThrough,
-    Publication,
     QuasiIdentifier,
     ScalarType,
     Sensitive,
 )
+from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.diversity import MOST_CLASS, Diversity
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.labels import LabelCounts
+from stream_anon.microdata.method import MethodChoice
 
 EVERY_RECORD = "every-record"
+FULL_DOMAIN = "full-domain"
 MOST_K_FOREST = 10_000
 MOST_EXTRA_LEVELS = 10
 MOST_ROUNDS = 5
 MOST_REVISION = 2**31 - 1
 MOST_NULLS = 100
+MOST_RECORDS = 10_000_000
 
 
 class Shortfall(StrEnum):
@@ -35,6 +38,14 @@ class Shortfall(StrEnum):
 
     SUPPRESS = "suppress"
     HOLD = "hold"
+
+
+class AboveMost(StrEnum):
+    """What happens to a window that would suppress more than `max_suppressed` of its records."""
+
+    PUBLISH = "publish"
+    HOLD = "hold"
+    SUPPRESS = "suppress"
 
 
 class Loss(StrEnum):
@@ -68,8 +79,8 @@ class WindowLimits:
     max_records_per_individual: int = 100
 
     def __post_init__(self) -> None:
-        if not 2 <= self.max_records <= 10_000_000:
-            raise SettingsError("window.max_records", "must lie between 2 and 10000000")
+        if not 2 <= self.max_records <= MOST_RECORDS:
+            raise SettingsError("window.max_records", f"must lie between 2 and {MOST_RECORDS}")
         if not 0.05 <= self.max_delay <= 86_400:
             raise SettingsError("window.max_delay", "must lie between 0.05 and 86400 seconds")
         if self.max_records_per_individual < 1:
@@ -99,7 +110,8 @@ class EngineChoice:
     Parameters
     ----------
     name
-        `forest`, `k-forest` or `mondrian`.
+        `forest`, `k-forest`, `mondrian` or `full-domain`; the last one publishes each attribute on one level, its
+        `min_level` and `max_level`.
     seed
         Governs what the engine draws, so that the same windows give the same classes; None draws from a generator
         that nobody outside knows.
@@ -142,7 +154,7 @@ class EngineChoice:
 
 @dataclass(frozen=True)
 class Policy:
-    """All that the core knows of a deployment.
+    """Everything that the core knows about a deployment.
 
     Parameters
     ----------
@@ -157,11 +169,18 @@ class Policy:
     diversity
         Criteria per sensitive attribute.
     extra_levels
-        Most levels by which a published node is raised at random above the least one that covers its class.
+        Most levels by which a published node is raised at random above the least one that covers its class, up to
+        its attribute's `max_level`.
+    max_suppressed
+        How many of a window's released and suppressed records may be suppressed; None for any number.
+    above_max_suppressed
+        What becomes of a window that exceeds it; see `AboveMost`.
     revision
         How often the policy has been changed, as its owner counts; a lower one never follows a higher one.
     null_values
         Texts that mean a missing value, in every declared field.
+    method
+        Recodes files as one table, in place of the engine; None for the engine.
     normalize
         Differences between two spellings of an id that do not make two individuals; in their order.
     digest
@@ -180,8 +199,17 @@ class Policy:
     null_values: frozenset[str] = frozenset()
     normalize: tuple[Normalization, ...] = ()
     digest: str = ""
+    max_suppressed: RecordBound | None = None
+    above_max_suppressed: AboveMost = AboveMost.PUBLISH
+    method: MethodChoice | None = None
 
     def __post_init__(self) -> None:
+        if self.max_suppressed is None and self.above_max_suppressed is not AboveMost.PUBLISH:
+            raise SettingsError("privacy.above_max_suppressed", "is for max_suppressed")
+        if self.method is not None and self.extra_levels:
+            raise SettingsError("method", "publishes the nodes of its method: leave privacy.extra_levels out")
+        if self.method is not None and any(a.min_level for a in self.quasi_identifiers):
+            raise SettingsError("method", "chooses levels by itself: leave engine.levels and min_level out")
         if not 2 <= self.k <= MOST_CLASS:
             raise SettingsError("privacy.k", f"must lie between 2 and {MOST_CLASS}")
         if not 0 < self.max_share <= 1:
@@ -211,7 +239,7 @@ class Policy:
             twice = self.null_values & (attribute.domain.labels() or {}).keys()
             if twice:
                 raise SettingsError(
-                    "input.null_values", f"{min(twice)!r} is a category of {attribute.name} too: it can be only one"
+                    "input.null_values", f"{min(twice)!r} is a category of {attribute.name} too: it cannot be both"
                 )
 
     def _check_diversity(self) -> None:
@@ -226,8 +254,15 @@ class Policy:
     def _check_publication(self) -> None:
         if not 0 <= self.extra_levels <= MOST_EXTRA_LEVELS:
             raise SettingsError("privacy.extra_levels", f"must lie between 0 and {MOST_EXTRA_LEVELS}")
+        fixed = self.engine.name == FULL_DOMAIN
+        if fixed and self.extra_levels:
+            raise SettingsError(
+                "privacy.extra_levels", f"is not for engine.name: {FULL_DOMAIN}, whose levels are fixed"
+            )
         for attribute in self.quasi_identifiers:
-            if self.extra_levels and not _publishes_nodes(attribute):
+            if fixed and attribute.min_level != attribute.max_level:
+                raise SettingsError("engine.levels", f"must say on which level {attribute.name} is published")
+            if self.extra_levels and not attribute.publishes_nodes:
                 raise SettingsError(
                     "privacy.extra_levels",
                     "needs publish: nodes for every quasi-identifier, since a tight range or a set of values has "
@@ -270,6 +305,19 @@ class Policy:
             if twin != attribute.name:
                 raise SettingsError(key, f"is the same field as {twin}, or the same column of a file")
 
+    def check_streamed(self) -> None:
+        """Raise SettingsError if the policy names a method for whole files, which no stream can be put through."""
+        if self.method is not None:
+            raise SettingsError(
+                "method",
+                "is for files that `stream-anon anonymize` reads: a stream has no whole table; name an engine",
+            )
+
+    @property
+    def maker(self) -> str:
+        """Return the name of what forms the classes, as certificates tell it."""
+        return self.engine.name if self.method is None else self.method.name
+
     def attribute(self, name: str) -> Attribute:
         """Return the declared attribute of that name; KeyError if there is none."""
         return self.attributes[self.index[name]]
@@ -278,6 +326,11 @@ class Policy:
     def index(self) -> Mapping[str, int]:
         """Return the place of each attribute by name."""
         return {attribute.name: i for i, attribute in enumerate(self.attributes)}
+
+    @property
+    def holds(self) -> bool:
+        """Return whether a window may wait beyond its longest delay."""
+        return self.window.shortfall is Shortfall.HOLD or self.above_max_suppressed is AboveMost.HOLD
 
     @cached_property
     def quasi_identifiers(self) -> tuple[QuasiIdentifier, ...]:
@@ -298,7 +351,3 @@ class Policy:
     def published(self) -> tuple[Attribute, ...]:
         """Return the fields of a released record, in policy order."""
         return tuple(a for a in self.attributes if a.published)
-
-
-def _publishes_nodes(attribute: QuasiIdentifier) -> bool:
-    return attribute.publication is Publication.NODES and not attribute.domain.tight

@@ -23,6 +23,8 @@ class Suppression(StrEnum):
 
     SHORTFALL = "shortfall"  # the whole window had too few individuals or values
     UNPLACED = "unplaced"  # no legal class was found for it
+    MAX_LEVEL = "max-level"  # its class would need a higher level than the policy allows
+    MAX_SUPPRESSED = "max-suppressed"  # its window would have suppressed too many others
     OVER_LIMIT = "over-limit"  # beyond max_records_per_individual
     GATE = "gate"  # the gate found its class at fault: a bug
 
@@ -102,6 +104,8 @@ class Release:
         How long the gate took, where the closer was given a watch.
     missing
         Released and suppressed records without a value, by attribute.
+    above_max_suppressed
+        Whether more records are suppressed, or would have been, than the policy allows.
     """
 
     classes: Classes
@@ -121,6 +125,7 @@ class Release:
     gate_seconds: float = 0.0
     achieved_spread: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
+    above_max_suppressed: bool = False
 
     @property
     def released(self) -> int:

@@ -14,14 +14,14 @@ _NEWLINE = b"\n"
 
 
 class Texts(Sequence[bytes | None]):
-    """n values that lie one behind the other with `gap` bytes between; read by a number, a value is bytes or None.
+    """A sequence of n values in one buffer, `gap` bytes apart; each item is bytes, or None for a missing value.
 
     Parameters
     ----------
     room
-        uint8[]: the values and `PADDING`; nobody writes there any more.
+        uint8[]: the values and `PADDING`; it is not written to any more.
     stops
-        int64[n]: where each value ends. The first begins at 0, each other one `gap` behind the one before.
+        int64[n]: where each value ends. The first begins at 0, the others `gap` bytes after the end of the last.
     gap
         Bytes between two values.
     missing

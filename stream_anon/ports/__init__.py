@@ -1,6 +1,6 @@
 """The ports: protocols between the service and its adapters, and the values that pass between them.
 
-A client library with transactions and group fencing of its own fits behind the same protocols.
+A client library with its own transactions and group fencing fits behind the same protocols.
 """
 
 from stream_anon.ports.clock import Clock

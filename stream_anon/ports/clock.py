@@ -1,4 +1,4 @@
-"""The time of day and the time that passes."""
+"""The time of day, and durations."""
 
 from __future__ import annotations
 

@@ -40,12 +40,12 @@ class Codec(Protocol):
 
     @property
     def read_singly(self) -> int:
-        """Return how many records were left to a reader that takes them one by one, until now; 0 without one."""
+        """Return how many records were left to a slow reader of single records; 0 if there is none."""
         ...
 
     @property
     def slow_attributes(self) -> tuple[str, ...]:
-        """Return the names of attributes for whose sake every record is read one by one."""
+        """Return the names of the attributes that make the codec read every record by itself."""
         ...
 
     def encode(self, release: Release) -> list[bytes]:
@@ -57,11 +57,11 @@ class Codec(Protocol):
         ...
 
     def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
-        """Return the released rows of which more bytes than `most` would be written."""
+        """Return the released rows that would be written with more than `most` bytes."""
         ...
 
     def most_released(self, read: int) -> int:
-        """Return the most bytes that are written of a record of which so many were read."""
+        """Return an upper bound on the bytes written for a record, given the bytes that were read."""
         ...
 
     def warm_up(self) -> None:

@@ -1,4 +1,4 @@
-"""Where a record stands."""
+"""Where a record is."""
 
 Place = tuple[str, int]
 """A topic and a partition."""

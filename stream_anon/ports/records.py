@@ -1,4 +1,4 @@
-"""What a poll brings, and what is sent."""
+"""Records that a poll brings, and records that are sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Chunk:
     source
         The number that the source gave to the partition.
     first
-        Where the source stood before: no record between `first` and `offsets[0]` can be read.
+        Where the source stood before. No record between `first` and `offsets[0]` can be read.
     offsets, times
         int64[n]; times are the broker's, in milliseconds since the epoch.
     """
@@ -42,7 +42,7 @@ class Lost:
     Parameters
     ----------
     after
-        Where it can go on behind what cannot be read, if that is known.
+        Where it can go on behind unreadable records, if known.
     """
 
     source: int
@@ -53,14 +53,14 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What open transactions on the input keep from every reader of committed records.
+    """Records of the input that open transactions hide from readers of committed records.
 
     Parameters
     ----------
     records
-        From where the oldest open transaction of each partition began to the partition's end.
+        Records from the beginning of each partition's oldest open transaction to the partition's end.
     seconds
-        How long one partition has stood at the same open transaction, of all of them the longest.
+        The longest time for which a partition has stood at the same open transaction.
     """
 
     records: int = 0
@@ -69,7 +69,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """What a poll brought."""
+    """The result of a poll."""
 
     chunks: tuple[Chunk, ...] = ()
     lost: tuple[Lost, ...] = ()
@@ -82,9 +82,9 @@ class Parcel:
     Parameters
     ----------
     values
-        None is a tombstone: of compacted topics it takes the key away. `Texts` are sent in bulk.
+        None is a tombstone, which deletes the key from a compacted topic. `Texts` are sent in bulk.
     keys
-        One for each value, or None where records have no key.
+        One for each value, or None if records have no key.
     time
         Milliseconds since the epoch.
     """

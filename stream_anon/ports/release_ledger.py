@@ -11,28 +11,28 @@ from stream_anon.ports.records import Parcel
 
 
 def newest_revision(entries: Iterable[LedgerEntry]) -> int:
-    """Return the highest revision of the policy under which anything was released; 0 where nothing was."""
+    """Return the highest revision of the policy under which anything was released; 0 if nothing was."""
     return max((entry.revision for entry in entries), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """What the ledger says of one input partition.
+    """What the ledger says about one input partition.
 
     Parameters
     ----------
     next
-        The next offset to release: everything below was released, suppressed or rejected.
+        The next offset to release. Everything below was released, suppressed or rejected.
     batch
-        The window that did it; None in entries from before they named one.
+        The window that wrote the entry; None in old entries, which do not name one.
     topic_id
-        Kafka's id of the input topic, as a UUID in text: a topic that was deleted and made anew under the same name
-        has another one. None in entries of version 1, and where the broker did not tell.
+        Kafka's id of the input topic, as a UUID in text. A topic that was deleted and created again under the same
+        name has another id. None in entries of version 1, and if the broker did not tell.
     revision
         `privacy.revision` of the policy under which the window was released; 0 in entries of version 1.
     cluster
-        Kafka's id of the cluster that the entry was written to: elsewhere it is a copy. None where it is not known.
-        Entries are equal whatever it is.
+        Kafka's id of the cluster that the entry was written to; in another cluster the entry is a copy. None if not
+        known. Equality ignores it.
     """
 
     next: int
@@ -46,47 +46,47 @@ class ReleaseLedger(Protocol):
     """What was released of each input partition, whatever happens to committed offsets."""
 
     async def open(self) -> None:
-        """Begin to follow; read what is there. Raises LedgerMissing, BrokerError."""
+        """Read the ledger and follow it from now on. Raises LedgerMissing, BrokerError."""
         ...
 
     @property
     def is_gone(self) -> bool:
-        """Return whether its topic was found to be deleted, so that it must be opened again."""
+        """Return whether its topic was deleted, so that it must be opened again."""
         ...
 
     @property
     def is_incomplete(self) -> bool:
-        """Return whether partitions may have been released of which there is no entry, as `open` found it."""
+        """Return whether records of partitions without an entry may have been released, as `open` found it."""
         ...
 
     @property
     def held_seconds(self) -> float:
-        """Return how long the ledger has stood at the same open transaction, somebody else's or ours; 0 at none."""
+        """Return how long the ledger has stood at the same open transaction, of whomever; 0 without one."""
         ...
 
     def remembered(self) -> Mapping[Place, LedgerEntry]:
-        """Return entries that were followed in a ledger that was deleted, and that nobody has written again."""
+        """Return the entries of a deleted ledger that was followed, except those that were written again."""
         ...
 
     async def caught_up(self) -> Mapping[Place, LedgerEntry]:
-        """Return the entry of each partition, all entries sent before the call included."""
+        """Return the entry of each partition, those of all earlier transactions included."""
         ...
 
     def holds(self, batch: str) -> bool | None:
         """Return whether a partition's last entry is of this window, as `caught_up` found them.
 
-        None where there is no ledger.
+        None if there is no ledger.
         """
         ...
 
     def entries(
         self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
     ) -> Parcel | None:
-        """Return the parcel that goes into a window's transaction; None where there is no ledger."""
+        """Return the parcel that goes into a window's transaction; None if there is no ledger."""
         ...
 
     async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
-        """Return once nobody whose entries lie before ours has released what begins at `starts`.
+        """Return once it is certain that nobody whose entries lie before ours has released the same records.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class ReleaseLedger(Protocol):
         Overtaken
             If somebody has, or if the ledger holds an entry of a higher revision of the policy than ours.
         BrokerError
-            If that is not decided in time.
+            If this is not decided in time.
         """
         ...
 

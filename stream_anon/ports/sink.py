@@ -12,14 +12,14 @@ from stream_anon.ports.topic_ids import TopicIds
 
 
 class Sink(Protocol):
-    """Where windows go: records and offsets, in one transaction where the broker has transactions.
+    """Where windows go: records and offsets, in one transaction if the broker has transactions.
 
     The verbs are the numbered steps 4 to 9 of a closing. After any error `discard` follows, then `open`.
     """
 
     @property
     def delivery(self) -> str:
-        """Return `exactly-once` or `at-least-once`."""
+        """Return `exactly-once`, `at-least-once`, or `shadow` if nothing is published."""
         ...
 
     async def open(self) -> None:
@@ -27,28 +27,29 @@ class Sink(Protocol):
         ...
 
     async def partitions(self, topic: str) -> int:
-        """Return how many partitions a topic has. Raises BrokerError, TopicError that names one that is missing."""
+        """Return how many partitions a topic has. Raises BrokerError; TopicError if it is missing."""
         ...
 
     async def topic_ids(self, topics: Collection[str]) -> TopicIds:
-        """Return what the brokers know topics by; nothing where offsets are all there is. Raises BrokerError."""
+        """Return Kafka's ids of topics; nothing if there is no ledger to compare them with. Raises BrokerError."""
+        ...
 
     async def largest_batches(self, topics: Collection[str]) -> Mapping[str, int]:
-        """Return how many bytes a batch may have in each topic; left out where that is not known.
+        """Return how many bytes a batch may have in each topic; topics of which that is not known are left out.
 
-        What a topic has refused counts where the brokers do not tell.
+        If the brokers do not tell, what a topic has refused counts.
         """
         ...
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
-        """Return the group's committed offsets; None where there is none. Raises BrokerError.
+        """Return the group's committed offsets; None for a partition without one. Raises BrokerError.
 
-        Never answers while a transaction that might change them is open.
+        Waits while a transaction is open that might change them.
         """
         ...
 
     async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """Commit offsets outside of any transaction. Raises OwnershipLost, BrokerError."""
+        """Commit offsets outside of a transaction. Raises OwnershipLost, BrokerError."""
         ...
 
     async def begin(self) -> None:
@@ -62,7 +63,7 @@ class Sink(Protocol):
     async def settle(self) -> Mapping[Place, int]:
         """Wait until the broker has taken every batch; return the offset of the first one in each partition.
 
-        A partition is left out where the broker did not say.
+        A partition is left out if the broker did not tell.
         """
         ...
 
@@ -71,7 +72,7 @@ class Sink(Protocol):
         ...
 
     async def commit_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """Set the group's offsets: the fence. Raises OwnershipLost."""
+        """Set the group's offsets. This is the fence: raises OwnershipLost for an old membership."""
         ...
 
     async def commit(self) -> None:
@@ -79,5 +80,5 @@ class Sink(Protocol):
         ...
 
     async def discard(self) -> None:
-        """Throw the producer away, whatever state it is in; never raises."""
+        """Throw the producer away in any state; never raises."""
         ...

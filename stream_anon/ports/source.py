@@ -17,7 +17,7 @@ class DeadClient(BrokerError):  # noqa: N818 - named after what happened
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """What the group knows this worker by; it turns away who shows an old one."""
+    """What identifies this worker in its group, which turns away an old membership."""
 
     generation: int
     member: str
@@ -28,7 +28,7 @@ class Source(Protocol):
 
     @property
     def marks(self) -> int:
-        """Return how often the group has taken or given partitions; a takeover is due where this has moved."""
+        """Return how often the group has taken or given partitions; a takeover is due when this has changed."""
         ...
 
     def place(self, source: int) -> Place:
@@ -37,18 +37,18 @@ class Source(Protocol):
 
     @property
     def assigned(self) -> frozenset[int]:
-        """Return the numbers of the partitions the group gave; none while it reassigns."""
+        """Return the numbers of the partitions that the group gave; none while it reassigns."""
         ...
 
     @property
     def settled(self) -> bool:
-        """Return whether the group's last word was what it gave; False while it reassigns."""
+        """Return whether the group has given its partitions; False while it reassigns."""
         ...
 
     async def moved(self, marks: int, within: float) -> None:
-        """Return as soon as `marks` is another number, or after so many seconds.
+        """Return as soon as `marks` is another number, or after `within` seconds.
 
-        Raises BrokerError where the group has refused us meanwhile, and DeadClient where only a new start helps.
+        Raises BrokerError if the group has refused us meanwhile, and DeadClient if only a new start helps.
         """
         ...
 
@@ -63,12 +63,12 @@ class Source(Protocol):
     async def poll(self, wait: float, most: int) -> Polled:
         """Return what was fetched, waiting at most `wait` seconds for it.
 
-        Raises BrokerError, and DeadClient where only a new start helps.
+        Raises BrokerError, and DeadClient if only a new start helps.
         """
         ...
 
     def seek(self, source: int, offset: int) -> None:
-        """Take records of a partition from `offset` on."""
+        """Take records of an assigned partition from `offset` on."""
         ...
 
     def pause(self, sources: Collection[int]) -> None:
@@ -84,20 +84,20 @@ class Source(Protocol):
         ...
 
     def lag(self, sources: Collection[int]) -> int | None:
-        """Return how many records of assigned partitions are not yet read; None where not known.
+        """Return how many records of assigned partitions are not yet read; None if not known.
 
-        Those behind an open transaction count, though nobody can read them yet.
+        Records behind an open transaction count, although nobody can read them yet.
         """
         ...
 
     def held(self, sources: Collection[int]) -> Held:
-        """Return what of assigned partitions lies behind open transactions, as far as it is known."""
+        """Return how much of assigned partitions lies behind open transactions, as far as known."""
         ...
 
     async def reachable(self) -> bool:
-        """Return whether a broker answers. Raises BrokerError where it is known why none lets us in."""
+        """Return whether a broker answers. Raises BrokerError if the brokers refuse us and say why."""
         ...
 
     async def stop(self, within: float) -> None:
-        """Leave the group and disconnect, in at most so many seconds; never raises."""
+        """Leave the group and disconnect within `within` seconds; never raises."""
         ...

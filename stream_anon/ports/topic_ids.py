@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class TopicIds:
-    """What the brokers know topics by, at one moment.
+    """The ids of topics at one moment.
 
     Parameters
     ----------
     ids
-        By name, Kafka's id as a UUID in text: a topic that was deleted and created anew has another one. Topics
-        are left out where the brokers did not tell.
+        By name, Kafka's id as a UUID in text. A topic that was deleted and created anew has another id. Topics
+        whose id the brokers did not tell are left out.
     missing
         Topics that do not exist.
     cluster
-        Kafka's id of the cluster, where the brokers told; answers are equal whatever it is.
+        Kafka's id of the cluster, if the brokers told it. Equality ignores it.
     """
 
     ids: Mapping[str, str] = field(default_factory=dict)
@@ -26,5 +26,5 @@ class TopicIds:
     cluster: str | None = field(default=None, compare=False)
 
     def differ_from(self, known: Mapping[str, str]) -> frozenset[str]:
-        """Return the topics of `known` that have another id now; what is not told differs from nothing."""
+        """Return the topics of `known` that have another id now; a topic without an id never differs."""
         return frozenset(topic for topic, its in known.items() if self.ids.get(topic, its) != its)

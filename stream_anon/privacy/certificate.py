@@ -99,13 +99,33 @@ class AchievedSpread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     beta: Annotated[float, msgspec.Meta(ge=0)] | None = None
 
 
+class AskedLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The levels of a quasi-identifier's hierarchy that may be published; without `max` all from `min` on."""
+
+    min: Count = 0
+    max: Count | None = None
+
+
+class AskedSuppression(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How many of a window's records may be suppressed, a share or a number, and what happens to one above it."""
+
+    above: Literal["publish", "hold", "suppress"]
+    share: Share | None = None
+    records: Count | None = None
+
+
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the policy asks of every class."""
+    """What the policy asks of every class, and of the window.
+
+    `levels` are by quasi-identifier, of those of which not all are allowed.
+    """
 
     k: AtLeastTwo
     max_share: Annotated[float, msgspec.Meta(gt=0, le=1)]
     distinct_l: dict[str, AtLeastTwo]
     sensitive: dict[str, AskedSpread] = {}
+    levels: dict[str, AskedLevels] | msgspec.UnsetType = msgspec.UNSET
+    max_suppressed: AskedSuppression | msgspec.UnsetType = msgspec.UNSET
 
 
 class Achieved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -149,11 +169,12 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     missing: dict[str, Count] = {}
     accepted: list[ConditionName] = []
     promises: Digest | None = None
+    above_max_suppressed: bool | msgspec.UnsetType = msgspec.UNSET  # only where a policy says how many may be
 
 
 @dataclass(frozen=True)
 class CertificateFrame:
-    """What a release does not know of itself.
+    """The facts of a certificate that are not in the release.
 
     Parameters
     ----------
@@ -324,7 +345,7 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         asked=asked_of(policy),
         achieved=_achieved(release),
         gcp=None if release.gcp is None else float(release.gcp),
-        engine=policy.engine.name,
+        engine=policy.maker,
         policy=policy.digest,
         software=frame.software,
         delivery=frame.delivery,  # type: ignore[arg-type] # the frame has checked it
@@ -335,6 +356,7 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         missing={name: int(count) for name, count in release.missing.items() if count},
         accepted=list(frame.accepted),
         promises=frame.promises,
+        above_max_suppressed=msgspec.UNSET if policy.max_suppressed is None else release.above_max_suppressed,
     )
 
 
@@ -348,7 +370,18 @@ def asked_of(policy: Policy) -> Asked:
         policy.max_share,
         {name: each.values for name, each in policy.diversity.items() if each.values},
         {name: spread for name, spread in spreads.items() if spread != AskedSpread()},
+        {a.name: AskedLevels(a.min_level, a.max_level) for a in policy.quasi_identifiers if a.has_levels}
+        or msgspec.UNSET,
+        _suppression(policy),
     )
+
+
+def _suppression(policy: Policy) -> AskedSuppression | msgspec.UnsetType:
+    most = policy.max_suppressed
+    if most is None:
+        return msgspec.UNSET
+    share = most.share if most.records is None else None
+    return AskedSuppression(policy.above_max_suppressed.value, share, most.records)
 
 
 def _achieved(release: Release) -> Achieved:

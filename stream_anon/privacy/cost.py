@@ -23,6 +23,7 @@ from stream_anon.microdata.domains.walk import (
     HALVING,
     HALVING_LEVEL,
     PREFIX,
+    RANGES,
     SPAN,
     TABLE,
     WIDTHS,
@@ -48,7 +49,7 @@ class CostModel(NamedTuple):
     table
         float32, row-major (domain + 2) squared per attribute, weighted.
     steps
-        int32: widths of the levels, or for FIRSTS domain entries a level.
+        int32: widths of the levels, or for FIRSTS and RANGES domain entries a level.
     share
         float64[q], what each value of a published set costs, 0 where nodes or ranges are published.
     crowd
@@ -99,7 +100,7 @@ def _model(
     kinds: Sequence[int],
     tables: Sequence[NDArray[np.float32]],
 ) -> CostModel:
-    """Lay the entries of all attributes one behind the other; `tables` are those of the TABLE ones."""
+    """Join the entries of all attributes into single arrays; `tables` are those of the TABLE attributes."""
     starts, steps, entries = [], [np.empty(0, np.int32)], 0
     sizes = [attribute.domain.size for attribute in attributes]
     for kind, size, walk in zip(kinds, sizes, walked, strict=True):
@@ -109,7 +110,7 @@ def _model(
         else:
             steps.append(walk.steps)
     levels = [
-        len(walk.steps) // (size if walk.kind in (FIRSTS, FIRSTS_LEVEL) else 1)
+        len(walk.steps) // (size if walk.kind in (FIRSTS, FIRSTS_LEVEL, RANGES) else 1)
         for size, walk in zip(sizes, walked, strict=True)
     ]
     return CostModel(
@@ -208,7 +209,7 @@ def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
                 break
     elif kind in (FIRSTS, SPAN) and low == high:
         return 0.0
-    elif kind == FIRSTS:
+    elif kind in (FIRSTS, RANGES) and low < high:
         first = 0
         last = n - 1
         for level in range(model.levels[j]):

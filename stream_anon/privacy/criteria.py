@@ -45,7 +45,7 @@ class Spread:
 
     @classmethod
     def of(cls, diversity: Diversity) -> Spread:
-        """Return what is asked of frequencies."""
+        """Return the requested bounds on frequencies."""
         recursion, closeness = diversity.recursive_cl, diversity.t_closeness
         return cls(
             diversity.entropy_l or 1.0,
@@ -183,7 +183,7 @@ class Spreads:
         )
 
     def reached(self, asked: Spread) -> dict[str, float]:
-        """Return the worst class's figure for each criterion that is asked for, as a certificate tells it."""
+        """Return the worst class's figure for each requested criterion, as it is written into a certificate."""
         return {
             figure.certified: figure.written(float(figure.worse.reduce(getattr(self, figure.name))))
             for figure in FIGURES
@@ -193,7 +193,7 @@ class Spreads:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassCounts:
-    """What was counted of c classes.
+    """The counts of c classes.
 
     Parameters
     ----------
@@ -203,8 +203,8 @@ class ClassCounts:
         int64[s, c]: distinct values of each sensitive attribute with a criterion that are held by as many
         different individuals, at least so many.
     spreads
-        Of each of these attributes; the worse of two counts, over records and over (individual, value) pairs. Of
-        an attribute of which nothing is asked None.
+        Of each of these attributes; the worse of two counts, over records and over (individual, value) pairs.
+        None for an attribute for which the policy asks nothing of this kind.
     """
 
     records: NDArray[np.int64]

@@ -1,7 +1,8 @@
 """Costs that are drawn anew for each window, so that nobody who replays an engine replays this window's classes.
 
-An engine's classes follow from its rows and its costs. Whoever knows the policy and all rows but one value could
-try each value and see which of them gives what was published. What is reported stays the NCP without a draw.
+An engine's classes follow from its rows and its costs. An attacker who knows the policy and all rows but one
+value could try each value and see which of them gives what was published. What is reported stays the NCP without a
+draw.
 
 Weights alone are not enough: with three attributes they are three numbers, which an attacker finds by trying
 some hundred of them and comparing with the classes far from the one he asks about. The steps are a number for each
@@ -106,7 +107,7 @@ class DrawnCosts:
         return slice(start, start + (int(self._model.domain[j]) + 2) ** 2)
 
     def _largest(self, model: CostModel) -> float:
-        """Return what a row costs of which nothing is left."""
+        """Return what a row costs whose attributes are all published as the root."""
         tabled = model.kind == TABLE
         most = [float(model.table[self._own(j)].max()) for j in np.flatnonzero(tabled).tolist()]
         return float(model.weight[~tabled].sum()) + sum(most)

@@ -102,7 +102,7 @@ class Generalizer:
         return self._bounds[0, places], self._bounds[1, places], self._label[places], self._ncp[places]
 
     def _interval(self, pair: int) -> int:
-        low, high = self._attribute.node(pair >> 32, pair & 0xFFFFFFFF)
+        low, high = self._attribute.lifted(*self._attribute.node(pair >> 32, pair & 0xFFFFFFFF))
         return self._remember(pair, low, high, self._attribute.publish(low, high), self._attribute.ncp(low, high))
 
     def _set(self, codes: tuple[int, ...]) -> int:
@@ -173,7 +173,7 @@ def generalize(
     class_of_row: NDArray[np.int32],
     classes: int,
 ) -> GeneralizedClasses:
-    """Return the tuple published for each class.
+    """Return the tuple published for each class: the lowest nodes above its codes, none below `min_level`.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def raised(
     generalized: GeneralizedClasses,
     levels: NDArray[np.int64],
 ) -> GeneralizedClasses:
-    """Return the classes with their nodes raised by levels int64[q, c], at most to the roots.
+    """Return the classes with their nodes raised by levels int64[q, c], at most to the highest that are allowed.
 
     A level that has the same values as the one below it is no further level.
     """
@@ -233,7 +233,10 @@ def raised(
 
 def _climbed(attribute: QuasiIdentifier, low: int, high: int, levels: int) -> tuple[int, int]:
     for _ in range(levels):
-        low, high = attribute.above(low, high)
+        wider = attribute.above(low, high)
+        if attribute.is_too_coarse(*wider):
+            break
+        low, high = wider
     return low, high
 
 

@@ -48,6 +48,7 @@ NO_PROMISE = frozenset(
         "pad",
         "null_values",
         "key",
+        "method",
     }
 )
 """Fields of policies, attributes and domains that change nothing a reader of the output could check."""
@@ -122,7 +123,7 @@ class PolicyDocument:
             pass
         except RecursionError:
             pass
-        raise CertificateError("a policy document is none that this release of stream-anon can read")
+        raise CertificateError("this release of stream-anon cannot read the policy document")
 
 
 def read_document_part(part: bytes) -> DocumentPart:
@@ -151,7 +152,7 @@ def join_document(parts: Sequence[DocumentPart]) -> PolicyDocument:
     ordered = sorted(parts, key=lambda part: part.part)
     document = PolicyDocument.from_text("".join(part.text for part in ordered))
     if any(part.promises != document.promises for part in ordered):
-        raise CertificateError("a policy document has another hash than it says")
+        raise CertificateError("the hash of a policy document is not the one that it states")
     return document
 
 
@@ -210,7 +211,7 @@ def _hierarchy(labels: list[Any], parents: list[int]) -> Hierarchy:
     paths: list[list[str]] = []
     for label, parent in zip(labels, parents, strict=True):
         if not isinstance(label, str) or parent >= len(paths) or (parent < 0) != (not paths):
-            raise ValueError("nodes are texts behind their parents")
+            raise ValueError("a node must be a text and come after its parent")
         paths.append([label, *(paths[parent] if paths else [])])
         if len(paths[-1]) > MOST_LEVELS:
             raise ValueError("too many levels")

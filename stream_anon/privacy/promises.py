@@ -1,4 +1,4 @@
-"""What a policy promises of its output, as a document that is compared, stored and sent.
+"""What a policy promises about its output, as a document that can be compared, stored and sent.
 
 The document says what decides how safe a released record is, and nothing else: no limit of a window, no engine, no
 value of a person. A hierarchy is told by a hash and a number of groups per level.

@@ -21,7 +21,7 @@ def spreads_of(
     """Return the spread of one attribute's values in each group, the worse of two counts; O(n log n).
 
     One counts records, as a reader of the output sees them; the other distinct (individual, value) pairs, so that
-    nobody weighs more for coming often. The reference is what all rows together show in the same count.
+    a person with many records weighs no more than others. The reference is what all rows show in the same count.
 
     Parameters
     ----------

@@ -65,6 +65,10 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
         words = f"loses {', '.join(lost)}: an individual with an id in several spellings would count as several"
         yield Weakening("privacy.individual.normalize", words)
     yield from _criteria(asked, asks, after["attributes"])
+    for name, levels in asked.get("levels", {}).items():
+        had, has = levels.get("min", 0), asks.get("levels", {}).get(name, {}).get("min", 0)
+        if has < had and after["attributes"].get(name, {}).get("role") == "quasi-identifier":
+            yield Weakening(f"attributes.{name}.min_level", _fell(had, has))
     if "attributes" in before:
         whole = "individual" in before
         for name, attribute in after["attributes"].items():

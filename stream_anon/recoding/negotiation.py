@@ -62,7 +62,7 @@ class Weaker:
 
 @dataclass(frozen=True, slots=True)
 class Relaxations:
-    """What has an answer instead.
+    """The nearest requests that have an answer.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a worker is made of; `service/wiring/serving.py` puts it together."""
+"""The parts of a worker; `service/wiring/building.py` puts them together."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from stream_anon.service.troubles import Troubles
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the settings leave to the operator.
+    """Choices that the settings leave to the operator.
 
     Parameters
     ----------
     start
-        Where a partition begins of which nothing was ever released: `earliest` or `latest`.
+        Where a partition begins if nothing of it was ever released: `earliest` or `latest`.
     lost_input
-        Whether to `stop` or `skip` where records were deleted before they were read.
+        Whether to `stop` or `skip` if records were deleted before they were read.
     inputs
         Topics that must exist before the group is joined.
     outputs
@@ -40,12 +40,12 @@ class Choices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Components:
-    """All that a worker works with.
+    """Everything that a worker works with.
 
     Parameters
     ----------
     keeper
-        Opens the ledger, and makes it where it is missing.
+        Opens the ledger, and creates it if it is missing.
     """
 
     policy: Policy

@@ -1,4 +1,4 @@
-"""Break on purpose between two steps of a closing or a takeover, so that tests can show that nothing is lost.
+"""Fail on purpose between two steps of a closing or a takeover, so that tests can show that nothing is lost.
 
 The place is a setting, `kafka.fault`, which only `kafka.development: true` allows: `closing.9:kill` kills the
 process before step 9 of its first closing, `takeover.6:stop@3` stops it (SIGSTOP) before step 6 of its third

@@ -1,4 +1,4 @@
-"""Wait for a broker: growing pauses, and one word when it goes and one when it is back."""
+"""Wait for a broker with growing pauses; tell once when it goes and once when it is back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stream_anon.service.events import Away, BrokerAway, BrokerBack, Listener, R
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 1.0
-CAUSE_EVERY = 10.0  # seconds: how often at most another cause of the same absence is told
+CAUSE_EVERY = 10.0  # seconds between two causes of the same absence that are told
 
 _T = TypeVar("_T")
 
@@ -26,17 +26,16 @@ class _Absence:
 
 
 class Reachability:
-    """Says once that the broker is away and once that it is back, for each thing that was tried.
+    """Tells once that the broker is away and once that it is back, for each activity.
 
-    While something stays undone for another cause than was told, it says so again: a broker that has returned may
-    refuse.
+    If the cause of an absence changes, it tells the new one: a broker that has returned may refuse.
 
     Parameters
     ----------
     monotonic
         Returns seconds.
     tell
-        Hears of it, and of readiness: ready is who has joined and misses nothing.
+        Hears of absences and of readiness. A worker is ready once it has joined and while no broker is away.
     """
 
     def __init__(self, monotonic: Callable[[], float], tell: Listener) -> None:
@@ -47,12 +46,12 @@ class Reachability:
         self._ready = False
 
     def joined(self) -> None:
-        """Take note that the first takeover is done."""
+        """Note that the first takeover is done."""
         self._joined = True
         self._judge("")
 
     def away(self, doing: Away, error: str) -> None:
-        """Take note that something could not be done."""
+        """Note that an activity failed."""
         absence, now = self._absences.get(doing), self._monotonic()
         if absence is None:
             absence = self._absences[doing] = _Absence(now, error, now)
@@ -64,7 +63,7 @@ class Reachability:
         self._judge(f"broker away while {doing.value}")
 
     def back(self, doing: Away) -> None:
-        """Take note that it could be done."""
+        """Note that an activity succeeded."""
         absence = self._absences.pop(doing, None)
         if absence is not None:
             self._tell(BrokerBack(doing, self._monotonic() - absence.since, absence.attempts))
@@ -78,7 +77,7 @@ class Reachability:
 
 
 class Pauses:
-    """Pauses that double, ended early by `stop`; short ones after it.
+    """Pauses that double; `stop` ends them early, and they are short after it.
 
     Parameters
     ----------
@@ -91,9 +90,9 @@ class Pauses:
         self._next = FIRST_PAUSE
 
     async def pause(self) -> None:
-        """Wait, longer every time."""
+        """Wait, twice as long as last time."""
         seconds, self._next = self._next, min(2 * self._next, LONGEST_PAUSE)
-        if self._stop.is_set():  # whoever still tries then must not do it without a pause
+        if self._stop.is_set():  # even then, nobody may retry without a pause
             await asyncio.sleep(FIRST_PAUSE)
             return
         try:
@@ -108,12 +107,12 @@ class Pauses:
 
 
 class Patience(Pauses):
-    """Pauses, and work that a stop may cut short.
+    """Pauses, and work that a stop may end early.
 
     Parameters
     ----------
     reachability
-        Hears of what fails and of what works again.
+        Hears what fails, and what works again.
     """
 
     def __init__(self, stop: asyncio.Event, reachability: Reachability) -> None:
@@ -121,12 +120,12 @@ class Patience(Pauses):
         self._reachability = reachability
 
     async def persist(self, doing: Away, step: Callable[[], Awaitable[object]], *, settles: bool = True) -> bool:
-        """Try until it works; return False if the stop came first.
+        """Try a step until it works; return False if the stop came first.
 
         Parameters
         ----------
         settles
-            Whether it is back then; else somebody else will see.
+            Whether its success ends the absence; if not, the caller finds out later.
         """
         while not self._stop.is_set():
             try:
@@ -163,5 +162,5 @@ async def _call(step: Callable[[], Awaitable[_T]]) -> _T:
 
 
 def describe(error: Exception) -> str:
-    """Return what may be said of an error: our own words, of any other its type."""
+    """Return what may be said about an error: our own message, or else only its type."""
     return str(error) if isinstance(error, BrokerError) else type(error).__name__

@@ -1,4 +1,4 @@
-"""Run beside the service without publishing: a group of its own, no topic written, certificates in a file."""
+"""Run beside the service without publishing: with a group of its own, and certificates in a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stream_anon.errors import SettingsError
-from stream_anon.settings.model import KafkaSettings
+from stream_anon.settings.kafka import KafkaSettings
 
 SUFFIX = ".shadow"
 
@@ -36,9 +36,9 @@ class Shadow:
     Parameters
     ----------
     certificates
-        File to which certificates are added, one part a line.
+        File to which certificates are appended, one part a line.
     group
-        Its consumer group; the service's with `.shadow` after it if empty.
+        Its consumer group; if empty, the service's with `.shadow` appended.
     """
 
     certificates: Path
@@ -46,7 +46,7 @@ class Shadow:
 
     @contextmanager
     def beside(self, kafka: KafkaSettings) -> Iterator[Beside]:
-        """Open the file as long as the context lasts; what is added to it is visible to its readers at once.
+        """Open the file as long as the context lasts; readers of the file see each addition at once.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Threads that nobody waits for: a stop must not take as long as a window's partition, or the lookup of a name."""
+"""Threads that nobody waits for, so that a stop need not wait for a partitioner or for the lookup of a name."""
 
 from __future__ import annotations
 
@@ -10,14 +10,23 @@ from typing import ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_at_work: set[int] = set()  # threads that compute
+
+
+def work_is_left() -> bool:
+    """Return whether an abandoned thread still computes.
+
+    The interpreter must not be taken down under it: a compiler that calls back into Python then aborts the process.
+    """
+    return bool(_at_work)
 
 
 class Abandonable(ThreadPoolExecutor):
     """An executor for an event loop: each call gets a thread at once, and all of them end with the process.
 
-    The standard one's threads are waited for, by `asyncio.run` and again by the interpreter. What is left behind
-    here only computes; whatever it returns would be thrown away. A thread that is done takes the next call, for the
-    start of one stops the event loop until it runs.
+    `asyncio.run` and the interpreter both wait for the threads of the standard executor. A thread that is left
+    behind here only computes, and its result would be thrown away. A thread that is done takes the next call, since
+    starting one stops the event loop until it runs.
     """
 
     def __init__(self) -> None:
@@ -34,7 +43,7 @@ class Abandonable(ThreadPoolExecutor):
                 return
             try:
                 future.set_result(fn(*args, **kwargs))
-            except BaseException as error:  # noqa: BLE001 - it is the caller's
+            except BaseException as error:  # noqa: BLE001 - the caller gets it
                 future.set_exception(error)
 
         self._calls.put(call)
@@ -43,8 +52,15 @@ class Abandonable(ThreadPoolExecutor):
         return future
 
     def _serve(self) -> None:
+        own = threading.get_ident()
         while True:
-            self._calls.get()()
+            call = self._calls.get()
+            _at_work.add(own)
+            try:
+                call()
+            finally:
+                _at_work.discard(own)
+            del call  # and with it what it was given
             self._idle.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Watch what holds a worker up from outside, and say so: throttling, and a transaction left open on the ledger."""
+"""Watch for outside causes that delay a worker: throttling, and transactions left open on the ledger."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from stream_anon.ports import Clock, ReleaseLedger
 from stream_anon.service.events import LedgerHeld, Listener, Throttle, Throttled
 
 LOOK_EVERY = 2.0  # seconds
-THROTTLING_EVERY = 60.0  # seconds that one event about throttling sums up
-HELD_AGAIN = 300.0  # seconds until a ledger that is still held is warned of again
-LONGEST = 3.0  # transactions of a worker: what is open for longer is nobody's who works
+THROTTLING_EVERY = 60.0  # seconds of throttling that one event adds up
+HELD_AGAIN = 300.0  # seconds between two warnings of a ledger that is still held
+LONGEST = 3.0  # times the transaction's timeout: a working worker's transaction never stays open for as long
 
 
 class Troubles:
-    """Looks now and then, whatever the worker does or waits for.
+    """Looks now and then, independently of what the worker does or waits for.
 
     Parameters
     ----------
     name
         The ledger's topic.
     throttled
-        For each cause the seconds so far, as a function.
+        For each cause a function that returns its seconds so far.
     transaction_timeout
         Seconds that a worker's transaction may be open.
     """
@@ -41,7 +41,7 @@ class Troubles:
         self._warn_after = LONGEST * transaction_timeout
         self._clock, self._tell = clock, tell
         self._held = 0.0
-        self._warned: float | None = None  # how long it was held when it was warned of last
+        self._warned: float | None = None  # how long it had been held at the last warning
         self._since = clock.monotonic()
         self._before = {cause: seconds() for cause, seconds in throttled.items()}
 

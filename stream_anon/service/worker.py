@@ -2,12 +2,12 @@
 
 ::
 
-    poll ──▶ decode ──▶ engine ──▶ sealed window ──▶ closing (a task of its own, at most one)
+    poll ──▶ decode ──▶ engine ──▶ sealed window ──▶ close and publish (tasks of their own, one window at a time)
      ▲                                  │
-     └── waits while one closes and the next is full
+     └── waits while one window is published and the next is full
 
-One task runs the loop, so that rows, positions and takeovers never meet. Only a closing runs beside it, and a
-takeover waits for that.
+One task runs the loop, so that rows, positions and takeovers never meet. Only closing and publishing run beside it,
+and a takeover waits until they have ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stream_anon.ports import DeadClient, Membership
 from stream_anon.service.closing.preparing import Ahead
 from stream_anon.service.closing.publication import Targets
 from stream_anon.service.closing.queue import ClosingQueue, Unpublished
-from stream_anon.service.closing.values import Closing
+from stream_anon.service.closing.values import OutgoingWindow
 from stream_anon.service.components import Components
 from stream_anon.service.events import (
     Away,
@@ -46,11 +46,11 @@ from stream_anon.windowing.limits import is_mature
 
 POLL_SECONDS = 0.2
 POLLS_THAT_MAY_FAIL = 5
-# A stop may take ten seconds: these, the cancelling of a closing, and a little for the rest of the process.
+# A stop may take ten seconds. These are part of them, beside cancelling a publication and ending the process.
 FINISH_WITHIN = 6.0
 DRAIN_WITHIN = 60.0  # a drain waits for a broker too
 LEAVE_WITHIN = 2.0
-DISCONNECT_WITHIN = 1.0  # politely, before connections are cut
+DISCONNECT_WITHIN = 1.0  # seconds for a polite end, before connections are cut
 
 
 class Worker:
@@ -59,7 +59,7 @@ class Worker:
     def __init__(self, parts: Components, stop: asyncio.Event) -> None:
         self._parts = parts
         self._orders = Orders(stop)
-        self._paused = False  # as was last told
+        self._paused = False  # what was told last
         self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
         self._tell, self._reachability = parts.tell, parts.reachability
         self._stop = stop
@@ -74,7 +74,7 @@ class Worker:
         self._owned: frozenset[int] = frozenset()
         self._stands_by = False
         self._superseded_by: int | None = None
-        self._left = 0  # partitions that are left to workers of a newer policy
+        self._left = 0  # number of partitions that are left to workers of a newer policy
         self._taken = -1  # the source's marks that the last takeover answered
         self._turned_away: Membership | None = None
         self._attempts = 0
@@ -82,7 +82,7 @@ class Worker:
         self._failed_polls = 0
 
     def obey(self, orders: Orders) -> None:
-        """Look at these orders from now on; without them nothing is ordered."""
+        """Follow these orders from now on."""
         self._orders = orders
 
     async def run(self) -> None:
@@ -91,7 +91,7 @@ class Worker:
         Raises
         ------
         Exception
-            Whatever is a bug; a broker that is away is waited for.
+            After a bug. The worker waits for a broker that is away.
         """
         reason = "asked to"
         watching = asyncio.create_task(self._parts.troubles.watch())
@@ -117,7 +117,7 @@ class Worker:
     # -- connecting ------------------------------------------------------------------------------------------
 
     def published_under(self, revision: int) -> None:
-        """Take note of the revision under which the output was published last, as its certificates say."""
+        """Note the revision under which the output was published last, as its certificates say."""
         self._beginnings.published_revision = revision
 
     def expect(self, attributes: Collection[str]) -> None:
@@ -127,7 +127,7 @@ class Worker:
     async def connect(self) -> bool:
         """Connect to everything and join the group; return False if `stop` came first."""
         parts = self._parts
-        follow = partial(parts.keeper.open, Away.STARTING)  # it may be deleted just after it was made
+        follow = partial(parts.keeper.open, Away.STARTING)  # the ledger may be deleted just after it was created
         steps = (parts.sink.open, parts.keeper.make, follow, self._find_targets)
         for step in steps:
             if not await self._patience.persist(Away.STARTING, step):
@@ -135,7 +135,7 @@ class Worker:
         return await self._patience.persist(Away.STARTING, self._source.start)
 
     async def _find_targets(self) -> None:
-        # The inputs too: the client would join for a topic that is missing, and wait in silence.
+        # The inputs too: for a missing topic the client would join all the same and wait silently.
         for topic in self._parts.choices.inputs:
             await self._parts.sink.partitions(topic)
         output, certificates, dead_letters = self._parts.choices.outputs
@@ -146,7 +146,7 @@ class Worker:
     # -- the loop --------------------------------------------------------------------------------------------
 
     async def turn(self) -> None:
-        """Do what is due once; takes about 0.2 s where nothing is."""
+        """Do once what is due; takes about 0.2 s if nothing is."""
         self._reader.watch_broker()
         self._collect()
         if self._takeover_due():
@@ -167,10 +167,10 @@ class Worker:
         self._ahead.look()
 
     def _heed_pause(self) -> None:
-        """Fetch nothing while a pause is ordered; polls go on, for they keep the membership."""
+        """Fetch nothing while a pause is ordered; polls go on, since they keep the membership."""
         paused = self._orders.paused
         if paused:
-            self._source.pause(self._source.assigned)  # a takeover lets them go on
+            self._source.pause(self._source.assigned)  # a takeover would resume them
         elif self._paused:
             self._source.resume(self._reader.reading)
         if paused != self._paused:
@@ -178,7 +178,7 @@ class Worker:
             self._tell(ReadingOrdered(paused))
 
     def _how_long(self) -> float:
-        """Return how long to wait for anything: not beyond the open window's deadline."""
+        """Return how long the loop may wait: at most until the open window's deadline."""
         due = self._engine.deadline
         if due is None or self._queue.full:
             return POLL_SECONDS
@@ -190,22 +190,22 @@ class Worker:
             self._let_go(unpublished)
 
     def _let_go(self, unpublished: Unpublished) -> None:
-        """Close all sources: what they hold follows a window that did not get out."""
+        """Close all sources, since their rows follow a window that was not published."""
         self._queue.abandon(unpublished.outcome.value)
         self._turned_away = unpublished.membership if unpublished.outcome is Outcome.FENCED else None
         if unpublished.outcome is Outcome.REFUSED:
-            self._targets = None  # what its topics take must be asked again
+            self._targets = None  # how much the topics take must be asked again
         self._source.pause(self._source.assigned)
         self._engine.revoke(self._engine.sources)
         self._reader.let_go()
         self._taken = -1
 
     def _put(self, full: Full) -> None:
-        # No row without connect() and a takeover.
+        # There is no row before connect() and a takeover.
         assert self._membership is not None and self._targets is not None  # noqa: S101, PT018
         places = tuple(self._source.place(n) for n in range(max(p.source for p in full.window.ranges) + 1))
-        closing = Closing(full.window, self._membership, places, self._targets, self._topic_ids)
-        self._queue.put(closing, full.times)
+        outgoing = OutgoingWindow(full.window, full.times, self._membership, places, self._targets, self._topic_ids)
+        self._queue.put(outgoing)
 
     async def _poll(self) -> None:
         try:
@@ -221,7 +221,7 @@ class Worker:
             await self._patience.pause()
         else:
             if self._takeover_due():
-                return  # the takeover seeks: what was polled will come again
+                return  # the takeover seeks, so the polled records come again
             if polled.chunks:
                 self._failed_polls = 0
                 self._patience.relax()
@@ -237,7 +237,7 @@ class Worker:
         self._failed_polls = 0
         self._reachability.away(Away.CONSUMING, describe(error))
         await self._source.stop(DISCONNECT_WITHIN)
-        # Whether it gets records shows in polls, not in joining.
+        # Only polls show whether it gets records, so joining alone does not end the absence.
         await self._patience.persist(Away.CONSUMING, self._source.start, settles=False)
 
     def _tell_progress(self, paused: bool) -> None:
@@ -267,9 +267,9 @@ class Worker:
         return changed or self._source.marks != self._taken
 
     async def _take_over(self) -> None:
-        """Take over once nothing is on its way out: how that ends decides where partitions go on."""
+        """Take over once no window is being published: its outcome decides where partitions go on."""
         now = self._clock.monotonic()
-        self._taken = -1  # whatever made it due, it stays due until it is done
+        self._taken = -1  # a takeover stays due until it is done
         if self._takeover_since is None:
             self._takeover_since, self._attempts = now, 0
         if self._queue.busy:
@@ -321,9 +321,9 @@ class Worker:
         )
 
     def _still_turned_away(self, now: float) -> bool:
-        """Return whether the membership that was turned away is still the one the client holds.
+        """Return whether the client still holds the membership that was turned away.
 
-        Its next heartbeat tells it; until then a takeover would only be turned away again.
+        The next heartbeat renews it; until then a takeover would only be turned away again.
         """
         if self._turned_away is None or self._takeover_since is None:
             return False
@@ -354,7 +354,7 @@ class Worker:
         self._reachability.joined()
 
     def _stand_aside(self, taken: TakenOver) -> None:
-        """Leave the partitions to workers of a newer policy; say so once, and look again at each takeover."""
+        """Leave partitions to workers of a newer policy; tell it once, and look again at each takeover."""
         self._reader.leave(taken.left)
         self._left = len(taken.left)
         if taken.superseded_by not in (None, self._superseded_by):
@@ -364,10 +364,10 @@ class Worker:
     # -- leaving ---------------------------------------------------------------------------------------------
 
     async def finish(self) -> None:
-        """Close what is worth it and abandon the rest: nothing is lost, the next owner reads it again.
+        """Publish the open window if it is old enough, and abandon it otherwise; the next owner reads it again.
 
-        A window past half of its longest age is closed and committed; a younger one is abandoned, unless a drain
-        was ordered. A drain has more time.
+        A window past half of its longest age is published; a younger one only if a drain was ordered. A drain has
+        more time.
         """
         try:
             async with asyncio.timeout(DRAIN_WITHIN if self._orders.draining else FINISH_WITHIN):
@@ -382,8 +382,7 @@ class Worker:
         now = self._clock.monotonic()
         opened = self._engine.open_window.opened_at
         mature = opened is not None and (self._orders.draining or is_mature(opened, now, self._parts.policy.window))
-        held = self._engine.deadline is None  # would be suppressed, and is held so that it is not
-        if mature and not held and not self._takeover_due():
+        if mature and not self._engine.held and not self._takeover_due():
             window = self._engine.seal(now)
             if window is not None:
                 self._put(self._reader.with_times(window))

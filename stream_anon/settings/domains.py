@@ -16,10 +16,12 @@ from pydantic import Field
 
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.domains.addresses import DEFAULT_PREFIXES, DEFAULT_WITHIN, AddressDomain
+from stream_anon.microdata.domains.automatic import equal_width
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.domains.ranges import RangedDomain
 from stream_anon.settings.section import Section
 
 _ALPHABETS = {
@@ -49,12 +51,38 @@ class DomainSettings(Section):
 class NumericSettings(DomainSettings):
     """A grid of numbers."""
 
+    explanation: ClassVar[str] = """A number is published as itself, or in an interval. At most one of
+three keys says which intervals there are:
+
+- Without any the range is halved, again and again.
+- `levels: [5, 10, 20]` are intervals of these widths.
+- `ranges: 8` are about 8 intervals of one width, then half as many of twice the width, and so on.
+- `cuts: [18, 30, 45, 65]` are intervals that begin at `min` and at these numbers, then two of them together, and so
+  on.
+
+Cuts at which about as many people stand in each interval (equal frequency) tell of the people they were drawn from,
+and policy documents hold them. So they are never drawn from a window: they stand in the settings file. `stream-anon
+propose --equal-frequency NAME=8` finds them in a sample, and begins an interval only in a cell of the grid that
+enough people share."""
+
     min: int | float
+    """Least value."""
     max: int | float
+    """Greatest value."""
     step: int | float | None = None
+    """Width of a cell; 1 by default."""
     decimals: int | None = Field(default=None, ge=0, le=9)
+    """Most decimals of a value; without it and without whole bounds, values are continuous."""
     levels: list[int | float] = []
+    """Widths of the intervals, narrow first; without them the range is halved."""
     publish: Literal["nodes", "tight"] = "nodes"
+    """Nodes of the grid, or the range from the least to the greatest value."""
+    ranges: int | None = Field(default=None, ge=2, le=10_000)
+    """About so many intervals of one width; `arity` of them make one of the next level."""
+    cuts: list[int | float] = Field(default=[], max_length=10_000)
+    """First numbers of intervals of any width; the first one begins at `min`."""
+    arity: int = Field(default=2, ge=2, le=1000)
+    """Of `ranges` and `cuts`: how many intervals make one of the next level."""
 
     def build(self, key: str) -> Domain:  # noqa: D102 - see DomainSettings
         numbers = [self.min, self.max, *([] if self.step is None else [self.step])]
@@ -64,19 +92,24 @@ class NumericSettings(DomainSettings):
         levels = tuple(Decimal(str(width)) for width in self.levels)
         if any(width <= 0 for width in levels):
             raise SettingsError(f"{key}.levels", "widths must be above 0")
-        return NumericDomain(
-            Decimal(str(self.min)),
-            Decimal(str(self.max)),
-            step,
-            decimals,
-            levels,
-            self.publish == "tight",
-            key,
-        )
+        if sum((bool(levels), self.ranges is not None, bool(self.cuts))) > 1:
+            raise SettingsError(key, "may have one of levels, ranges and cuts")
+        grid = (Decimal(str(self.min)), Decimal(str(self.max)), step, decimals)
+        tight = self.publish == "tight"
+        if self.cuts:
+            cuts = tuple(Decimal(str(cut)) for cut in self.cuts)
+            return RangedDomain(*grid, tight=tight, key=key, cuts=cuts, arity=self.arity)
+        if self.ranges is None:
+            return NumericDomain(*grid, levels, tight, key)
+        cells = NumericDomain(*grid, key=key).size
+        if self.ranges > cells:
+            raise SettingsError(f"{key}.ranges", f"must be at most {cells}, the number of cells")
+        widths = equal_width(cells, self.ranges, self.arity)
+        return NumericDomain(*grid, tuple(width * step for width in widths), tight, key)
 
 
 class PrefixSettings(DomainSettings):
-    """Texts of which a prefix may be published."""
+    """Texts that may be published as a prefix."""
 
     explanation: ClassVar[str] = """A value of length 5 is published as `02138`, `0213*`, `021**` and so on. A whole
 number is the text of its digits: JSON has no zeros in front, so 2138 is outside, or 02138 with `pad: zeros`. With
@@ -84,9 +117,13 @@ number is the text of its digits: JSON has no zeros in front, so 2138 is outside
 does not tell how many characters follow; `pad` is for values of one length only."""
 
     length: int = Field(ge=1, le=64)
+    """Characters of a value."""
     alphabet: str = Field(default="digits", min_length=2)
+    """digits, letters, alphanumeric, or the characters themselves."""
     pad: Literal["zeros"] | None = None
+    """zeros: whole numbers get back the zeros in front that they lost; without it 2138 does not fit 5."""
     shorter: bool = False
+    """Values of fewer characters fit too, as postal codes of Britain do; SW1A* tells no length."""
 
     def build(self, key: str) -> Domain:  # noqa: D102 - see DomainSettings
         alphabet = _ALPHABETS.get(self.alphabet, self.alphabet)
@@ -106,8 +143,11 @@ class DateSettings(DomainSettings):
     """Days; `format` is as in strptime."""
 
     format: str = "%Y-%m-%d"
+    """How the input writes a day, as in strptime."""
     min: str
+    """First day, such as 2024-01-01."""
     max: str
+    """Last day."""
 
     def build(self, key: str) -> Domain:  # noqa: D102 - see DomainSettings
         days = []
@@ -133,18 +173,14 @@ Where `within` leaves 30 bits or fewer (from /2 of version 4, from /98 of versio
 only publishes it as it is (`10.1.2.3`). For the customers of one provider of version 6, declare its network,
 such as `within: "2001:db8::/32"`, and prefixes such as `[40, 48, 56]`."""
 
-    version: Literal[4, 6] = Field(description="Version of the addresses.")
-    prefixes: list[int] | None = Field(
-        default=None,
-        min_length=1,
-        description="Lengths of the prefixes that may be published, short first; `[8, 16, 24]` by default, "
-        "`[16, 24, 32]` of version 6.",
-    )
-    within: str | None = Field(
-        default=None,
-        description="The network that holds all addresses, such as 10.0.0.0/8; without it all of version 4 and the "
-        "public ones of version 6, 2000::/3.",
-    )
+    version: Literal[4, 6]
+    """Version of the addresses."""
+    prefixes: list[int] | None = Field(default=None, min_length=1)
+    """Lengths of the prefixes that may be published, short first; `[8, 16, 24]` by default, `[16, 24, 32]` of
+    version 6."""
+    within: str | None = Field(default=None)
+    """The network that holds all addresses, such as 10.0.0.0/8; without it all of version 4 and the public ones
+    of version 6, 2000::/3."""
 
     def build(self, key: str) -> Domain:  # noqa: D102 - see DomainSettings
         prefixes = DEFAULT_PREFIXES[self.version] if self.prefixes is None else tuple(self.prefixes)
@@ -154,30 +190,86 @@ such as `within: "2001:db8::/32"`, and prefixes such as `[40, 48, 56]`."""
 class BalancedSettings(Section):
     """An automatic hierarchy: `arity` neighbours of an ordered list under each node."""
 
+    explanation: ClassVar[
+        str
+    ] = """A mapping with these two keys is built from an ordered list. `hierarchy` may also name a CSV file
+with a row per leaf, from leaf to root, or be a nested mapping of groups. The file must be a regular one of 64 MiB
+at the most; what is wrong with it is told by lines, without its words. Aliases of YAML (`&name`, `*name`) may
+repeat a million characters."""
+
     ordered: list[str | int | bool] = Field(min_length=2)
+    """The values in order."""
     arity: int = Field(default=2, ge=2, le=1000)
+    """Neighbours under one node."""
+
+
+class WordsSettings(Section):
+    """An automatic hierarchy: texts under what they begin with, word by word."""
+
+    explanation: ClassVar[
+        str
+    ] = """A mapping with `texts` is built from what the texts begin with: `this is a test` is published as
+`this is a`, then `this is`, then `this`, then `*`. A text must not be what another one begins with."""
+
+    texts: list[Annotated[str, Field(min_length=1)]] = Field(min_length=2)
+    """All values."""
+    separator: str = Field(default=" ", min_length=1)
+    """What stands between words."""
 
 
 class AttributeSettings(Section):
     """A declared field. A quasi-identifier has exactly one domain, such as hierarchy, numeric or date."""
 
+    explanation: ClassVar[str] = """What is not declared never leaves. A quasi-identifier has exactly one domain:
+`hierarchy`, `values`, or a key with a section of its own below. A published field that no record of a sample has
+forbids a run (`missing-field`) unless it says `accept_missing: true`. If the input was empty at the start, a first
+window without the field is withheld. Missing values are counted in certificates, reports and metrics anyway.
+
+`min_level` counts as `engine.levels` do: with `min_level: 2` nothing is published finer than the node of level 2
+around a value, on every engine. This costs loss but suppresses nobody. A missing value stays null below the root.
+It needs `publish: nodes`. A policy with a lower one is weaker. `stream-anon leakage --suggest` finds levels.
+
+`max_level` counts in the same way: with `max_level: 2` nothing is published coarser than the node of level 2
+around a value, and records that cannot form a class within these nodes are suppressed (`max-level`). Every engine
+looks for classes within these nodes only. A missing value may be published as null on any level, but not together
+with others below the root."""
+
     role: Literal["identifier", "quasi-identifier", "sensitive", "insensitive"]
+    """What the field is; identifiers are never published."""
     type: Literal["string", "integer", "number", "boolean"] | None = None
-    hierarchy: Annotated[str, Field(min_length=1)] | BalancedSettings | dict[str, Any] | None = None
+    """Type of a field that passes, or in which exact categories are written."""
+    hierarchy: Annotated[str, Field(min_length=1)] | BalancedSettings | WordsSettings | dict[str, Any] | None = None
+    """File with rows from leaf to root, a nested mapping, an ordered list to balance, or texts of words."""
     values: list[str | int | bool] | None = None
+    """Categories without groups: kept or suppressed."""
     numeric: NumericSettings | None = None
+    """A grid of numbers."""
     prefix: PrefixSettings | None = None
+    """Texts of which a prefix may be published, such as postal codes."""
     date: DateSettings | None = None
-    ip: IpSettings | None = Field(
-        default=None, description="Internet addresses, published as networks such as `10.1.0.0/16`."
-    )
+    """Days, published as day, month, quarter or year."""
+    ip: IpSettings | None = Field(default=None)
+    """Internet addresses, published as networks such as `10.1.0.0/16`."""
     publish: Literal["nodes", "values"] | None = None
+    """Hierarchy nodes, or the set of values that occur."""
+    min_level: int = Field(default=0, ge=0)
+    """Lowest level of its hierarchy that may be published, on every engine; finer values are raised to it."""
+    max_level: int | None = Field(default=None, ge=0)
+    """Highest level of its hierarchy that may be published, on every engine; records that need more are
+    suppressed."""
     weight: float = Field(default=1.0, gt=0, le=1000)
+    """How much the engine minds loss here; the reported loss leaves it out."""
     missing: Literal["leaf", "reject"] = "leaf"
+    """A missing value is a leaf of its own, or the record is rejected."""
     unknown: Literal["reject", "root"] = "reject"
+    """A value outside is a dead letter, or becomes the root."""
     path: list[Annotated[str, Field(min_length=1)]] | None = Field(default=None, min_length=1)
+    """The keys from the record's top to the value, where the name split at its dots is not that: ["after.age"]
+    is one key with a dot in it."""
     accept_missing: bool = False
+    """Of a published field: the operator knows that it may be absent from every record."""
     accept_linkable: bool = False
+    """Of a field that passes: the operator has weighed that its rare values can identify."""
 
 
 DOMAINS: Mapping[str, type[DomainSettings]] = {

@@ -10,12 +10,13 @@ from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.topics.requirements import Topics
 from stream_anon.conditions import Condition
 from stream_anon.errors import SettingsError
+from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import load_settings
-from stream_anon.settings.model import KafkaSettings, Settings
+from stream_anon.settings.model import Settings
 
 
 def settings_of_run(config: Path, accepted: Sequence[Condition]) -> Settings:
-    """Return the settings of a file, with conditions that were accepted on the command line beside its own."""
+    """Return the settings of a file, with conditions accepted on the command line added to its own."""
     settings = load_settings(config)
     if not accepted:
         return settings

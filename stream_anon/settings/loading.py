@@ -26,7 +26,7 @@ from stream_anon.settings.yaml_text import read_yaml
 
 
 def _overridden(overrides: Mapping[str, Mapping[str, Any]]) -> type[Settings]:
-    """Return the settings with values that win over the environment and the file: somebody typed them just now."""
+    """Return the settings with values that win over the environment and the file: they were typed just now."""
     typed = {section: dict(values) for section, values in overrides.items() if values}
 
     class Typed(Settings):
@@ -114,6 +114,7 @@ def _first_error(error: ValidationError, place: str | None) -> SettingsError:
     branches = {
         "str",
         "BalancedSettings",
+        "WordsSettings",
         "IndividualSettings",
         "InputSettings",
         "constrained-str",

@@ -17,8 +17,9 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from stream_anon.settings import domains, model
+from stream_anon.settings import domains, kafka, method, model, privacy
 from stream_anon.settings.json_schema import is_duration, meaning
+from stream_anon.settings.section import Section
 
 HEAD = """# Settings
 One YAML file. Unknown keys are errors, and a message names the key and what is allowed. This page is generated from
@@ -35,77 +36,35 @@ the model that validates the file (`make schemas`); the same as a JSON Schema is
   a CSV file the column of a field is named by its keys, joined by dots, in either case.
 """
 
-_KAFKA = """Needed by `run`, `check`, `topics`, `forget`, `realign`, and by `audit` without files; files need no
-such section. `input`, `output`, `certificates`, `dead_letters` and `ledger` must be five different topics, or more.
-What the protocol makes of these settings is told in [exactly-once.md](exactly-once.md). `fault` is allowed with
-`development: true` only."""
-_INPUT = """Instead of one topic or a list of topics. The pattern must not fit `output`, `certificates`,
-`dead_letters` or `ledger`: where `people.anonymous` lies beside `people.north`, write `people\\.(?!anonymous).*`. A
-topic that appears later is noticed within 10 s and read from `kafka.start` on."""
-_SECURITY = """How to set it up and what a user must be allowed: [kafka.md](kafka.md). A SASL protocol needs
-`sasl_mechanism` and, for PLAIN and SCRAM, `username` and either `password` or `password_file`; for OAUTHBEARER
-either `token_file` or `token_command`. Keep passwords out of the settings file: in a variable, or in a file of
-their own."""
-_SENSITIVE = """For an attribute of `role: sensitive`. One without an entry is published without a criterion; one
-with an entry has at least one, and all that are given hold together, in every class. What each promises is told
-in [privacy.md](privacy.md)."""
-_RECURSION = """The most frequent value occurs fewer than `c` times as often as all values from the `l`-th most
-frequent on together."""
-_CLOSENESS = """The earth mover's distance from the values of the window's released records is at most `t`.
-`ordered` needs `type: integer` or `type: number`."""
-_PRIVACY = (
-    """See [privacy.md](privacy.md). `individual: person_id` is short for `individual: {field: person_id}`."""
-)
-_INDIVIDUAL = """Instead of a name alone. Every spelling of an id counts as an individual of its own, but for the
-differences that `normalize` names. They are taken away in this order, in every way in, before anybody is counted:
 
-- `nfkc`: Unicode's compatibility form (letters composed or not, full width, ligatures).
-- `casefold`: upper and lower case.
-- `strip`: blanks, control and format characters at both ends. An id of nothing else is none.
-- `uuid`: case, braces, hyphens and `urn:uuid:` of a UUID.
-- `digits`: zeros in front of an id of digits alone, and the script of the digits.
-
-`stream-anon check` counts in a sample how many ids each of them would make alike. Two people's ids that are made
-alike by mistake make classes larger than they had to be, never smaller. An id of more than 512 characters is
-rejected where anything is normalized. `input.null_values` are compared before. Dropping a step weakens a policy."""
-_WINDOW = """A window closes when it is full, or when its oldest record is as old as a limit that is drawn anew for
-each window, between 0.9 and 1 times `max_delay`. `max_records` must not be below `privacy.k`."""
-_ATTRIBUTES = f"""What is not declared never leaves. A quasi-identifier has exactly one domain:
-{", ".join(f"`{key}`" for key in domains.DOMAIN_KEYS)}. A published field that no record of a sample has forbids a
-run (`missing-field`) unless it says `accept_missing: true`; where the input was empty at the start, a first window
-without it is withheld. What is missing is counted in certificates, reports and metrics anyway."""
-_RECORDS = """In every declared field these texts are read as null: a quasi-identifier is missing, a field that
-passes is published as null, a record without an id is rejected. An empty text is a text unless it is among them; an
-empty cell of a CSV file is missing in any case. No category may be among them."""
-_HIERARCHY = """A mapping with these two keys is built from an ordered list. `hierarchy` may also name a CSV file
-with a row per leaf, from leaf to root, or be a nested mapping of groups. The file must be a regular one of 64 MiB
-at the most; what is wrong with it is told by lines, without its words. Aliases of YAML (`&name`, `*name`) may
-repeat a million characters."""
-
-SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
-    ("kafka", model.KafkaSettings, _KAFKA),
-    ("kafka.input", model.InputSettings, _INPUT),
-    ("kafka.security", model.SecuritySettings, _SECURITY),
-    ("privacy", model.PrivacySettings, _PRIVACY),
-    ("privacy.individual", model.IndividualSettings, _INDIVIDUAL),
-    ("privacy.sensitive.NAME", model.DiversitySettings, _SENSITIVE),
-    ("privacy.sensitive.NAME.recursive_cl", model.RecursionSettings, _RECURSION),
-    ("privacy.sensitive.NAME.t_closeness", model.ClosenessSettings, _CLOSENESS),
-    ("window", model.WindowSettings, _WINDOW),
-    ("engine", model.EngineSettings, ""),
-    ("input", model.RecordSettings, _RECORDS),
-    ("attributes.NAME", domains.AttributeSettings, _ATTRIBUTES),
-    *((f"attributes.NAME.{key}", kind, kind.explanation) for key, kind in domains.DOMAINS.items()),
-    ("attributes.NAME.hierarchy", domains.BalancedSettings, _HIERARCHY),
-    ("http", model.HttpSettings, "Loopback by default. Port 0 is any free port."),
-    ("logs", model.LogSettings, "Lines go to standard error."),
+SECTIONS: tuple[tuple[str, type[Section]], ...] = (
+    ("kafka", kafka.KafkaSettings),
+    ("kafka.input", kafka.InputSettings),
+    ("kafka.security", kafka.SecuritySettings),
+    ("privacy", privacy.PrivacySettings),
+    ("privacy.individual", privacy.IndividualSettings),
+    ("privacy.sensitive.NAME", privacy.DiversitySettings),
+    ("privacy.sensitive.NAME.recursive_cl", privacy.RecursionSettings),
+    ("privacy.sensitive.NAME.t_closeness", privacy.ClosenessSettings),
+    ("window", model.WindowSettings),
+    ("engine", model.EngineSettings),
+    ("input", model.RecordSettings),
+    ("attributes.NAME", domains.AttributeSettings),
+    *((f"attributes.NAME.{key}", kind) for key, kind in domains.DOMAINS.items()),
+    ("attributes.NAME.hierarchy", domains.BalancedSettings),
+    ("attributes.NAME.hierarchy, by words", domains.WordsSettings),
+    ("method", method.MethodSettings),
+    ("method.requirements", method.RequirementSettings),
+    ("http", model.HttpSettings),
+    ("logs", model.LogSettings),
 )
 
 
 def settings_page() -> str:
     """Return the page, Markdown: one table a section."""
     parts = [HEAD]
-    for name, section, text in SECTIONS:
+    for name, section in SECTIONS:
+        text = section.explanation
         rows = "\n".join(_row(section, key, field) for key, field in section.model_fields.items())
         head = "| key | default | allowed | meaning |\n| --- | --- | --- | --- |"
         parts.append(f"## {name}\n" + (f"{text}\n\n" if text else "") + f"{head}\n{rows}\n")

@@ -25,35 +25,40 @@ from stream_anon.microdata.attributes import (
     Sensitive,
     Unknown,
 )
+from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.ids import Normalization, in_order
-from stream_anon.microdata.policy import EngineChoice, Loss, Policy, Shortfall, WindowLimits
+from stream_anon.microdata.policy import AboveMost, EngineChoice, Loss, Policy, Shortfall, WindowLimits
 from stream_anon.settings.domains import (
     DOMAIN_KEYS,
     DOMAINS,
     AttributeSettings,
     BalancedSettings,
     DomainSettings,
+    WordsSettings,
 )
 from stream_anon.settings.label_sample import sample_labels
 from stream_anon.settings.learned_order import read_order
 from stream_anon.settings.loading import load_settings
-from stream_anon.settings.model import DiversitySettings, IndividualSettings, Settings
+from stream_anon.settings.model import Settings
+from stream_anon.settings.privacy import DiversitySettings, IndividualSettings
 
 _FIRST_DOMAINS = ("hierarchy", "values", "numeric", "prefix", "date")
-_LATER_KEYS: Mapping[str, Any] = {"path": None, "accept_missing": False} | {
+_LATER_KEYS: Mapping[str, Any] = {"path": None, "accept_missing": False, "min_level": 0, "max_level": None} | {
     key: None for key in DOMAIN_KEYS if key not in _FIRST_DOMAINS
 }  # with their defaults
 _FIRST_CRITERIA = frozenset({"distinct_l", "entropy_l", "recursive_cl", "t_closeness", "p_sensitive", "alpha"})
+_LATER_NUMERIC_KEYS: Mapping[str, Any] = {"ranges": None, "cuts": [], "arity": 2}
+_LATER_PRIVACY_KEYS = {"max_suppressed": None, "above_max_suppressed": "publish"}
 _LATER_PREFIX_KEYS = {"pad": None, "shorter": False}
 
 
 def load_policy(path: Path, overrides: dict[str, dict[str, Any]] | None = None) -> Policy:
-    """Return the policy of a settings file, of which only privacy, window, engine, input and attributes count."""
+    """Return the policy of a settings file; only privacy, window, engine, input and attributes matter."""
     return build_policy(load_settings(path, overrides), path)
 
 
@@ -63,15 +68,19 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     relevant = settings.model_dump(mode="json", include={"privacy", "window", "engine", "attributes"})
     # A learned order promises nothing: it may be changed without making another policy.
     relevant["engine"].pop("order", None)
+    _leave_out_defaults(relevant["engine"], {"levels": None})
     # It came to be None by default where it had been 0: the file is the same one.
     relevant["engine"]["seed"] = settings.engine.seed or 0
     # A revision orders policies and says nothing of what they promise; certificates name it beside the digest.
     relevant["privacy"].pop("revision", None)
+    if settings.method is not None:
+        relevant["method"] = settings.method.model_dump(mode="json", exclude_defaults=True)
     if settings.input.null_values:
         relevant["input"] = {"null_values": sorted(set(settings.input.null_values))}
     relevant["privacy"]["individual"] = _individual(settings.privacy.individuals)
     # It names this very hash.
     relevant["privacy"].pop("accept_weaker", None)
+    _leave_out_defaults(relevant["privacy"], _LATER_PRIVACY_KEYS)
     for criteria in relevant["privacy"]["sensitive"].values():
         later = criteria.keys() - _FIRST_CRITERIA
         _leave_out_defaults(criteria, dict.fromkeys(later))
@@ -79,11 +88,14 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     relevant["attributes"] = list(relevant["attributes"].items())
     for _, given in relevant["attributes"]:
         _leave_out_defaults(given, _LATER_KEYS)
+        _leave_out_defaults(given["numeric"] or {}, _LATER_NUMERIC_KEYS)
         _leave_out_defaults(given["prefix"] or {}, _LATER_PREFIX_KEYS)
     digest.update(json.dumps(relevant, sort_keys=True).encode())
     chosen = settings.engine
     try:
         attributes = tuple(_attribute(name, given, place, digest) for name, given in settings.attributes.items())
+        if chosen.levels is not None:
+            attributes = _on_levels(attributes, chosen.levels)
         policy = Policy(
             attributes=attributes,
             k=settings.privacy.k,
@@ -107,7 +119,10 @@ def build_policy(settings: Settings, place: Path) -> Policy:
             extra_levels=settings.privacy.extra_levels,
             revision=settings.privacy.revision,
             null_values=frozenset(settings.input.null_values),
+            max_suppressed=_bound(settings.privacy.max_suppressed),
+            above_max_suppressed=AboveMost(settings.privacy.above_max_suppressed),
             normalize=in_order([Normalization(step) for step in settings.privacy.individuals.normalize]),
+            method=None if settings.method is None else settings.method.choice(),
         )
         if chosen.target is not None and chosen.sample is not None:
             labels = sample_labels(policy, chosen.target, place.parent / chosen.sample)
@@ -126,6 +141,31 @@ def build_policy(settings: Settings, place: Path) -> Policy:
         if error.place:
             raise
         raise type(error)(error.key, error.message, str(place)) from None
+
+
+def _on_levels(attributes: tuple[Attribute, ...], levels: Mapping[str, int]) -> tuple[Attribute, ...]:
+    """Return the attributes, each quasi-identifier of which is published on one level, 0 where none is given."""
+    quasi = {attribute.name: attribute for attribute in attributes if isinstance(attribute, QuasiIdentifier)}
+    for name, level in levels.items():
+        key = f"engine.levels.{name}"
+        if name not in quasi:
+            raise SettingsError(key, f"is no quasi-identifier; these are {', '.join(quasi)}")
+        height = quasi[name].domain.height
+        if level > height:
+            raise SettingsError(key, f"must lie between 0 and {height}, the height of {name}")
+        if (most := quasi[name].max_level) is not None and level > most:
+            raise SettingsError(key, f"must be at most {most}, its max_level")
+    for name, attribute in quasi.items():
+        if levels.get(name, 0) < attribute.min_level:
+            raise SettingsError(f"engine.levels.{name}", f"must be at least {attribute.min_level}, its min_level")
+    return tuple(
+        attribute.at_level(levels.get(attribute.name, 0)) if isinstance(attribute, QuasiIdentifier) else attribute
+        for attribute in attributes
+    )
+
+
+def _bound(given: int | str | None) -> RecordBound | None:
+    return None if given is None else RecordBound.parse(str(given))
 
 
 def _individual(given: IndividualSettings) -> str | list[str]:
@@ -152,7 +192,7 @@ def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) ->
     if quasi and len(domains) != 1:
         raise SettingsError(key, f"a quasi-identifier needs exactly one of {', '.join(DOMAIN_KEYS)}")
     if not quasi:
-        only = [*DOMAIN_KEYS, "publish", "weight", "missing", "unknown"]
+        only = [*DOMAIN_KEYS, "publish", "weight", "missing", "unknown", "min_level", "max_level"]
         stray = [k for k in only if k in given.model_fields_set]
         if stray:
             raise SettingsError(f"{key}.{stray[0]}", "is for role: quasi-identifier only")
@@ -176,7 +216,7 @@ def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, dom
     publication = Publication(given.publish or "nodes")
     labels = domain.labels()
     if publication is Publication.VALUES and labels is None:
-        raise SettingsError(f"{key}.publish", "values is for hierarchy and values only")
+        raise SettingsError(f"{key}.publish", "values needs a hierarchy or a list of values")
     if given.type is not None and labels is None:
         raise SettingsError(f"{key}.type", "is for hierarchy and values only")
     if labels is not None and kind is not ScalarType.STRING:
@@ -193,6 +233,8 @@ def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, dom
         kind,
         keys=tuple(given.path or ()),
         accept_missing=given.accept_missing,
+        min_level=given.min_level,
+        max_level=given.max_level,
     )
 
 
@@ -233,6 +275,8 @@ def _domain(key: str, given: AttributeSettings, place: Path, digest: Any) -> Dom
         return CategoricalDomain(
             automatic.balanced([_label(v) for v in given.hierarchy.ordered], given.hierarchy.arity, key)
         )
+    if isinstance(given.hierarchy, WordsSettings):
+        return CategoricalDomain(automatic.word_prefixes(given.hierarchy.texts, given.hierarchy.separator, key))
     if isinstance(given.hierarchy, str):
         try:
             numbered = read_numbered_table(place.parent / given.hierarchy)

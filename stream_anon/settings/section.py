@@ -2,10 +2,39 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+import re
+from typing import Annotated, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Section(BaseModel):
-    """A closed section: unknown keys are errors."""
+    """A closed section: unknown keys are errors.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    A setting stands in one place: its name, bounds and default, and below them what it means. The page on settings,
+    the JSON Schema and the chart are generated from that.
+
+    Parameters
+    ----------
+    explanation
+        What the page on settings says of the section, above the table of its keys.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    explanation: ClassVar[str] = ""
+
+
+def _seconds(value: object) -> object:
+    """Return a duration such as `30s`, `500ms` or `2m` in seconds; plain numbers are seconds."""
+    if not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h)?\s*", value)
+    if match is None:
+        raise ValueError("must be a duration such as 500ms, 30s or 2m")
+    return float(match[1]) * _UNITS[match[2] or "s"]
+
+
+Duration = Annotated[float, BeforeValidator(_seconds)]

@@ -1,4 +1,4 @@
-"""YAML without its surprises: a key stands once, and what is not plainly a number, true or false is a text.
+"""YAML without surprises: a key occurs once, and only what is plainly a number, true or false is no text.
 
 PyYAML reads YAML 1.1, where `no`, `on`, `010`, `1_000`, `1:30` and `2025-02-28` are none. In a list of countries NO
 is Norway, and a code that begins with a zero keeps it.
@@ -22,7 +22,7 @@ MOST_REPEATED = 1_000_000  # characters and nodes that all aliases of a document
 
 
 class _KeyTwiceError(Exception):
-    """A key stands twice in one mapping: one of the two would be ignored in silence."""
+    """A key occurs twice in one mapping: one of the two would be ignored silently."""
 
     def __init__(self, key: str, line: int) -> None:
         super().__init__(key, line)

@@ -60,7 +60,7 @@ class WindowTimer:
         return min(self.limits.max_records, math.ceil(admitted * self.age_limit / age))
 
     def due_at(self, oldest: float, in_reach: float | None = None) -> float:
-        """Return the clock reading at which a window is due whose oldest record arrived at `oldest`.
+        """Return the time at which a window is due, given that its oldest record arrived at `oldest`.
 
         Parameters
         ----------

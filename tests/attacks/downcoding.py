@@ -1,4 +1,4 @@
-"""The downcoding attacker: who knows that nodes are minimal claims that two children of each node occur."""
+"""The downcoding attacker: knowing that nodes are minimal, he claims that two children of each node occur."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Claim:
 
     @property
     def bits(self) -> float:
-        """Return what the claim tells, if it is right."""
+        """Return what the claim reveals if it is right."""
         return -math.log2(max(self.chance, 1e-9))
 
 

@@ -1,4 +1,4 @@
-"""What somebody outside of the service sees: records of the output with all their metadata, status, metrics."""
+"""What an outsider sees of the service: records of the output with all their metadata, status, metrics."""
 
 from __future__ import annotations
 

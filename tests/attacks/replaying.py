@@ -25,7 +25,7 @@ Tuple = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Published:
-    """The classes of a window: how often each pair of a published tuple and a size occurs, and who is where."""
+    """The classes of a window: how often each pair of published tuple and size occurs, and each person's class."""
 
     classes: Counter[Tuple]
     of_row: tuple[Tuple, ...]
@@ -81,7 +81,7 @@ class Case:
 
     @property
     def chance(self) -> float:
-        """Return how often somebody is right who takes any value that the victim's class allows."""
+        """Return how often a guess is right that takes any value that the victim's class allows."""
         return 1 / len(self.values)
 
     def guessed(self, models: Sequence[CostModel]) -> float:

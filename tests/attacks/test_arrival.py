@@ -1,4 +1,4 @@
-"""Arrival: do the classes tell who came last, where they were prepared before the window ended?"""
+"""Arrival: do the classes show who came last, if they were prepared before the window ended?"""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_classes_that_nobody_prepared_tell_who_came_first() -> None:
 
 
 @pytest.mark.parametrize("way", RATES)
-def test_who_came_last_is_told_from_the_classes(way: str, measured: Measured) -> None:
+def test_the_classes_tell_who_came_last(way: str, measured: Measured) -> None:
     """Not promised: who came after the line was laid or the classes were formed.
 
     The attacker is told all classes and everybody's quasi-identifiers. He names those who stick out most from

@@ -1,4 +1,4 @@
-"""Fingerprints: how a producer writes its JSON tells who it was, unless every value is written anew in one way."""
+"""Fingerprints: the way a producer writes JSON identifies it, unless every value is written again in one form."""
 
 from __future__ import annotations
 

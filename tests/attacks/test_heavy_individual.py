@@ -43,7 +43,7 @@ def test_nobody_holds_more_of_a_class_than_max_share(max_share: float, measured:
     )
 
 
-def test_one_person_with_several_values_does_not_make_l() -> None:
+def test_one_person_with_several_values_does_not_make_a_class_diverse() -> None:
     """Promised: l different values of l different people, so that nobody makes l alone.
 
     Everybody has one illness, and every eighth comes three times, with two more: were values counted without their
@@ -59,7 +59,7 @@ def test_one_person_with_several_values_does_not_make_l() -> None:
         assert len({window[row]["person"] for row in rows if window[row]["illness"] != "frequent"}) >= 2
 
 
-def test_every_record_an_individual_lets_one_person_make_a_class(measured: Measured) -> None:
+def test_one_person_can_make_a_class_where_every_record_counts_as_an_individual(measured: Measured) -> None:
     """Not promised with `individual: every-record`: that k records are of k people. It has to be written out."""
     people = townspeople(200, seed=13)
     window = [person for person in people for _ in range(5)]

@@ -37,7 +37,7 @@ def test_no_class_shows_fewer_than_l_values_of_a_sensitive_attribute(engine: str
         measured(f"made-up town, {engine}, {asked}: {_report(classes)}")
 
 
-def test_a_missing_value_makes_no_l_but_another_spelling_does(measured: Measured) -> None:
+def test_a_missing_value_does_not_count_towards_l_but_another_spelling_does(measured: Measured) -> None:
     """Promised: a missing value counts for nothing. Not promised: that l values differ in meaning."""
     people = townspeople(200, seed=9)
     missing = [{**person, "illness": "HIV" if i % 2 else None} for i, person in enumerate(people)]
@@ -61,8 +61,8 @@ def test_a_missing_value_makes_no_l_but_another_spelling_does(measured: Measured
     ],
     ids=str,
 )
-def test_nobody_is_known_to_have_no_value(asked: Diversity) -> None:
-    """Promised by every criterion: no class is of people without a value alone, who would be known to have none."""
+def test_no_class_consists_of_people_without_a_value(asked: Diversity) -> None:
+    """Promised by every criterion: no class holds only people without a value, who would be known to have none."""
     people = townspeople(400, seed=3)
     healthy = [{**person, "illness": None} if person["home"][0] == "h" else person for person in people]
     for engine in ENGINES:
@@ -71,7 +71,7 @@ def test_nobody_is_known_to_have_no_value(asked: Diversity) -> None:
         assert all(any(values) for values in values_of(release, healthy))
 
 
-def test_adult_l_leaves_no_class_of_one_salary(measured: Measured) -> None:
+def test_with_l_no_class_of_the_census_has_one_salary_only(measured: Measured) -> None:
     """Promised and measured as above, on the census at k = 10 in windows of 2,000."""
     for diversity in ({}, {SENSITIVE: Diversity(2)}):
         policy = adult_policy(max_records=2000, diversity=diversity)

@@ -1,4 +1,4 @@
-"""Timestamp, key, partition and header: does what comes with a record tell of where it came from?
+"""Timestamp, key, partition and header: does the metadata of a record show where it came from?
 
 False alarms: the figures are chi-squares of two degrees of freedom (beyond 42 once in 10^9) and counts of fair
 coins (beyond six standard deviations twice in 10^9).
@@ -92,7 +92,7 @@ async def test_the_time_in_the_input_does_not_pass() -> None:
     assert seen[0] == seen[1] == seen[2]
 
 
-async def test_dead_letters_and_certificates_do_not_tell_the_order_of_windows_apart() -> None:
+async def test_dead_letters_and_certificates_tell_no_more_than_the_second_of_their_window() -> None:
     """Promised: dead letters carry place and reason, no key, no header, and their window's whole second."""
     async with Driver(window={"max_records": SIZE}) as driver:
         driver.send([b"no json", *people(SIZE)])

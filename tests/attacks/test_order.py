@@ -1,4 +1,4 @@
-"""Order: does a record's place in the output tell when it arrived, from where, or in which class it is?
+"""Order: does a record's place in the output show when it arrived, from where, or in which class it is?
 
 False alarms: every figure below is a sum over a uniform shuffle and normal to good approximation, so that six
 standard deviations come up by chance about twice in 10^9. Shuffles draw from the operating system's entropy.

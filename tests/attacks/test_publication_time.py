@@ -1,4 +1,4 @@
-"""Publication time on a quiet topic: a window that held few people tells when they came, up to its age limit."""
+"""Publication time on a quiet topic: a window with few people shows when they came, up to its age limit."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from stream_anon.privacy.cost import CostModel
 from stream_anon.service.events import PartitionStopped
 from tests.attacks.conftest import Measured
 from tests.attacks.replaying import Case, Forests, cases
-from tests.attacks.town import ENGINES, Service, crowds_of, share, town_policy, townspeople, values_of
+from tests.attacks.town import SEARCHING, Service, crowds_of, share, town_policy, townspeople, values_of
 from tests.support.clock import FakeClock
 from tests.support.driver import Driver, people
 from tests.support.memory import MemoryBroker
@@ -21,7 +21,7 @@ from tests.support.memory import MemoryBroker
 
 @pytest.mark.parametrize("offset", [0, 7, None], ids=["rewound", "rewound-a-bit", "deleted"])
 async def test_no_record_is_published_twice_whatever_happens_to_the_offsets(offset: int | None) -> None:
-    """Promised: a record is published at most once, whoever rewinds or deletes the committed offsets."""
+    """Promised: a record is published at most once, even if somebody rewinds or deletes the committed offsets."""
     async with Driver() as driver:
         driver.send(people(40))
         await driver.settle()
@@ -67,7 +67,7 @@ async def test_a_repeated_attempt_shows_a_dirty_reader_nothing_new() -> None:
         assert first == second
 
 
-async def test_who_reads_aborted_attempts_sees_records_in_two_classes_after_a_crash(measured: Measured) -> None:
+async def test_a_reader_of_aborted_attempts_sees_records_in_two_classes_after_a_crash(measured: Measured) -> None:
     """Promised: with `isolation.level=read_committed` a record is read once. Measured: without, after a crash.
 
     The next owner of the partitions has other partitions beside them, so its windows and classes are others.
@@ -121,9 +121,11 @@ def test_copies_that_somebody_writes_to_the_input_are_new_records(company: str, 
     )
 
 
-@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "mondrian"])
-def test_who_replays_an_engine_does_not_find_all_classes_of_a_window(engine: str, measured: Measured) -> None:
-    """Without a seed classes depend on draws that nobody outside knows. Strict Mondrian has none."""
+@pytest.mark.parametrize("engine", [engine for engine in SEARCHING if engine != "mondrian"])
+def test_an_attacker_who_replays_an_engine_does_not_find_all_classes_of_a_window(
+    engine: str, measured: Measured
+) -> None:
+    """Without a seed classes depend on draws that nobody knows. Strict Mondrian and fixed levels have none."""
     people = townspeople(600)
     policy = town_policy(engine=engine)
     one, other = (crowds_of(Service(policy, seed).release(people), people) for seed in (1, 2))
@@ -136,7 +138,7 @@ def test_who_replays_an_engine_does_not_find_all_classes_of_a_window(engine: str
     assert one == other
 
 
-def test_who_knows_all_but_one_value_and_replays_the_forest_is_right_less_often_without_its_draws(
+def test_an_attacker_who_knows_all_but_one_value_is_right_less_often_without_the_draws_of_the_forest(
     measured: Measured,
 ) -> None:
     """Not promised: the attacker knows the policy, the order, every row, and the victim's class, but not the home.

@@ -1,4 +1,4 @@
-"""Silence: does anything but the output tell what records held, however hostile they are and whatever breaks?
+"""Silence: does anything but the output show what records held, however hostile they are and whatever breaks?
 
 Every hostile record holds a word or a number that nothing else holds. What is searched for them is what the real
 service writes: the log of `stream-anon run` at its most verbose, every byte of every topic, status and metrics.
@@ -97,7 +97,7 @@ def _bytes_of(parcel: Parcel) -> str:
 
 
 def _told(text: str, words: Sequence[str] = (*WORDS, str(SERIAL))) -> list[str]:
-    """Return the words that a text tells, whatever their case."""
+    """Return the words of the records that occur in a text, whatever their case."""
     return [word for word in words if word in text.lower()]
 
 
@@ -242,7 +242,7 @@ FAULTS: dict[str, tuple[type, str] | None] = {
 
 @pytest.mark.parametrize("log_format", ["json", "console"])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_log_line_or_an_error_tells_what_a_record_holds(
+def test_logs_and_errors_carry_nothing_of_what_records_hold(
     fault: str,
     log_format: str,
     tmp_path: Path,
@@ -279,10 +279,10 @@ def test_a_log_line_or_an_error_tells_what_a_record_holds(
         assert "UnicodeDecodeError in stream_anon/" in log
 
 
-def test_a_command_that_breaks_tells_what_a_record_holds(
+def test_a_command_that_breaks_tells_nothing_of_what_records_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Promised: an error tells its kind and the line, no more, from the other commands that read records too."""
+    """Promised: an error names its kind and the line and no more, also in the other commands that read records."""
     policy, records = write_policy(tmp_path), tmp_path / "in.jsonl"
     records.write_bytes(b"\n".join(ACCEPTED))
     monkeypatch.setattr(JsonCodec, "decode", _break)

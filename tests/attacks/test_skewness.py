@@ -1,4 +1,4 @@
-"""Skewness: a class shows l values and still tells more than the window does (Li et al., ICDE 2007)."""
+"""Skewness: a class shows l values and still reveals more than the window does (Li et al., ICDE 2007)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from stream_anon.microdata.diversity import Closeness, Diversity, Recursion
 from tests.attacks.conftest import Measured
 from tests.attacks.town import (
     ENGINES,
+    FULL_DOMAIN,
     Service,
     crowds_of,
     ordered_crowds,
@@ -32,7 +33,7 @@ ASKED = {
 
 
 def _promised(values: Counter[str], whole: Counter[str], asked: Diversity) -> bool:
-    """Return whether a class shows what was asked, counted in the plainest way."""
+    """Return whether a class meets the criterion, counted in the plainest way."""
     heights, n = sorted(values.values(), reverse=True), values.total()
     ratios = {v: values[v] / n / (whole[v] / whole.total()) for v in whole}
     over = sum(max(0.0, values[v] / n - whole[v] / whole.total()) for v in whole)
@@ -54,13 +55,15 @@ def _promised(values: Counter[str], whole: Counter[str], asked: Diversity) -> bo
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_a_class_tells_more_than_the_criterion_allows(name: str, measured: Measured) -> None:
-    """Promised: what was asked, of every class. Measured: how much surer a class makes than the window."""
+def test_no_class_tells_more_than_the_criterion_allows(name: str, measured: Measured) -> None:
+    """Promised: every class meets the criterion. Measured: how much surer a class makes one than the window."""
     people = townspeople(600)
     for engine in ENGINES:
         release = Service(town_policy(diversity=ASKED[name], engine=engine)).release(people)
         classes = values_of(release, people)
         whole = sum(classes, Counter[str]())
+        if engine == FULL_DOMAIN and not classes:
+            continue  # on its levels no group of this town is large enough
         assert classes
         assert all(_promised(values, whole, ASKED[name]) for values in classes)
         guessed = sum(max(values.values()) for values in classes)
@@ -76,7 +79,7 @@ def test_a_class_tells_more_than_the_criterion_allows(name: str, measured: Measu
 
 
 def test_classes_that_closeness_forbade_tell_how_they_were_spread(measured: Measured) -> None:
-    """Not promised (minimality): who replays the engine without a criterion sees which classes it changed."""
+    """Not promised (minimality): a replay of the engine without a criterion shows which classes it changed."""
     for name, asked in ASKED.items():
         total = skewed = vanished = skewed_vanished = 0
         for seed in range(4):

@@ -1,4 +1,4 @@
-"""Suppression: does what is missing from the output tell something of whom it is missing?"""
+"""Suppression: does the absence of records from the output reveal anything about the people they belong to?"""
 
 from __future__ import annotations
 

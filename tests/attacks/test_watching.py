@@ -1,4 +1,4 @@
-"""Planted tuples that watch status and metrics: does a page tell whether a planted record found company?"""
+"""Planted tuples, watched through status and metrics: does a page show whether others share the tuple?"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Policy, WindowLimits
+from stream_anon.microdata.policy import EVERY_RECORD, FULL_DOMAIN, EngineChoice, Policy, WindowLimits
 from stream_anon.microdata.release import Release
 from stream_anon.settings.model import EngineSettings
 
@@ -33,6 +33,9 @@ QUARTERS = {
 }
 HOMES = ("h1", "h2", "h3", "l1", "l2", "m1", "m2", "m3", "m4", "p1", "p2")
 ENGINES: tuple[str, ...] = get_args(EngineSettings.model_fields["name"].annotation)
+SEARCHING = [engine for engine in ENGINES if engine != FULL_DOMAIN]
+"""Engines that look for the least nodes over a class: on fixed levels there is nothing to look for, and to draw."""
+LEVELS = {"age": 5, "home": 1, "sex": 0}  # of the engine of fixed levels
 ILLNESSES = tuple(f"illness {i}" for i in range(20))
 
 Person = Mapping[str, Any]
@@ -54,16 +57,17 @@ def town_policy(
     Ages may be `tight`, the other two be published otherwise than as nodes.
     """
     asked = Diversity(distinct_l) if distinct_l else diversity
-    return Policy(
-        (
-            Identifier("person"),
-            QuasiIdentifier("age", NumericDomain(Decimal(0), Decimal(99), Decimal(1), 0, tight=tight)),
-            QuasiIdentifier("home", CategoricalDomain(Hierarchy.from_tree(QUARTERS)), publication=publication),
-            QuasiIdentifier(
-                "sex", CategoricalDomain(Hierarchy.flat(["female", "male", "diverse"])), publication=publication
-            ),
-            Sensitive("illness"),
+    quasi = [
+        QuasiIdentifier("age", NumericDomain(Decimal(0), Decimal(99), Decimal(1), 0, tight=tight)),
+        QuasiIdentifier("home", CategoricalDomain(Hierarchy.from_tree(QUARTERS)), publication=publication),
+        QuasiIdentifier(
+            "sex", CategoricalDomain(Hierarchy.flat(["female", "male", "diverse"])), publication=publication
         ),
+    ]
+    if engine == FULL_DOMAIN:
+        quasi = [attribute.at_level(LEVELS[attribute.name]) for attribute in quasi]
+    return Policy(
+        (Identifier("person"), *quasi, Sensitive("illness")),
         k,
         "person",
         diversity={} if asked is None else {"illness": asked},

@@ -10,13 +10,14 @@ from decimal import Decimal
 from typing import Any
 
 from stream_anon.microdata.domains.addresses import AddressDomain
-from stream_anon.microdata.domains.automatic import balanced
+from stream_anon.microdata.domains.automatic import balanced, word_prefixes
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.domains.ranges import RangedDomain
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,12 @@ def _addresses(
     return Specimen(domain, fitting, other, wrong, _holds, alike)
 
 
+def _ranges(*values: float, wrong: Sequence[Any] = ("1", True, []), **given: Any) -> Specimen:
+    domain = RangedDomain(**given)
+    outside = [int(domain.maximum) + 1, int(domain.minimum) - 1, 10**30]
+    return Specimen(domain, values, outside, wrong, _within)
+
+
 _RAGGED = Hierarchy.from_tree({"g": {"h": ["a", "b"], "i": ["c"]}, "j": ["d", "e"], "f": None})
 _FIRST = "0.0.0.0"  # noqa: S104 - nothing listens
 _MAPPED = [f"::ffff:10.1.{i}.{i * 3}" for i in range(30)]
@@ -157,6 +164,21 @@ SPECIMENS: dict[str, Specimen] = {
     "numeric-continuous": _numbers(
         0.5, 1.2345, 7, 99_999.5, minimum=Decimal("0.5"), maximum=Decimal(100_000), step=Decimal("0.5"),
         decimals=None,
+    ),
+    "ranges": _ranges(
+        *range(0, 121, 5), 17, 29, 31, 81, minimum=Decimal(0), maximum=Decimal(120), step=Decimal(1), decimals=0,
+        cuts=tuple(map(Decimal, (1, 18, 30, 31, 65, 80))),
+    ),
+    "ranges-large": _ranges(
+        *range(0, 20_000, 700), minimum=Decimal(0), maximum=Decimal(20_000), step=Decimal(5), decimals=0,
+        cuts=tuple(map(Decimal, (5, 100, 105, 2_000, 2_500, 9_995, 19_995, 20_000))), arity=3,
+    ),
+    "ranges-continuous": _ranges(
+        0.5, 1.2345, 7, 99.5, minimum=Decimal("0.5"), maximum=Decimal(100), step=Decimal("0.5"), decimals=None,
+        cuts=(Decimal(1), Decimal("50.5")),
+    ),
+    "words": _categories(
+        word_prefixes(["a b c", "a b d", "a e", "f g h", "f g i", "j"] + [f"k {i % 7} {i}" for i in range(40)])
     ),
     "prefix": Specimen(
         PrefixDomain(5, "0123456789", 5, pad=True),

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from stream_anon.clustering.cells import Cells, Inside
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.forest.ordering.digits import Digits
-from stream_anon.clustering.k_forest.partitioner import InsertionForest, KForest
+from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import UNKNOWN, Outlook, Partitioner
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
@@ -21,6 +22,7 @@ from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Loss
 from stream_anon.privacy.cost import CostModel, interval_cost
 from stream_anon.privacy.objective import objective
+from stream_anon.recoding.full_domain import FullDomain
 from tests.support.tables import Table, is_legal
 
 
@@ -82,6 +84,23 @@ def _as_set(attribute: QuasiIdentifier) -> QuasiIdentifier:
     return replace(attribute, publication=Publication.VALUES) if categorical else attribute
 
 
+def levels_of(table: Table) -> list[int | None]:
+    """Return highest levels for the attributes, by k and their places; where there are several not for the last."""
+    heights = [attribute.domain.height for attribute in table.attributes]
+    levels: list[int | None] = [(table.criteria.k + place) % (top + 1) for place, top in enumerate(heights)]
+    return [*levels[:-1], None] if len(levels) > 1 else levels
+
+
+def fixed_levels_of(table: Table) -> list[int | None]:
+    """Return a level for every attribute."""
+    return [level or 0 for level in levels_of(table)]
+
+
+def _within(make: Callable[[Table], Inside]) -> Callable[[Table], Partitioner]:
+    """Return an engine that works within the nodes of the highest levels."""
+    return lambda table: Cells(FullDomain(table.attributes, levels_of(table)).groups, make(table))
+
+
 PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
     "mondrian": lambda table: Mondrian(table.model),
     "mondrian, relaxed": lambda table: Mondrian(table.model, relaxed=True),
@@ -97,9 +116,21 @@ PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
     "forest, other losses": _forest_of_another_loss,
     "forest, sets": _forest_of_sets,
     "k-forest": lambda table: KForest(table.model, table.criteria.k),
-    "k-forest, as published": lambda table: KForest(table.model, table.criteria.k, as_published=True),
-    "k-forest, by insertion": lambda table: InsertionForest(table.model, table.criteria.k),
+    "full-domain": lambda table: Cells(FullDomain(table.attributes, fixed_levels_of(table)).groups),
+    "limited mondrian": _within(lambda table: Mondrian(table.model)),
+    "limited forest": _within(lambda table: Forest(table.model, settled_book(table))),
+    "limited k-forest": _within(lambda table: KForest(table.model, table.criteria.k)),
 }
+
+LIMITS: dict[str, Callable[[Table], list[int | None]]] = {
+    "full-domain": fixed_levels_of,
+    "limited mondrian": levels_of,
+    "limited forest": levels_of,
+    "limited k-forest": levels_of,
+}
+"""Of engines that publish nothing above some levels: which these are. They may leave a row without a class."""
+UNLIMITED = [name for name in PARTITIONERS if name not in LIMITS]
+"""Engines that place every row of a window that may be one class."""
 
 # Somewhat more rows come than are expected, so that there are several late ones.
 OUTLOOKS: dict[str, Callable[[int], Outlook]] = {
@@ -143,7 +174,7 @@ def _cut(
 ) -> set[frozenset[int]]:
     """Cut at the median of the attribute that costs most, if both sides are legal, else of the next.
 
-    For the least loss at the best of all legal ones.
+    For the least loss, cut at the best of all legal places.
     """
     columns = [[int(column[i]) for i in members] for column in table.rows.codes]
     cost = [interval_cost(table.model, j, min(column), max(column)) for j, column in enumerate(columns)]
@@ -169,7 +200,7 @@ def _sides(table: Table, members: list[int], j: int) -> tuple[list[int], list[in
 
 
 def _halves(table: Table, members: list[int], j: int) -> tuple[list[int], list[int]]:
-    """Cut in the middle of the rows by code, of equal ones by the other codes."""
+    """Cut in the middle of the rows by code, and among equal ones by the other codes."""
     chosen = set(sorted(members, key=lambda i: int(table.rows.codes[j, i]))[: len(members) // 2])
     return [i for i in members if i in chosen], [i for i in members if i not in chosen]
 

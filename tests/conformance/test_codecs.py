@@ -215,7 +215,7 @@ def test_a_record_that_fits_is_no_reject(name: str, which: int) -> None:
 
 
 @formats
-def test_nothing_and_too_much_are_rejected_for_what_they_are(name: str) -> None:
+def test_empty_and_too_large_records_are_rejected_as_such(name: str) -> None:
     good = fitting(name, 0)
     batch = decode(codec_of(name, 0), [None, good, b"", fitting(name, 0, note="x" * MOST), good])
     assert batch.offsets.tolist() == [1, 4]
@@ -250,9 +250,7 @@ def test_where_every_record_is_an_individual_no_two_are_one(name: str) -> None:
 @formats
 @slowly
 @given(data=st.data(), which=chosen)
-def test_what_is_kept_of_records_survives_being_taken_and_joined(
-    name: str, data: st.DataObject, which: int
-) -> None:
+def test_the_kept_fields_of_records_survive_taking_and_joining(name: str, data: st.DataObject, which: int) -> None:
     policy = POLICIES[which]
     payload = decode(
         codec_of(name, which), [*data.draw(values(name)), *(fitting(name, i) for i in range(4))]

@@ -138,7 +138,25 @@ def test_a_node_is_read_back_as_the_codes_that_it_was_written_for(name: str, dat
 
 @every
 @given(data=st.data())
-def test_nodes_lie_within_each_other_or_apart(name: str, data: st.DataObject) -> None:
+def test_the_node_of_a_level_holds_just_the_nodes_around_a_code_that_are_not_above_it(
+    name: str, data: st.DataObject
+) -> None:
+    domain = SPECIMENS[name].domain
+    nodes = domain.by_nodes()
+    assert not nodes.tight
+    low, high = _interval(data, SPECIMENS[name])
+    wider = nodes.node(low, high)
+    assert domain.node_at(low, 0) == (low, low)
+    for level in range(domain.height):
+        first, last = domain.node_at(low, level)
+        assert (first, last) in ((low, low), nodes.node(first, last))
+        within = first <= wider[0] and wider[1] <= last
+        assert within == (nodes.level(*wider) <= level or wider == (low, low))
+
+
+@every
+@given(data=st.data())
+def test_any_two_nodes_are_nested_or_disjoint(name: str, data: st.DataObject) -> None:
     domain = SPECIMENS[name].domain
     if domain.tight:
         return
@@ -281,7 +299,7 @@ def test_an_outline_names_levels_from_fine_to_coarse(name: str) -> None:
 
 
 @every
-def test_what_a_domain_proposes_holds_the_values_and_none_of_them(name: str) -> None:
+def test_settings_that_a_domain_proposes_cover_the_values_and_reveal_none(name: str) -> None:
     specimen = SPECIMENS[name]
     for kind in DOMAINS.values():
         proposed = kind.proposal(specimen.fitting)

@@ -1,4 +1,4 @@
-"""Whatever a partitioner says, what is published keeps every promise: judged by an oracle that knows the people.
+"""Whatever a partitioner answers, the release keeps every promise, as judged by an oracle that knows the people.
 
 Each lie is told under each policy. The oracle is plain Python: it groups clusters by what they would be published
 as, recomputes every promise from people and values, takes away what breaks one, and begins again with the rest.
@@ -39,7 +39,7 @@ Published = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Promise:
-    """A policy: what is asked of the two sensitive attributes; None for one of which nothing is."""
+    """The criteria of the two sensitive attributes; None for one without a criterion."""
 
     k: int = 3
     max_share: float = 0.5

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.optimum import KINDS, least_loss, loss_of_classes, window
 from stream_anon.privacy.cost import cost_model
 from stream_anon.privacy.criteria import Criteria
-from tests.conformance.engines import PARTITIONERS
+from tests.conformance.engines import PARTITIONERS, UNLIMITED
 from tests.support.tables import Table
 
 _WINDOWS = [(kind, k) for kind in KINDS for k in (2, 3)]
@@ -29,7 +29,7 @@ def _partitions(rows: Sequence[int], k: int) -> Iterator[list[list[int]]]:
 
 
 @pytest.mark.parametrize(("kind", "k"), _WINDOWS)
-def test_a_partition_is_overlooked_by_the_optimum(kind: str, k: int) -> None:
+def test_the_optimum_is_the_least_loss_of_all_partitions(kind: str, k: int) -> None:
     table = window(kind, np.random.default_rng(k), 7)
     model, codes = cost_model(table.attributes), np.ascontiguousarray(table.rows.codes.T)
     losses = []
@@ -41,8 +41,8 @@ def test_a_partition_is_overlooked_by_the_optimum(kind: str, k: int) -> None:
     assert least_loss(codes, model, k) == pytest.approx(min(losses))
 
 
-@pytest.mark.parametrize("engine", PARTITIONERS)
-def test_an_engine_loses_less_than_is_possible(engine: str) -> None:
+@pytest.mark.parametrize("engine", UNLIMITED)
+def test_no_engine_loses_less_than_the_optimum(engine: str) -> None:
     for kind, k in _WINDOWS:
         drawn = window(kind, np.random.default_rng(10 + k), 10)
         model, codes = cost_model(drawn.attributes), np.ascontiguousarray(drawn.rows.codes.T)

@@ -1,4 +1,4 @@
-"""The image, built once, and a broker for who runs it."""
+"""The image, built once, and a broker for the tests that run it."""
 
 from __future__ import annotations
 

@@ -31,18 +31,18 @@ def _pod(objects: list[dict[str, Any]]) -> dict[str, Any]:
     return spec
 
 
-def test_fewer_value_sets_than_promised() -> None:
+def test_there_are_as_many_value_sets_as_promised() -> None:
     assert len(VALUE_SETS) >= 10
 
 
 @every_value_set
-def test_helm_finds_fault_with_the_chart(values: Path) -> None:
+def test_helm_finds_no_fault_with_the_chart(values: Path) -> None:
     done = helm("lint", "--strict", "--values", str(values), str(CHART))
     assert done.returncode == 0, done.stdout
 
 
 @every_value_set
-def test_an_object_does_not_fit_the_schema_of_kubernetes(values: Path) -> None:
+def test_every_object_fits_the_schema_of_kubernetes(values: Path) -> None:
     validator = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
     checked = 0
     for document in render(values):
@@ -55,7 +55,7 @@ def test_an_object_does_not_fit_the_schema_of_kubernetes(values: Path) -> None:
 
 
 @every_value_set
-def test_a_custom_resource_does_not_fit_its_schema(values: Path) -> None:
+def test_every_custom_resource_fits_its_schema(values: Path) -> None:
     kinds = {"monitoring.coreos.com/v1": OURS[0], "keda.sh/v1alpha1": OURS[1]}
     for document in render(values):
         if document["apiVersion"] in kinds:
@@ -67,7 +67,7 @@ def test_a_custom_resource_does_not_fit_its_schema(values: Path) -> None:
 
 
 @every_value_set
-def test_a_pod_may_do_more_than_it_must(values: Path) -> None:
+def test_a_pod_has_no_more_rights_than_it_needs(values: Path) -> None:
     objects = render(values)
     jobs = [o["spec"]["jobTemplate"]["spec"]["template"]["spec"] for o in objects if o["kind"] == "CronJob"]
     for pod in (_pod(objects), *jobs, *(o["spec"] for o in objects if o["kind"] == "Pod")):
@@ -86,7 +86,7 @@ def test_a_pod_may_do_more_than_it_must(values: Path) -> None:
 
 
 @every_value_set
-def test_a_name_leads_nowhere(values: Path) -> None:
+def test_every_name_leads_to_an_object(values: Path) -> None:
     """Volumes, config maps, selectors and scale targets name what is rendered, or what the values say exists."""
     objects = render(values)
     pod, deployment = _pod(objects), of_kind(objects, "Deployment")
@@ -116,7 +116,7 @@ def test_a_name_leads_nowhere(values: Path) -> None:
 
 
 @every_value_set
-def test_the_service_refuses_what_the_chart_gives_it(
+def test_the_service_accepts_the_settings_of_the_chart(
     values: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The settings file of the ConfigMap and the variables make settings that the service accepts."""
@@ -273,18 +273,18 @@ def test_several_pipelines_are_one_release_of_a_chart_that_names_this_one_twice(
 
 
 @pytest.mark.parametrize("name", ["passwordKey", "usernameKey", "tokenKey"])
-def test_a_key_of_a_secret_cannot_bring_yaml_of_its_own(name: str) -> None:
+def test_the_key_of_a_secret_cannot_inject_yaml(name: str) -> None:
     done = attempt(value_set("production"), as_json=(f'kafkaSecurity.sasl.{name}="a\\npath: b"',))
     assert done.returncode != 0
     assert name in done.stderr
 
 
-def test_a_large_number_reaches_the_service_with_an_exponent() -> None:
+def test_a_large_number_reaches_the_service_without_an_exponent() -> None:
     variables = environment(of_kind(render(value_set("files")), "Deployment"))
     assert variables["STREAM_ANON__WINDOW__MAX_RECORDS"] == "2000000"
 
 
-def test_another_policy_does_not_restart_the_pods(tmp_path: Path) -> None:
+def test_another_policy_restarts_the_pods(tmp_path: Path) -> None:
     changed = tmp_path / "values.yaml"
     changed.write_text(value_set("minimal").read_text().replace("k: 10", "k: 11"))
 
@@ -295,7 +295,7 @@ def test_another_policy_does_not_restart_the_pods(tmp_path: Path) -> None:
     assert checksum(value_set("minimal")) != checksum(changed)
 
 
-def test_a_secret_is_a_variable_or_a_value() -> None:
+def test_a_secret_is_neither_a_variable_nor_a_value() -> None:
     """The password is a file in a volume of the Secret; the chart's values know only names."""
     deployment = of_kind(render(value_set("production")), "Deployment")
     variables = environment(deployment)
@@ -306,7 +306,7 @@ def test_a_secret_is_a_variable_or_a_value() -> None:
     assert secrets == {"sasl": "kafka-user", "tls": "kafka-ca"}
 
 
-def test_a_token_is_taken_from_where_nobody_renews_it() -> None:
+def test_a_token_comes_from_where_it_is_renewed() -> None:
     """The service account's token is projected; one in a Secret is mounted, so that its changes arrive."""
 
     def mounted(*more: str) -> tuple[dict[str, str], dict[str, Any]]:
@@ -327,7 +327,7 @@ def test_a_token_is_taken_from_where_nobody_renews_it() -> None:
     assert volume["secret"]["items"] == [{"key": "token", "path": "token"}]
 
 
-def test_an_alert_leads_to_no_runbook_or_to_another_ones() -> None:
+def test_every_alert_leads_to_its_own_runbook() -> None:
     def runbooks(*more: str) -> list[str]:
         (rule,) = [one for one in render(value_set("operator"), *more) if one["kind"] == "PrometheusRule"]
         return [alert["annotations"]["runbook_url"] for group in rule["spec"]["groups"] for alert in group["rules"]]
@@ -360,7 +360,7 @@ def test_the_audit_runs_by_schedule_with_what_the_workers_log_in_with() -> None:
     assert shared == worker["volumes"]
 
 
-def test_the_service_does_not_lead_to_an_audit() -> None:
+def test_the_service_never_selects_a_pod_of_the_audit() -> None:
     objects = render(value_set("audit"))
     labels = of_kind(objects, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["metadata"]["labels"]
     policies = {o["metadata"]["name"]: o["spec"] for o in objects if o["kind"] == "NetworkPolicy"}
@@ -373,11 +373,11 @@ def test_the_service_does_not_lead_to_an_audit() -> None:
     assert "ingress" not in audits
 
 
-def test_no_audit_runs_unless_somebody_asks_for_it() -> None:
+def test_an_audit_runs_only_where_the_values_ask_for_it() -> None:
     assert not [o for o in render(value_set("minimal")) if o["kind"] == "CronJob"]
 
 
-def test_the_scaler_asks_for_more_workers_than_partitions() -> None:
+def test_the_scaler_asks_for_no_more_workers_than_partitions() -> None:
     for name, most in (("keda", 6), ("keda-plain", 4), ("existing-configmap", 3)):
         assert of_kind(render(value_set(name)), "ScaledObject")["spec"]["maxReplicaCount"] == most
     assert of_kind(render(value_set("autoscaling")), "HorizontalPodAutoscaler")["spec"]["maxReplicas"] == 4
@@ -385,13 +385,13 @@ def test_the_scaler_asks_for_more_workers_than_partitions() -> None:
         assert "replicas" not in of_kind(render(value_set(name)), "Deployment")["spec"]
 
 
-def test_the_open_window_counts_as_lag_that_needs_a_worker() -> None:
+def test_the_lag_of_an_open_window_starts_no_worker() -> None:
     trigger = of_kind(render(value_set("keda-plain")), "ScaledObject")["spec"]["triggers"][0]
     assert trigger["metadata"]["lagThreshold"] == "10000"  # twice the 5000 records of a window
     assert all(isinstance(value, str) for value in trigger["metadata"].values())
 
 
-def test_the_network_policy_shuts_the_brokers_out() -> None:
+def test_the_network_policy_leads_to_the_brokers() -> None:
     plain = of_kind(render(value_set("minimal")), "NetworkPolicy")["spec"]
     assert {port["port"] for rule in plain["egress"] for port in rule["ports"]} == {53, 9092}
     closed = of_kind(render(value_set("locked-down")), "NetworkPolicy")["spec"]
@@ -409,13 +409,13 @@ def test_the_network_policy_shuts_the_brokers_out() -> None:
         ("fd00::2:9095", {9092}),  # all of it is the address
     ],
 )
-def test_a_port_is_guessed_from_a_brokers_name(servers: str, ports: set[int]) -> None:
+def test_the_brokers_ports_are_those_of_their_addresses(servers: str, ports: set[int]) -> None:
     settings = {"kafka": {"bootstrap_servers": servers}}
     assert _brokers_ports(settings) == ports
     assert _brokers_ports(settings, 'networkPolicy={"kafkaPorts": [9092]}') == ports | {9092}
 
 
-def test_brokers_that_only_a_variable_names_are_shut_out() -> None:
+def test_brokers_that_only_a_variable_names_can_be_reached() -> None:
     variable = {"name": "STREAM_ANON__KAFKA__BOOTSTRAP_SERVERS", "value": "other:19092"}
     more = ('existingConfigMap="there"', 'policy=""', f"extraEnv={json.dumps([variable])}")
     assert _brokers_ports({}, *more) == {19092}
@@ -443,7 +443,7 @@ def _brokers_ports(settings: dict[str, Any], *more: str) -> set[int]:
     ids=["comment", "space", "empty-lines", "carriage-returns", "newlines-at-the-end", "signs"],
 )
 @pytest.mark.parametrize("last", [False, True])
-def test_a_file_is_not_mounted_word_for_word(content: str, last: bool) -> None:
+def test_every_file_is_mounted_word_for_word(content: str, last: bool) -> None:
     """Neither as the settings file nor beside it, in the middle of the object or at its end."""
     files = {"a.csv": content, "z.csv": content if last else "x"}
     policy = {"policy": content} if "privacy" in content else {}
@@ -454,7 +454,7 @@ def test_a_file_is_not_mounted_word_for_word(content: str, last: bool) -> None:
     assert data["policy.yaml"] == policy.get("policy", yaml.safe_load(value_set("minimal").read_text())["policy"])
 
 
-def test_a_value_that_says_nothing_is_given_to_the_service() -> None:
+def test_a_null_value_leaves_the_decision_to_the_settings_file() -> None:
     """`null` in a value set means that the settings file decides."""
     given = ('settings={"engine": {"order": null, "name": "mondrian"}}',)
     variables = environment(of_kind(render(value_set("minimal"), as_json=given), "Deployment"))
@@ -463,7 +463,7 @@ def test_a_value_that_says_nothing_is_given_to_the_service() -> None:
     }
 
 
-def test_a_name_is_longer_than_kubernetes_allows() -> None:
+def test_no_name_is_longer_than_kubernetes_allows() -> None:
     long = "n" * 62
     for more in (f"nameOverride={long}", f"fullnameOverride={long}", f"nameOverride={'n-' * 29}xxxxx"):
         for document in render(value_set("operator"), more):
@@ -473,7 +473,7 @@ def test_a_name_is_longer_than_kubernetes_allows() -> None:
 
 
 @pytest.mark.parametrize("release", ["1people", "my.people"])
-def test_a_release_has_a_name_that_no_service_may_have(release: str) -> None:
+def test_a_release_name_that_no_service_may_have_is_refused(release: str) -> None:
     done = attempt(value_set("minimal"), release=release)
     assert done.returncode != 0
     assert "fullnameOverride: a Service's name" in done.stderr
@@ -518,13 +518,13 @@ def test_a_release_has_a_name_that_no_service_may_have(release: str) -> None:
         ("operator", ["podMonitor.enabled=true"], "scrape every pod twice"),
     ],
 )
-def test_values_that_cannot_work_are_installed(name: str, more: list[str], message: str) -> None:
+def test_values_that_cannot_work_are_refused(name: str, more: list[str], message: str) -> None:
     done = attempt(value_set(name), *more)
     assert done.returncode != 0
     assert message in done.stderr
 
 
-def test_the_values_are_open_somewhere() -> None:
+def test_the_schema_of_the_values_allows_no_other_key() -> None:
     """Every mapping of our own in the schema is closed; only what Kubernetes itself defines is left open."""
     schema = json.loads((CHART / "values.schema.json").read_text())
     values = yaml.safe_load((CHART / "values.yaml").read_text())

@@ -30,7 +30,7 @@ def _mounts(service: str) -> dict[str, str]:
     return {pair[1]: pair[0] for pair in pairs}
 
 
-def test_the_compose_file_does_not_fit_the_specification() -> None:
+def test_the_compose_file_fits_the_specification() -> None:
     program = shutil.which("check-jsonschema", path=str(Path(sys.executable).parent))
     if program is None:
         pytest.skip("check-jsonschema is not installed")
@@ -39,14 +39,14 @@ def test_the_compose_file_does_not_fit_the_specification() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_an_image_can_change_from_one_day_to_the_next() -> None:
+def test_every_image_has_an_exact_version() -> None:
     for name, service in SERVICES.items():
         repository, _, tag = service["image"].partition(":")
         assert repository, name
         assert re.fullmatch(r"v?\d+\.\d+\.\d+", tag), name
 
 
-def test_a_name_leads_nowhere() -> None:
+def test_every_name_leads_to_a_service_a_file_or_a_volume() -> None:
     for name, service in SERVICES.items():
         for other, condition in service.get("depends_on", {}).items():
             assert other in SERVICES, (name, other)
@@ -59,7 +59,7 @@ def test_a_name_leads_nowhere() -> None:
     assert used == set(STAGE["volumes"])
 
 
-def test_a_port_is_open_to_the_network() -> None:
+def test_every_port_is_open_to_this_machine_only() -> None:
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
     assert published
     assert all(port.startswith("127.0.0.1:") for port in published)
@@ -68,8 +68,8 @@ def test_a_port_is_open_to_the_network() -> None:
     assert "127.0.0.1:3000:3000" in published
 
 
-def test_a_service_starts_before_what_it_needs() -> None:
-    """Whoever is asked for at start-up is waited for: directly, or by way of another."""
+def test_every_service_waits_for_what_it_needs() -> None:
+    """A service waits for those that it needs at its start, directly or through another."""
 
     def before(name: str) -> set[str]:
         direct = set(SERVICES[name].get("depends_on", {}))
@@ -80,7 +80,7 @@ def test_a_service_starts_before_what_it_needs() -> None:
     assert SERVICES["stream-anon"]["depends_on"]["topics"]["condition"] == "service_completed_successfully"
 
 
-def test_the_service_does_not_accept_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_service_accepts_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SERVICES["stream-anon"]["environment"].items():
         monkeypatch.setenv(name, value)
     policy = ROOT / _mounts("stream-anon")["/etc/stream-anon"] / "policy.yaml"
@@ -99,7 +99,7 @@ def test_the_service_does_not_accept_its_settings(monkeypatch: pytest.MonkeyPatc
     assert load_policy(policy).window.max_records == 2000
 
 
-def test_the_service_may_do_more_than_it_must() -> None:
+def test_the_service_has_no_more_rights_than_it_needs() -> None:
     for name in ("stream-anon", "visits"):
         service = SERVICES[name]
         assert service["read_only"] is True
@@ -108,7 +108,7 @@ def test_the_service_may_do_more_than_it_must() -> None:
         assert "user" not in service  # the image's own
 
 
-def test_prometheus_scrapes_somebody_else() -> None:
+def test_prometheus_scrapes_the_service() -> None:
     config = yaml.safe_load((ROOT / _mounts("prometheus")["/etc/prometheus/prometheus.yml"]).read_text())
     targets = [t for job in config["scrape_configs"] for part in job["static_configs"] for t in part["targets"]]
     assert targets == ["stream-anon:9464"]
@@ -116,7 +116,7 @@ def test_prometheus_scrapes_somebody_else() -> None:
     assert set(config["rule_files"]) <= mounted
 
 
-def test_grafana_is_given_no_dashboard_or_no_data() -> None:
+def test_grafana_is_given_the_dashboard_and_its_data() -> None:
     inside = _mounts("grafana")["/var/lib/grafana/dashboards"]
     sources = yaml.safe_load((GRAFANA / "provisioning/datasources/prometheus.yml").read_text())["datasources"]
     assert [source["url"] for source in sources] == ["http://prometheus:9090"]
@@ -126,14 +126,14 @@ def test_grafana_is_given_no_dashboard_or_no_data() -> None:
     assert json.loads((ROOT / inside / Path(home).name).read_text())["panels"]
 
 
-def test_the_script_that_creates_topics_has_a_mistake() -> None:
+def test_the_script_that_creates_topics_can_be_parsed() -> None:
     script = ROOT / "deploy" / "compose" / "create-topics.sh"
     done = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True, timeout=10, check=False)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.kafka
-async def test_the_example_producer_sends_nothing(kafka: Any) -> None:
+async def test_the_example_producer_sends_each_person_to_one_partition(kafka: Any) -> None:
     topic = "compose.visits"
     await kafka.create_topic(topic, 4)
     command = [sys.executable, "examples/producer.py", "--bootstrap-servers", kafka.address, "--topic", topic]

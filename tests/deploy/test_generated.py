@@ -20,12 +20,12 @@ def _chart() -> ModuleType:
     return module
 
 
-def test_the_chart_has_an_old_copy_of_settings_alerts_or_dashboard() -> None:
+def test_the_chart_has_the_current_settings_alerts_and_dashboard() -> None:
     stale = [path.name for path, content in _chart().generated().items() if path.read_text() != content]
     assert stale == [], "run `python deploy/chart.py`"
 
 
-def test_a_value_is_not_described() -> None:
+def test_every_value_of_the_chart_is_described() -> None:
     text = (ROOT / "helm" / "stream-anon" / "values.yaml").read_text()
     rows = set(
         re.findall(r"^\| `([\w.]+)` \|", (ROOT / "helm" / "stream-anon" / "README.md").read_text(), re.MULTILINE)
@@ -34,7 +34,7 @@ def test_a_value_is_not_described() -> None:
         assert key in rows or {f"{key}.{inner}" for inner in value} & rows, key
 
 
-def test_the_chart_is_of_another_version_than_the_service() -> None:
+def test_the_chart_and_the_image_have_the_version_of_the_service() -> None:
     chart = yaml.safe_load((ROOT / "helm" / "stream-anon" / "Chart.yaml").read_text())
     project = (ROOT / "pyproject.toml").read_text()
     assert f'\nversion = "{chart["appVersion"]}"\n' in project

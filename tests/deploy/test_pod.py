@@ -89,7 +89,9 @@ class Pod:
         return podman("exec", self.name, "sh", "-c", script).strip()
 
 
-async def test_the_pod_of_the_chart_does_not_do_its_work(kafka: ApacheKafka, image: str, tmp_path: Path) -> None:
+async def test_the_pod_of_the_chart_publishes_and_stops_in_time(
+    kafka: ApacheKafka, image: str, tmp_path: Path
+) -> None:
     stage = Stage(kafka, f"pod{time.monotonic_ns()}", tmp_path)
     await stage.create_topics()
     await produce(stage, make_records(RECORDS, seed=1))

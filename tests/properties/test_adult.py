@@ -1,4 +1,4 @@
-"""The Adult census file: the figures of the design, and pycanon as a judge who knows nothing of us."""
+"""The Adult census file: the figures of the design, and pycanon as an independent judge."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.adult import (
         ("forest", 40_000, 1, 0.080),
     ],
 )
-def test_an_engine_loses_more_than_it_did(engine: str, max_records: int, windows: int, most: float) -> None:
+def test_no_engine_loses_more_than_it_did(engine: str, max_records: int, windows: int, most: float) -> None:
     releases = adult_releases(adult_policy(max_records=max_records, engine=EngineChoice(engine)))
     assert len(releases) == windows
     assert sum(release.records_in for release in releases) == len(adult_records()) == 30_162
@@ -39,7 +39,7 @@ def test_an_engine_loses_more_than_it_did(engine: str, max_records: int, windows
 
 
 @pytest.mark.parametrize(("k", "least", "tight"), [(10, None, True), (5, 2, True), (7, 2, False)])
-def test_an_independent_judge_finds_a_class_too_small(k: int, least: int | None, tight: bool) -> None:
+def test_an_independent_judge_finds_the_same_k_and_l(k: int, least: int | None, tight: bool) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what pandas thinks of pycanon is not our matter
         import pandas as pd
@@ -55,7 +55,7 @@ def test_an_independent_judge_finds_a_class_too_small(k: int, least: int | None,
             assert least is None or found == release.achieved_l[SENSITIVE]
 
 
-def test_the_file_is_another_than_the_figures_were_measured_on() -> None:
+def test_the_census_is_the_file_that_the_figures_were_measured_on() -> None:
     """Vector 8: 19,502 distinct rows of nine attributes, 15,512 of them unique."""
     counts: dict[tuple[object, ...], int] = {}
     for record in adult_records():

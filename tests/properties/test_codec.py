@@ -86,7 +86,7 @@ def test_the_scanner_says_what_a_single_look_says(which: int, values: list[bytes
 
 @slowly
 @given(chosen, st.lists(hostile.objects(NAMES), min_size=1, max_size=6))
-def test_no_record_fools_the_scanner_in_good_company(which: int, records: list[dict[str, Any]]) -> None:
+def test_no_record_fools_the_scanner_among_good_ones(which: int, records: list[dict[str, Any]]) -> None:
     good = {name: choices[0] for name, choices in hostile.FITTING.items()}
     values: list[bytes | None] = [nested(good), *map(hostile.text_of, records), nested(good)]
     offsets = np.arange(len(values))
@@ -170,7 +170,7 @@ def _has_what_json_forbids(value: Any) -> bool:
 
 @slowly
 @given(st.lists(st.sampled_from([b'{"age":1}', b'{"age":null}', b'{"age":true}', b"{}", None]), max_size=8))
-def test_every_record_is_an_individual_of_its_own(values: list[bytes | None]) -> None:
+def test_without_ids_every_record_is_an_individual_of_its_own(values: list[bytes | None]) -> None:
     codec = JsonCodec(hostile.every_record_policy())
     batches = [codec.decode(values, 0, np.arange(len(values))) for _ in range(2)]
     individuals = np.concatenate([batch.individuals for batch in batches])
@@ -368,7 +368,7 @@ def test_a_decimal_passes_in_the_form_that_the_encoder_writes(numbers: list[floa
     assert_same(plain_codec().decode(values, 3, offsets), one_by_one(PLAIN[0], values, offsets))
 
 
-def test_bytes_that_are_no_text_do_not_pass_in_company_of_those_that_are() -> None:
+def test_bytes_that_are_no_text_do_not_pass_among_records_that_are() -> None:
     good = json.dumps(json.loads(PLAIN_TEXT), ensure_ascii=False).encode()
     values: list[bytes | None] = [good, good.replace(b"fine", b"fi\xffe"), good.replace(b"fine", "fü".encode())]
     for chosen_values in (values, values[::2]):
@@ -377,5 +377,5 @@ def test_bytes_that_are_no_text_do_not_pass_in_company_of_those_that_are() -> No
 
 
 @pytest.mark.parametrize("which", range(len(POLICIES)))
-def test_no_records_are_no_error(which: int) -> None:
+def test_an_empty_batch_is_decoded_as_an_empty_batch(which: int) -> None:
     assert len(codecs()[which].decode([], 0, np.arange(0))) == 0

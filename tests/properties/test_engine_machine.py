@@ -190,7 +190,7 @@ class EngineMachine(RuleBasedStateMachine):
         return oldest + DELAY
 
     def _check_reach(self, window: SealedWindow) -> None:
-        """A window that waits for company is not sealed before it has some."""
+        """A window that is held for enough people is not sealed before it has them."""
 
     def _check(self, window: SealedWindow) -> None:
         inside: list[Taken] = []

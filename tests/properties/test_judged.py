@@ -36,7 +36,7 @@ def _read(name: str) -> list[dict[str, Any]]:
     ("name", "k", "distinct", "entropy", "closeness"),
     [("StudentsMath_Score.csv", 1, 1, 1, 0.4165920), ("StudentsMath_Score_k5.csv", 5, 4, 3, 0.3102329)],
 )
-def test_a_table_with_known_answers_is_counted_otherwise(
+def test_a_table_with_known_answers_is_counted_right(
     name: str, k: int, distinct: int, entropy: int, closeness: float
 ) -> None:
     """Vector 9, through the gate's counting and through the audit's."""
@@ -117,7 +117,7 @@ def _judged(policy: Policy, records: list[dict[str, Any]], name: str) -> None:
         Diversity(3, t_closeness=Closeness(0.3, Distance.ORDERED), recursive_cl=Recursion(2, 2)),
     ],
 )
-def test_an_independent_judge_finds_numbers_less_close(diversity: Diversity) -> None:
+def test_an_independent_judge_agrees_on_the_closeness_of_numbers(diversity: Diversity) -> None:
     _judged(_pupils(diversity), _read("StudentsMath_Score.csv"), "Score")
 
 
@@ -132,7 +132,7 @@ def test_an_independent_judge_finds_numbers_less_close(diversity: Diversity) -> 
         Diversity(p_sensitive=2, recursive_cl=Recursion(1, 2), t_closeness=Closeness(0.6)),
     ],
 )
-def test_an_independent_judge_finds_categories_less_diverse(diversity: Diversity) -> None:
+def test_an_independent_judge_agrees_on_the_diversity_of_categories(diversity: Diversity) -> None:
     people = [dict(person) for person in townspeople(300)]
     policy = town_policy()
     _judged(
@@ -142,7 +142,7 @@ def test_an_independent_judge_finds_categories_less_diverse(diversity: Diversity
     )
 
 
-def test_ages_in_order_are_compared_by_the_order_of_arrival() -> None:
+def test_numbers_are_compared_by_their_own_order() -> None:
     """A number is its place in the order, whatever came first and however it is written."""
     policy = Policy(
         (

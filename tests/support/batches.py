@@ -62,7 +62,7 @@ def batch_of(
 
 
 def both(*batches: CodedBatch) -> CodedBatch:
-    """Return one batch of several, their sources one behind the other."""
+    """Join several batches into one, in the order of their sources."""
     return CodedBatch(
         np.concatenate([b.codes for b in batches], axis=1),
         np.concatenate([b.sensitive for b in batches], axis=1),

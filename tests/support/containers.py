@@ -146,7 +146,7 @@ def _remove_oldest() -> None:
 def image() -> str:
     """Build the image of the sources as they are, unless it was built before, and return its name.
 
-    Who wants it meanwhile waits.
+    Other processes that want it meanwhile wait.
     """
     name = f"{NAME}:{_sources()}"
     environment()

@@ -134,7 +134,7 @@ class Driver:
 
     async def kill(self) -> None:
         """Do what SIGKILL does: nothing is said to anybody, open transactions stay open."""
-        task = self.worker._queue._task
+        task = self.worker._queue._publishing
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

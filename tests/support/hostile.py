@@ -1,4 +1,4 @@
-"""Policies with an attribute of every kind, and records that try to fool whoever reads them."""
+"""Policies with an attribute of every kind, and records that try to fool their readers."""
 
 from __future__ import annotations
 

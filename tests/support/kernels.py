@@ -13,7 +13,7 @@ from typing import Any
 
 
 def compile_in_turn() -> None:
-    """Let processes that compile the same kernel do so one after the other.
+    """Let processes that compile the same kernel take turns.
 
     The interpreter-wide lock of the compiler is taken first: two threads of one process never wait for each other's
     file. A kernel waits for those that it calls, never the other way round, so neither do two processes.

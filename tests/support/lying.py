@@ -18,7 +18,7 @@ Lie = Callable[[Columns, Criteria], NDArray[np.int32]]
 
 
 class Liar:
-    """A partitioner that answers by a function of the rows and of what is asked."""
+    """A partitioner that answers by a function of the rows and the criteria."""
 
     arrival_matters = False
 
@@ -30,6 +30,9 @@ class Liar:
     def keep(self, kept: NDArray[np.bool_], rows: Columns) -> None: ...
 
     def preparation(self) -> None: ...
+
+    def placed(self, rows: Columns, criteria: Criteria) -> NDArray[np.bool_]:
+        return self._lie(rows, criteria) >= 0
 
     def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
         return self._lie(rows, criteria)

@@ -54,7 +54,7 @@ class Transaction:
         return max((int(json.loads(value)[2]) for value in values), default=0)
 
     def is_about(self, places: Collection[Place]) -> bool:
-        """Whether the ledger hears of one of these places."""
+        """Whether the ledger gets an entry for one of these places."""
         keys = (key for parcel in self.parcels if parcel.topic == "ledger" for key in parcel.keys or ())
         return any(tuple(json.loads(key)) in places for key in keys)
 
@@ -113,7 +113,7 @@ class MemoryBroker:
         self.input[partition] += [(value, time) for value in values]
 
     def recreate(self, topic_id: str | None = "second") -> None:
-        """Delete the input topic and create it anew; the members hear nothing of it."""
+        """Delete the input topic and create it again, without telling the members."""
         self.input = [[] for _ in self.input]
         self.first = [0] * len(self.input)
         self.topic_id = topic_id
@@ -267,7 +267,7 @@ class MemorySource:
         return Membership(self._generation, self.name) if self._generation >= 0 else None
 
     def hear(self) -> None:
-        """Hear of the group's present generation, as a heartbeat would tell it."""
+        """Learn the group's present generation, as from a heartbeat."""
         if self.asleep or self.name not in self.broker.members or self._generation == self.broker.generation:
             return
         self._generation = self.broker.generation
@@ -280,7 +280,7 @@ class MemorySource:
         self.asleep = False
         if self.name in self.broker.members:
             self.hear()
-        else:  # thrown out: it joins anew
+        else:  # thrown out: it joins again
             self._generation = -1
             self._assigned = frozenset()
             self._marks += 1

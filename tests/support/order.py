@@ -17,6 +17,7 @@ _FIRST = (
     "tests/integration/kafka/test_flood.py",
     "tests/integration/kafka/test_delay.py",
     "tests/integration/kafka/test_panels.py",
+    "tests/integration/kafka/test_plan.py",
     "tests/deploy/test_pod.py",
     "tests/deploy/test_image.py",
     "tests/integration/kafka/test_failures.py",
@@ -59,6 +60,8 @@ _TOGETHER = {
     "tests/integration/kafka/test_flood.py": "speed",
     "tests/integration/kafka/test_delay.py": "speed",
     "tests/integration/kafka/test_panels.py": "speed",
+    "tests/integration/kafka/test_plan.py": "speed",
+    "tests/deploy/test_wheel.py": "speed",
 }
 # Each test of these may run in any process: all that they share is a broker, and each process has one.
 _DEALT_OUT = {

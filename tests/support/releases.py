@@ -60,7 +60,7 @@ def ward_policy(k: int = 3, **changes: Any) -> Policy:
 
 
 def ward_people(count: int, *, first: int = 0, age: int = 20, illness: str = "flu") -> list[dict[str, Any]]:
-    """Return records of `count` people who are much alike."""
+    """Return records of `count` similar people."""
     return [
         {
             "person": f"p{first + i}",

@@ -68,17 +68,21 @@ class Stage:
             "transaction_timeout": "4s",
         }
         window = {"max_records": 200, "max_delay": "1s"}
+        attributes = {
+            "person": {"role": "identifier"},
+            "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+            "city": {"role": "quasi-identifier", "values": list(CITIES)},
+            # Tells each record apart, so that a test sees every one arrive once.
+            "serial": {"role": "insensitive", "type": "integer", "accept_linkable": True},
+        }
         given = {**self.settings, **overrides}
         document = {
             "kafka": {**kafka, **given.get("kafka", {})},
             "privacy": {"k": K, "individual": "person", **given.get("privacy", {})},
             "window": {**window, **given.get("window", {})},
+            **({"engine": given["engine"]} if "engine" in given else {}),
             "attributes": {
-                "person": {"role": "identifier"},
-                "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
-                "city": {"role": "quasi-identifier", "values": list(CITIES)},
-                # Tells each record apart, so that a test sees every one arrive once.
-                "serial": {"role": "insensitive", "type": "integer", "accept_linkable": True},
+                name: {**own, **given.get("attributes", {}).get(name, {})} for name, own in attributes.items()
             },
             "http": given.get("http", {"port": 0, "admin_port": 0}),
             "logs": {"format": "json", "level": "debug"},
@@ -245,7 +249,7 @@ async def produce(
 
 @dataclass
 class Published:
-    """All that is visible of a stage to who reads committed records."""
+    """Everything on a stage that a reader of committed records can see."""
 
     records: list[tuple[str, dict[str, Any]]]  # batch, record
     certificates: list[dict[str, Any]]

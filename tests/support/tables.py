@@ -132,7 +132,7 @@ def is_legal(
 
 
 def is_spread(of_class: Iterable[tuple[int, int]], of_window: Iterable[tuple[int, int]], asked: Spread) -> bool:
-    """Return whether (person, value) pairs are spread as asked, by the papers' formulas."""
+    """Return whether (person, value) pairs meet the criteria, by the papers' formulas."""
     held, base = ([value for _, value in pairs] for pairs in (of_class, of_window))
     shown, known = ([value for value in values if value >= 0] for values in (held, base))
     heights = sorted(Counter(shown).values(), reverse=True)
@@ -210,7 +210,7 @@ def classes_of(answer: Sequence[int]) -> set[frozenset[int]]:
 
 
 def renumbered(rows: Columns) -> Columns:
-    """Return rows with people and values numbered anew from 0, as after a revoked partition."""
+    """Return rows with people and values renumbered from 0, as after a revoked partition."""
     sensitive = rows.sensitive.copy()
     for column in sensitive:
         column[column >= 0] = dense(column[column >= 0].tolist())

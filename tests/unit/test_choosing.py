@@ -29,7 +29,7 @@ def test_the_commands_of_the_page_print_what_it_shows(
     (tmp_path / "policy.yaml").write_text(YAML.findall(BEFORE)[0])
     monkeypatch.chdir(tmp_path)
     blocks = CONSOLE.findall(PAGE)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     for block in blocks:
         command, _, shown = block.partition("\n")
         assert run(monkeypatch, *command.split()[2:]) == 0

@@ -31,7 +31,7 @@ def _run(folder: Path) -> str:
     return done.stdout.strip()
 
 
-def test_a_kernel_runs_with_the_old_code_of_one_in_another_file(tmp_path: Path) -> None:
+def test_a_kernel_is_compiled_anew_when_one_in_another_file_has_changed(tmp_path: Path) -> None:
     """`pair_weight` has `table_cost` of another file compiled into it."""
     shutil.copytree(
         ROOT / "stream_anon", tmp_path / "stream_anon", ignore=shutil.ignore_patterns("__pycache__", "_examples")
@@ -45,7 +45,7 @@ def test_a_kernel_runs_with_the_old_code_of_one_in_another_file(tmp_path: Path) 
     assert _run(tmp_path) == "5.0"
 
 
-def test_nothing_runs_where_no_folder_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_run_where_no_folder_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a read-only file system without a temporary folder."""
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
 
@@ -55,7 +55,7 @@ def test_nothing_runs_where_no_folder_can_be_written(monkeypatch: pytest.MonkeyP
     assert kernel(twice)(21) == 42
 
 
-def test_only_a_kernel_that_no_cache_holds_is_told_to_be_compiled(
+def test_compiling_is_told_only_for_kernels_that_no_cache_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))

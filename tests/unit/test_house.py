@@ -22,7 +22,6 @@ LARGER = {
     "privacy/criteria.py": "what decides about publication stands in one file",
     "service/status/page.py": "one class: the state that one page shows",
     "service/worker.py": "one class: the loop and what interrupts it",
-    "settings/model.py": "the sections of the settings, each with its bounds and defaults",
 }
 
 

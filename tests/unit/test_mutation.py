@@ -1,4 +1,4 @@
-"""The tool that tries mutants: what it changes, and that it tells the noticed from the unnoticed."""
+"""The tool that tries mutants: what it changes, and that it tells killed mutants from survivors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_an_expression_is_changed_in_each_of_these_ways(expression: str, changes
     assert {" ".join(change.split()) for change in changed} == changes
 
 
-def test_statements_are_taken_out_and_texts_defaults_and_annotations_left() -> None:
+def test_statements_are_taken_out_and_texts_defaults_and_annotations_are_left() -> None:
     source = """
         LIMIT = 1
         class C:
@@ -68,7 +68,7 @@ def test_equal_changes_of_one_function_have_different_names() -> None:
     assert names[2].endswith(" #2")
 
 
-def test_a_mutant_names_the_lines_of_its_statement_and_of_those_around_it_only_the_heads() -> None:
+def test_a_mutant_names_the_lines_of_its_statement_and_the_heads_of_those_around_it() -> None:
     source = dedent(
         """\
         def f(a):
@@ -203,5 +203,5 @@ def test_every_explained_mutant_can_still_be_made(monkeypatch: pytest.MonkeyPatc
     assert explained(page) <= made
 
 
-def test_what_is_mutated_and_what_judges_it_exists() -> None:
+def test_the_files_that_are_mutated_and_the_tests_that_judge_them_exist() -> None:
     assert all((ROOT / path).exists() for path in (*ROOMS, *TESTS))

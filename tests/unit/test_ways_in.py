@@ -91,7 +91,7 @@ def test_ten_spellings_are_the_same_person_on_every_way_in(way: str, tmp_path: P
 
 
 @pytest.mark.parametrize("as_bytes", [False, True])
-def test_one_person_in_many_spellings_makes_no_class(as_bytes: bool, tmp_path: Path) -> None:
+def test_one_person_in_many_spellings_does_not_make_a_class(as_bytes: bool, tmp_path: Path) -> None:
     """Three are k; two are not, in however many spellings."""
 
     def released(*steps: str) -> int:

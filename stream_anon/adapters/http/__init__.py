@@ -1,1 +1,1 @@
-"""Health, metrics and status over HTTP: read only, bounded, and silent about what was asked."""
+"""Health, metrics and status over HTTP: read only, bounded, and never repeating a request."""

@@ -1,4 +1,4 @@
-"""What is answered to which path."""
+"""The answer to each path."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ ORDER_HEADER = "X-Stream-Anon-Order"
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
-    "Server": "stream-anon",  # the library would name itself, Python and both versions
+    "Server": "stream-anon",  # by default the library names itself and Python, with their versions
 }
 
 
 class ObservedService(Protocol):
-    """What the pages ask of the service."""
+    """The questions that the pages ask the service."""
 
     def readiness(self) -> tuple[bool, str]:
-        """Return whether the worker owns partitions or stands by for them; why not, or a remark, in a few words."""
+        """Return whether the worker owns partitions or stands by for them; and why not, or a remark."""
         ...
 
     def status(self) -> Mapping[str, object]:
@@ -37,7 +37,7 @@ Page = Callable[[], web.Response]
 
 
 def answer(body: bytes, kind: str = TEXT, status: int = 200) -> web.Response:
-    """Return a response that no cache keeps."""
+    """Return a response that caches do not keep."""
     return web.Response(body=body, status=status, headers={**HEADERS, "Content-Type": kind})
 
 
@@ -50,7 +50,7 @@ def public_pages(service: ObservedService, metrics: Callable[[], bytes], metrics
         return answer(text.encode(), status=200 if fine else 503)
 
     return {
-        # Whoever gets this answer knows that the loop turns; nothing else makes a worker dead.
+        # An answer shows that the event loop runs; nothing else makes a worker dead.
         "/livez": lambda: answer(b"live\n"),
         "/readyz": ready,
         "/metrics": lambda: answer(metrics(), metrics_type),
@@ -75,7 +75,7 @@ def admin_pages(service: ObservedService) -> dict[str, Page]:
 def obey(request: web.BaseRequest, order: Callable[[], str]) -> web.Response:
     """Carry out an order of an operator.
 
-    A browser asks before it sends its header for a page of another origin, and is never told that it may.
+    Before a browser sends this header for a page of another origin, it asks for permission, and never gets it.
     """
     if request.method != "POST":
         refused = answer(b"method not allowed\n", status=405)
@@ -92,7 +92,7 @@ def compact_status(service: ObservedService) -> bytes:
 
 
 def respond(request: web.BaseRequest, pages: Mapping[str, Page]) -> web.Response:
-    """Return the page a request names; nothing of the request is repeated in an answer."""
+    """Return the page that a request names; no answer repeats a part of the request."""
     page = pages.get(request.path)
     if page is None:
         return answer(b"not found\n", status=404)

@@ -1,4 +1,4 @@
-"""The open connections of one port: few, and shared fairly between the addresses they come from."""
+"""The open connections of one port: few, and shared fairly among the addresses that they come from."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import contextmanager
 
 
 class Connections:
-    """Hold at most `most` connections; a new one is always let in, and an old one goes for it.
+    """At most `most` connections; a new one is always let in, and an old one is closed for it.
 
-    The address that holds the most connections gives up its oldest. So whoever opens many loses its own, and the
-    probe of another address is never turned away. A stream that is bounded elsewhere is left alone.
+    The address with the most connections loses its oldest one. So a client that opens many loses its own, and the
+    probe of another address is never turned away. A stream, which is bounded elsewhere, is left alone.
 
     Parameters
     ----------
     most
-        Must exceed the number of streams that can be open at once.
+        More than the streams that can be open at once.
     """
 
     def __init__(self, most: int) -> None:
@@ -26,7 +26,7 @@ class Connections:
         self._streams: set[asyncio.Transport] = set()
 
     def add(self, transport: asyncio.Transport) -> None:
-        """Let a connection in, and break off another one where there are too many."""
+        """Let a connection in, and abort another one if there are too many."""
         peer = transport.get_extra_info("peername")
         address = str(peer[0]) if isinstance(peer, tuple) else ""
         if len(self._open) >= self._most:
@@ -34,13 +34,13 @@ class Connections:
         self._open[transport] = address
 
     def remove(self, transport: asyncio.Transport) -> None:
-        """Forget a connection that is closed; nothing happens if it is not known."""
+        """Forget a connection that is closed; do nothing if it is unknown."""
         self._open.pop(transport, None)
         self._streams.discard(transport)
 
     @contextmanager
     def kept(self, transport: asyncio.Transport | None) -> Iterator[None]:
-        """Leave a connection alone meanwhile: it carries a stream."""
+        """Keep a connection open during the context, since it carries a stream."""
         if transport is not None and transport in self._open:
             self._streams.add(transport)
         try:
@@ -53,7 +53,7 @@ class Connections:
         candidates = [transport for transport in self._open if transport not in self._streams]
         held = Counter([self._open[transport] for transport in candidates])
         held[newcomer] += 1
-        # `max` takes the first of equals: the oldest connection of the address that holds the most.
+        # `max` takes the first of equals: the oldest connection of the address with the most.
         oldest = max(candidates, key=lambda transport: held[self._open[transport]])
         self.remove(oldest)
         oldest.abort()

@@ -1,4 +1,4 @@
-"""The status as it changes: server-sent events, once a second, to a few readers."""
+"""The live status: server-sent events, once a second, to a few readers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from aiohttp import web
 
 from stream_anon.adapters.http.answers import HEADERS, answer
 
-MOST_READERS = 8  # browsers come back by themselves, so one reader too many only waits
-READING_SECONDS = 300.0  # after that the browser connects anew: no connection grows old
+MOST_READERS = 8  # browsers come back by themselves, so a reader beyond these only waits
+READING_SECONDS = 300.0  # seconds after which the browser must connect again, so that no connection grows old
 EVERY = 1.0
 
 
 class LiveStatus:
-    """Sends the status to whoever reads `/events`, until `stop`.
+    """Sends the status to the readers of `/events`, until `stop`.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class LiveStatus:
         self._readers = 0
 
     def stop(self) -> None:
-        """Let every reader go."""
+        """End the streams of all readers."""
         self._stopping.set()
 
     async def respond(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -56,7 +56,7 @@ class LiveStatus:
                 while not self._stopping.is_set():
                     await response.write(b"data: " + self._status() + b"\n\n")
                     await self._pause()
-        except (ConnectionError, TimeoutError):  # it left, or reads too slowly, or has read for long enough
+        except (ConnectionError, TimeoutError):  # the reader left, is too slow, or has read for long enough
             if request.transport is not None:
                 request.transport.abort()
         return response

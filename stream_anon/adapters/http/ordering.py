@@ -12,12 +12,12 @@ _WITHIN = 10.0
 
 
 def give(host: str, port: int, order: str) -> str:
-    """Order something of the service at an address; return its answer.
+    """Give an order to the service at an address; return its answer.
 
     Raises
     ------
     SettingsError
-        If the address is not loopback, or not known.
+        If the address is not loopback, or if its port is not known.
     Refused
         If the service takes no orders.
     BrokerError
@@ -33,7 +33,7 @@ def give(host: str, port: int, order: str) -> str:
         response = connection.getresponse()
         text = response.read().decode("utf-8", "replace").strip()
     except (OSError, http.client.HTTPException):
-        raise BrokerError(f"no service answers at {host}:{port}: is it running, and here?") from None
+        raise BrokerError(f"no service answers at {host}:{port}: is it running, and on this machine?") from None
     finally:
         connection.close()
     if response.status != 200:

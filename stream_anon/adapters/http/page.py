@@ -1,4 +1,4 @@
-"""The status page: one file, shipped in this package, that asks for nothing from anywhere else."""
+"""The status page: one file of this package, which loads nothing from anywhere else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KIND = "text/html; charset=utf-8"
 
 
 def page() -> tuple[bytes, dict[str, str]]:
-    """Return the page, and the headers that let a browser run its own script and style and no other."""
+    """Return the page, and headers that let a browser use the page's own script and style only."""
     body = FILE.read_bytes()
     text = body.decode()
     policy = [

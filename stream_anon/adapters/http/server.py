@@ -23,22 +23,22 @@ from stream_anon.adapters.http.connections import Connections
 from stream_anon.adapters.http.live import LiveStatus, Streams
 from stream_anon.errors import SettingsError
 
-MOST_CONNECTIONS = 64  # for each port; a probe, a scrape and a few people
-BACKLOG = 4 * MOST_CONNECTIONS  # where a queue of the system's is full, a probe comes a second late
-CONNECTION_SECONDS = 30.0  # how old a connection may grow at least; at most twice that
-STALL_SECONDS = 10.0  # how long a client may take nothing of an answer that is ready
+MOST_CONNECTIONS = 64  # for each port: a probe, a scrape and a few people
+BACKLOG = 4 * MOST_CONNECTIONS  # if the system's queue is full, a probe comes a second late
+CONNECTION_SECONDS = 30.0  # seconds that a connection may live; it is closed before twice that
+STALL_SECONDS = 10.0  # seconds for which a client may read nothing of an answer
 SHUTDOWN_SECONDS = 2.0
 _LARGEST_FIELD = 4096
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
 
 
 class _Conversation(web.RequestHandler):
-    """A connection whose errors are answered without the words of the request, and that does not wait for a reader.
+    """A connection that never repeats a request in an error and never waits long for its reader.
 
     Parameters
     ----------
     connections
-        Those of this port; this one is added when it is made.
+        The connections of this port; a new one adds itself.
     """
 
     __slots__ = ("_connections", "_own", "_stalled")
@@ -71,13 +71,13 @@ class _Conversation(web.RequestHandler):
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Break the connection off unless its client reads on soon: an answer that nobody reads holds memory."""
+        """Abort the connection unless its client reads on soon, for an unread answer holds memory."""
         super().pause_writing()
         if self._own is not None:
             self._stalled = self._loop.call_later(STALL_SECONDS, self._own.abort)
 
     def resume_writing(self) -> None:
-        """Go on: the client has read."""
+        """Go on, since the client has read."""
         self._forget_stall()
         super().resume_writing()
 
@@ -95,21 +95,22 @@ class _Conversation(web.RequestHandler):
     ) -> web.StreamResponse:
         """Answer with the status's name only, and close."""
         if request.writer.output_size > 0:
-            raise ConnectionError("the answer has begun: it can only be broken off")
+            raise ConnectionError("the answer has begun, so the connection can only be aborted")
         response = answer(f"{HTTPStatus(status).phrase.lower()}\n".encode(), status=status)
         response.force_close()
         return response
 
 
 class _Pages(web.Server):
-    """Answer from tables of pages and streams on a bounded number of connections of bounded age.
+    """Answers from tables of pages and streams, on a bounded number of connections of bounded age.
 
     Parameters
     ----------
     names
-        What clients may call this server; any name if empty. Then it takes no orders: it is not on loopback.
+        Names that clients may use for this server. If empty, any name will do, and no orders are taken, since the
+        server is not on loopback.
     orders
-        What may be ordered, by path.
+        Orders by path.
     """
 
     def __init__(
@@ -150,18 +151,18 @@ class _Pages(web.Server):
 
 
 class HttpServers:
-    """Serve health and metrics on one port, the status page on another.
+    """Serves health and metrics on one port, the status page on another.
 
     Parameters
     ----------
     service
-        Where readiness and status come from.
+        Tells readiness and status.
     metrics, metrics_type
-        Returns the exposition; its content type.
+        Returns the exposition, and its content type.
     public, admin
         Host and port each; port 0 is any free port.
     orders
-        What an operator may order on the admin port, by name; each returns what happens now, in words.
+        Orders that an operator may give on the admin port, by name; each returns what happens now, in words.
     """
 
     def __init__(
@@ -184,12 +185,12 @@ class HttpServers:
         self._sweeper: asyncio.Task[None] | None = None
 
     async def start(self) -> tuple[tuple[str, int], tuple[str, int]]:
-        """Listen, and return where: (host, port) for the public pages and for the admin pages.
+        """Listen, and return (host, port) of the public pages and of the admin pages.
 
         Raises
         ------
         SettingsError
-            If an address cannot be used; then none is.
+            If an address cannot be used; then neither is.
         """
         bound = []
         try:
@@ -205,7 +206,7 @@ class HttpServers:
         self, key: str, host: str, port: int, table: Mapping[str, Page], streams: Streams
     ) -> tuple[str, int]:
         loop = asyncio.get_running_loop()
-        # A web page could have its own name resolve to loopback, and read here what its reader may see.
+        # A web page could let its own name resolve to loopback, and read through its reader's browser.
         own = LOOPBACK | {host} if host in LOOPBACK else frozenset[str]()
         orders = self._orders if key == "http.admin_port" else {}
         pages = _Pages(table, streams, own, loop, orders)
@@ -224,7 +225,7 @@ class HttpServers:
                 pages.sweep()
 
     async def stop(self) -> None:
-        """Stop listening, let running answers end, close what is left; safe to call twice."""
+        """Stop listening, let running answers end, and close the other connections; safe to call twice."""
         self._live.stop()
         if self._sweeper is not None:
             self._sweeper.cancel()

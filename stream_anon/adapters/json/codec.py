@@ -25,16 +25,16 @@ from stream_anon.microdata.texts import Texts
 from stream_anon.ports import MOST_RECORD_BYTES
 
 _ESCAPED = re.compile(r'["\\\x00-\x1f]')
-_MOST_GROWTH = {ScalarType.INTEGER: 310, ScalarType.NUMBER: 24}  # 1e308 is written with all its digits
+_MOST_GROWTH = {ScalarType.INTEGER: 310, ScalarType.NUMBER: 24}  # 1e308 may be written with all its digits
 
 
 class JsonCodec:
-    """Decode records and encode releases of one policy.
+    """Decodes records and encodes releases of one policy.
 
     Parameters
     ----------
     policy
-        What goes in and what may come out.
+        Declares what is read and what may be published.
     max_record_bytes
         Larger records are rejected unread.
     """
@@ -59,7 +59,7 @@ class JsonCodec:
         Parameters
         ----------
         values
-            One JSON text each; None for a record without a value. `Texts` with a gap are read as they lie there.
+            One JSON text each; None for a record without a value. `Texts` with a gap are read in place.
         source
             The worker's number of the partition.
         offsets
@@ -68,9 +68,9 @@ class JsonCodec:
         Returns
         -------
         CodedBatch
-            Rows in the order of `values`; what does not fit is among its rejects, whatever the bytes.
+            Rows in the order of `values`. A record that does not fit is among the rejects, whatever its bytes are.
         """
-        # Two readers: the second one is twenty times as slow, and asked only for what the first one left.
+        # Of two readers the second is twenty times as slow, and gets only the records that the first one left.
         if self._scanner is None:
             batch = self._one_by_one(values, range(len(values)), source, offsets)
         else:
@@ -87,8 +87,8 @@ class JsonCodec:
         """Compile every kernel that records of the policy will call."""
         if self._scanner is not None:
             self._scanner.scan(Texts.of([b"{}"]), 0, np.zeros(1, np.int64))
-        # Texts of more than one word are of another type to the compiler than those of an empty window: without
-        # this the first window that is published would wait for it.
+        # To the compiler, texts of more than one word have another type than those of an empty window. Without this
+        # the first published window would wait for it.
         self._encoder.encode(made_up_release(self._policy, self._texts([(None,) * len(self._policy.passed)] * 2)))
         self._encoder.encode_rows(
             Classes.none(len(self._policy.quasi_identifiers)), np.empty(0, np.int64), np.empty(0, np.int32), []
@@ -96,12 +96,12 @@ class JsonCodec:
 
     @property
     def read_singly(self) -> int:
-        """Return how many records were read one by one until now."""
+        """Return how many records were read one by one so far."""
         return self._read_singly
 
     @property
     def slow_attributes(self) -> tuple[str, ...]:
-        """Return the attributes for whose sake all records are read one by one."""
+        """Return the attributes because of which all records are read one by one."""
         return deep_attributes(self._policy)
 
     def _one_by_one(
@@ -122,20 +122,20 @@ class JsonCodec:
         return [text for text in self._encoder.encode(release) if text is not None]
 
     def most_released(self, read: int) -> int:
-        """Return the most bytes that are written of a record of which so many were read."""
+        """Return the most bytes that may be written for a record of so many bytes."""
         return self._encoder.most_around + read + sum(_MOST_GROWTH.get(a.type, 0) for a in self._policy.passed)
 
     def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
-        """Return the released rows of which more bytes than `most` would be written."""
+        """Return the released rows that would take more than `most` bytes."""
         return self._encoder.larger_than(release, most)
 
     def encode_in_bulk(self, release: Release) -> Texts:
-        """Return the same without an object for each record."""
+        """Return the same as `encode`, without an object for each record."""
         return self._encoder.encode(release)
 
 
 def _merge(first: CodedBatch, second: CodedBatch) -> CodedBatch:
-    """Return the rows of both by offset; rejects are the second's."""
+    """Return the rows of both batches by offset; the rejects are those of the second."""
     if not len(second):
         return replace(first, rejects=second.rejects)
     if not len(first):

@@ -41,15 +41,15 @@ _Part = _Shared | _OfRecord
 
 
 class ReleaseEncoder:
-    """Encode releases of one policy, a quarter of a microsecond a record.
+    """Encodes releases of one policy, in a quarter of a microsecond a record.
 
-    A class's quasi-identifiers are written once, from the class alone; only fields that pass are written for
+    The quasi-identifiers of a class are written once, from the class alone; only fields that pass are written for
     each record. Nothing is kept between two calls.
 
     Attributes
     ----------
     most_around
-        Bytes of a record beside what passes, at the most.
+        The most bytes that a record takes beside the fields that pass.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -66,7 +66,7 @@ class ReleaseEncoder:
         self.most_around = fixed + sum(map(longest_form, policy.quasi_identifiers))
 
     def encode(self, release: Release) -> Texts:
-        """Return one JSON object for each released record, in the release's order, in one room."""
+        """Return one JSON object for each released record, in the release's order, as `Texts`."""
         return self.encode_rows(release.classes, release.order, release.class_of_row, release.payload)
 
     def encode_rows(
@@ -93,7 +93,7 @@ class ReleaseEncoder:
         return Texts(room, ends)
 
     def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
-        """Return the released rows that take more bytes than `most`; O(n) where nothing could."""
+        """Return the released rows that take more bytes than `most`; O(n) if none can."""
         passed = self._passed(release.payload)
         if self.most_around + int(passed.widths.max(initial=0)) <= most:
             return np.empty(0, np.int64)
@@ -104,7 +104,7 @@ class ReleaseEncoder:
         return payload if isinstance(payload, PassedTexts) else PassedTexts.of(payload, self._fields)
 
     def _shared(self, classes: Classes) -> tuple[bytes, NDArray[np.int64]]:
-        """Return what all records of each class share, one behind the other, and where each text ends."""
+        """Return the texts that all records of each class share, without gaps, and where each text ends."""
         columns: list[list[bytes]] = []
         for parts in self._between:
             pieces = [
@@ -120,7 +120,7 @@ class ReleaseEncoder:
 
 
 def longest_form(attribute: QuasiIdentifier) -> int:
-    """Return the most bytes that anything published of an attribute takes."""
+    """Return the most bytes that a published value of an attribute takes."""
     return max(len(_encode(value)) for value in attribute.longest())
 
 

@@ -1,4 +1,4 @@
-"""Fields that pass, kept as the JSON that will be written for them."""
+"""Fields that pass, kept as the JSON text that is published."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _NULL = ord("n")  # no other value begins with it
 
 
 class PassedTexts(PackedPayload):
-    """The values that pass of n records with p fields each, and nothing else of these records.
+    """The passing values of n records with p fields each, and nothing else of these records.
 
-    A row read by its number is the decoded values.
+    Indexing by a row's number returns its decoded values.
 
     Parameters
     ----------
     text
-        uint8[ends[-1, -1]]: the JSON of all values, one behind the other.
+        uint8[ends[-1, -1]]: the JSON of all values, without gaps.
     ends
         int64[n, p].
     """
@@ -79,7 +79,7 @@ class PassedTexts(PackedPayload):
         return next(iter(self.take(slice(row % len(self), row % len(self) + 1))))
 
     def take(self, rows: Rows) -> Self:
-        """Return the chosen rows, copied: rows that nobody wants any more must not stay in memory."""
+        """Return a copy of the chosen rows, so that the other rows do not stay in memory."""
         if isinstance(rows, slice):
             first, stop, step = rows.indices(len(self))
             if step == 1 and first < stop and self.ends.size:
@@ -100,7 +100,7 @@ class PassedTexts(PackedPayload):
         return np.array(np.count_nonzero(self.text[begins] == _NULL, axis=0), np.int64)
 
     def followed_by(self, others: Sequence[Self]) -> Self:
-        """Return the rows of this one and then of all others."""
+        """Return the rows of this one, followed by those of all others."""
         parts = [self, *others]
         sizes = np.cumsum([0, *(len(part.text) for part in parts)])
         ends = [part.ends + size for part, size in zip(parts, sizes.tolist(), strict=False)]

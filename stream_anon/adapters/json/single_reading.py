@@ -1,4 +1,4 @@
-"""Read one record at a time: slow, and the measure of what the scanner does."""
+"""Read one record at a time: slowly, and as the reference for the scanner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stream_anon.microdata.policy import Policy
 
 MOST_LEVELS = 64
 
-# Every match runs to the end of its string or of the text, so that no input makes this quadratic.
+# Every match ends with its string or with the text, so that no input takes quadratic time.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
 _STEPS = np.zeros(256, np.int8)
 _STEPS[list(b"[{")] = 1
@@ -28,7 +28,7 @@ Tree = dict[str, "Tree | int"]
 
 
 def too_deep(value: bytes) -> bool:
-    """Tell whether arrays and objects lie more than `MOST_LEVELS` deep in a JSON text."""
+    """Return whether arrays and objects are nested more than `MOST_LEVELS` deep in a JSON text."""
     if value.count(b"[") + value.count(b"{") <= MOST_LEVELS:
         return False
     steps = _STEPS[np.frombuffer(_STRING.sub(b"", value), np.uint8)]
@@ -36,7 +36,7 @@ def too_deep(value: bytes) -> bool:
 
 
 class SingleReader:
-    """Decode and code single records.
+    """Decodes and codes single records.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class SingleReader:
                     values[below] = _value(fields[key])
                 elif bytes(fields[key]) != b"null":
                     self._fill(values, _split(fields[key]), below)
-            except _ERRORS:  # out of a float's or an integer's range, or no object where one is declared
+            except _ERRORS:  # beyond the range of a float or an integer, or no object where one is declared
                 for i in _leaves(below):
                     values[i] = UNREADABLE
 

@@ -1,4 +1,4 @@
-"""Put released records together from what their classes share and what passes of each, without the lock."""
+"""Join the texts that a class shares and the passing values of each record, without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stream_anon.compiled import bare_inlined, bare_kernel
 
 @bare_inlined
 def _copied(source: NDArray[np.int64], start: int, stop: int, target: NDArray[np.int64], place: int) -> int:
-    """Copy bytes, eight at once and perhaps some too many; return where the next ones belong."""
+    """Copy bytes, eight at once and perhaps some too many; return the place for the next ones."""
     after = place + stop - start
     while start < stop:
         target[place] = source[start]
@@ -31,7 +31,7 @@ def write_records(
     records: NDArray[np.int64],
     ends: NDArray[np.int64],
 ) -> None:
-    """Write the m released records, one behind the other.
+    """Write the m released records, without gaps.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ def write_records(
     shared, passed, records
         The words of texts (`keys.padded_words`); `records` is written and has eight bytes of room at its end.
     shared_ends
-        int64[c, p + 1]: where the texts of each class end that stand before, between and after what passes.
+        int64[c, p + 1]: where the texts of each class end that come before, between and after the passing values.
     passed_ends
         int64[n, p].
     places
-        int64[p], which of the values that pass comes first, second and so on.
+        int64[p], which passing value comes first, second and so on.
     ends
         int64[m], written.
     """

@@ -15,7 +15,7 @@ PREFIX = "stream_anon_audit"
 
 @dataclass(frozen=True)
 class AuditFigures:
-    """What is told of an audit.
+    """The figures of an audit.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class AuditFigures:
 
 
 def write_audit_file(path: Path, figures: AuditFigures) -> None:
-    """Write the figures; the file is replaced at once, never read half.
+    """Write the figures; the file is replaced in one step, so that nobody reads a half.
 
     Raises
     ------

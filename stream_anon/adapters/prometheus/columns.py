@@ -12,12 +12,12 @@ from prometheus_client.registry import Collector
 
 
 class ColumnHistogram(Collector):
-    """Count values of a whole window at once; O(n log buckets) without a Python loop.
+    """Counts the values of a whole window at once; O(n log buckets) without a Python loop.
 
     Parameters
     ----------
     bounds
-        Upper ends of the buckets, growing; the bucket above all is added.
+        Ascending upper ends of the buckets; a bucket above all of them is added.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class ColumnHistogram(Collector):
         registry.register(self)
 
     def observe(self, values: ArrayLike, counts: ArrayLike | None = None) -> None:
-        """Add values, each as often as `counts` says; a negative one (of clocks that differ) counts as 0."""
+        """Add values, each as often as `counts` says; a negative value, of clocks that differ, counts as 0."""
         column = np.maximum(np.atleast_1d(np.asarray(values, np.float64)), 0.0)
         times = np.ones(len(column)) if counts is None else np.atleast_1d(np.asarray(counts, np.float64))
         # A value on a bound belongs below it: buckets are "less or equal".
@@ -41,7 +41,7 @@ class ColumnHistogram(Collector):
         self._sum += float(column @ times)
 
     def describe(self) -> Iterator[HistogramMetricFamily]:
-        """Return the name without samples, for the registry's check of double names."""
+        """Return the name without samples, for the registry's check of duplicate names."""
         yield HistogramMetricFamily(self._name, self._documentation)
 
     def collect(self) -> Iterator[HistogramMetricFamily]:

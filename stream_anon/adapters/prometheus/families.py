@@ -1,4 +1,4 @@
-"""Closed sets of labels, the bounds of histograms, and counters whose labels come from such a set."""
+"""Closed sets of labels, bounds of histograms, and counters whose labels come from a closed set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from prometheus_client import Counter
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.release import Suppression
 
-OTHER = "other"  # a label outside its set: a bug, but no reason to grow without bound
+OTHER = "other"  # stands for a label outside its set, which is a bug but must not make series grow without bound
 
 SUPPRESSIONS = tuple(reason.value for reason in Suppression)
 REJECTIONS = tuple(reason.label for reason in Reason)
@@ -30,7 +30,7 @@ RATIOS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 
 
 
 class Family:
-    """A counter with one label of a closed set, of which every value is written from the start."""
+    """A counter with one label from a closed set; every series exists from the start."""
 
     def __init__(self, counter: Counter, labels: Iterable[str]) -> None:
         self._children = {label: counter.labels(label) for label in (*labels, OTHER)}

@@ -1,4 +1,4 @@
-"""What is counted of worker processes by the process that starts them."""
+"""Metrics of worker processes, kept by the process that starts them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 
 class FleetMetrics:
-    """Declare the metrics of a fleet in `registry`."""
+    """Declares the metrics of a fleet in `registry`."""
 
     def __init__(self, registry: CollectorRegistry, workers: int) -> None:
         Gauge("stream_anon_workers", "Worker processes that were asked for.", registry=registry).set(workers)
@@ -16,9 +16,9 @@ class FleetMetrics:
         )
 
     def running(self, workers: int) -> None:
-        """Show how many run."""
+        """Show how many processes run."""
         self._running.set(workers)
 
     def restarted(self) -> None:
-        """Count one that ended by itself."""
+        """Count a process that ended by itself."""
         self._restarts.inc()

@@ -1,7 +1,7 @@
 """Metrics of several processes as those of one service.
 
-prometheus_client's own way shares files between processes, which fits neither gauges of which the least counts nor
-our histograms of columns. Here each process hands over its samples, and who serves them adds them up.
+The way of prometheus_client shares files between processes. It fits neither gauges whose minimum counts nor our
+histograms of columns. Here each process hands over its samples, and the process that serves them adds them up.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ def _least_positive(values: Sequence[float]) -> float:
 
 
 _ADDED: Callable[[Sequence[float]], float] = math.fsum
-# Of each gauge what the service as a whole shows; a test asks for every one.
+# What the service as a whole shows for each gauge; a test asks for every gauge.
 GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_window_records": _ADDED,
     "stream_anon_window_oldest_age_seconds": max,
     "stream_anon_window_closing": max,
     "stream_anon_consumer_paused": max,
-    "stream_anon_achieved_k": _least_positive,  # 0 is a worker that has published nothing yet
+    "stream_anon_achieved_k": _least_positive,  # 0 stands for a worker that has published nothing yet
     "stream_anon_information_loss_ratio": max,
     "stream_anon_last_release_timestamp_seconds": max,
     "stream_anon_partitions_owned": _ADDED,
     "stream_anon_partitions_not_read": _ADDED,
     "stream_anon_partitions_superseded": _ADDED,
-    "stream_anon_consumer_lag_records": _ADDED,  # not known of one is not known at all: NaN
+    "stream_anon_consumer_lag_records": _ADDED,  # unknown for one is unknown for all: NaN
     "stream_anon_records_behind_open_transaction": _ADDED,
     "stream_anon_input_held_seconds": max,
     "stream_anon_ledger_held_seconds": max,
@@ -46,7 +46,7 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_paused": max,
     "stream_anon_build_info": max,
     "stream_anon_policy_info": max,
-    "stream_anon_order_version": min,  # each worker learns for itself
+    "stream_anon_order_version": min,  # each worker learns by itself
     "stream_anon_policy_k": max,
     "stream_anon_policy_max_delay_seconds": max,
     "stream_anon_policy_max_records": max,
@@ -65,7 +65,7 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """A metric of one process at one moment."""
+    """The samples of one metric in one process at one moment."""
 
     name: str
     documentation: str
@@ -91,7 +91,7 @@ def sampled(registry: CollectorRegistry) -> tuple[Samples, ...]:
 
 
 def growing(metrics: Iterable[Samples]) -> tuple[Samples, ...]:
-    """Return what only grows: of a process that has ended this still counts."""
+    """Return the metrics that only grow, which still count when a process has ended."""
     return tuple(family for family in metrics if family.kind in _GROWING)
 
 
@@ -120,7 +120,7 @@ def _rule(family: Samples) -> Callable[[Sequence[float]], float]:
 
 
 class SampleCollector(Collector):
-    """Samples as a collector, for `exposition`.
+    """Wraps samples as a collector, for `exposition`.
 
     Parameters
     ----------

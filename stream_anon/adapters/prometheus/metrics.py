@@ -3,8 +3,8 @@
 Names start with `stream_anon_`, units are base units, labels come from the closed sets below and never from a
 record. Alerts should rest on counters: a gauge misses the windows between two scrapes.
 
-There are no exemplars: one would join a moment of the input to a place in the output, the link that this service
-is there to cut.
+There are no exemplars: one would link a moment of the input to a place in the output, and this service exists to
+cut that link.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ PREFIX = "stream_anon"
 
 
 def delay_budget(max_delay: float) -> float:
-    """Return the longest wait in seconds that counts as in time: max_delay and what a close may take."""
+    """Return the longest wait in seconds that counts as in time: max_delay, and the time that a close may take."""
     return max_delay + max(1.0, max_delay / 4)
 
 
 class Metrics:
-    """Declare every metric in `registry` and turn what happened into numbers."""
+    """Declares every metric in `registry` and turns what happened into numbers."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
@@ -103,6 +103,10 @@ class Metrics:
         self._paused = self._gauge("consumer_paused", "1 while reading waits for the window being closed.")
         self._windows = self._counter("windows_published", "Windows published and committed.")
         self._overdue = self._counter("windows_overdue", "Windows that closed later than max_delay allows.")
+        self._above_most = self._counter(
+            "windows_above_max_suppressed",
+            "Windows that suppress more than max_suppressed, or were suppressed for it.",
+        )
         self._abandoned = self._family(
             "windows_abandoned", "Windows dropped unpublished, to be read again.", "reason", ABANDONMENTS
         )
@@ -223,7 +227,7 @@ class Metrics:
         self._max_delay = self._gauge("policy_max_delay_seconds", "Age at which the policy closes a window.")
         self._max_records = self._gauge("policy_max_records", "Records at which the policy closes a window.")
         self._holds = self._gauge(
-            "policy_holds", "1 where the policy lets a window with too few people wait beyond max_delay."
+            "policy_holds", "1 where the policy lets a window wait beyond max_delay for more people."
         )
         self._order = self._gauge("order_version", "Orders the engine has adopted since the start, the first is 1.")
         self._budget = self._gauge("policy_delay_budget_seconds", "Longest wait that counts as in time.")
@@ -255,7 +259,7 @@ class Metrics:
             self._attribute_loss.labels(name)
 
     def published_attributes(self, names: Sequence[str], accepted: Sequence[str]) -> None:
-        """Name what the policy publishes, and of which attributes it says that they may be absent."""
+        """Set the attributes that the policy publishes, and those that it allows to be absent."""
         self._published = frozenset(names)
         for name in names:
             self._missing.labels(name)
@@ -320,7 +324,7 @@ class Metrics:
         self._lost.inc(max(0, records))
 
     def consumed(self, records: int, singly: int = 0) -> None:
-        """Count what a poll brought, and what of it was read one by one.
+        """Count the records of a poll, and how many of them were read one by one.
 
         Its bytes are not counted: on a quiet topic they are the length of one record.
         """
@@ -335,7 +339,7 @@ class Metrics:
         self._paused.set(paused)
 
     def unread(self, lag: int | None, stopped: int, left: int = 0) -> None:
-        """Show what is not read yet, where it is known, and how many partitions are not read at all.
+        """Set the number of unread records, if it is known, and of partitions that are not read.
 
         Parameters
         ----------
@@ -364,7 +368,7 @@ class Metrics:
         """Count a window that closed at `age` seconds and was committed at `wall`, seconds since 1970."""
         self._windows.inc()
         self._last.set(wall)
-        # A tick may come late by some milliseconds; what is counted here was held or could not be closed.
+        # A tick may come some milliseconds late; a window counted here was held or could not be closed.
         if age > self._limits[1] * 1.05 + 0.05:
             self._overdue.inc()
 
@@ -380,10 +384,14 @@ class Metrics:
         for reason, count in rejected.items():
             self._rejected.add(reason, count)
 
+    def suppressed_too_many(self) -> None:
+        """Count a window that suppresses more records than the policy allows."""
+        self._above_most.inc()
+
     def classes_published(
         self, sizes: ArrayLike, achieved_k: int | None, information_loss: float | None, gate_violations: int
     ) -> None:
-        """Count a window's classes and show what they reached; None where a window published none."""
+        """Count a window's classes and show what they reached; None if the window published none."""
         self._class_size.observe(sizes)
         self._violations.inc(gate_violations)
         if achieved_k is not None:

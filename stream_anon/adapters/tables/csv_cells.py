@@ -25,7 +25,7 @@ Column = tuple[str, ...]
 def parse(attribute: Attribute, cell: str, nulls: frozenset[str] = frozenset()) -> object:
     """Return the value that a cell stands for, as JSON would hold it; None for an empty one and one of `nulls`.
 
-    What cannot be read as the attribute's type stays text or is unreadable: coding rejects it.
+    A cell that does not fit the attribute's type stays text or becomes unreadable, and coding rejects it.
     """
     if isinstance(attribute, PassThrough) and attribute.type is ScalarType.STRING:
         return None if cell in nulls else cell or None
@@ -61,7 +61,7 @@ class CellColumns:
     Parameters
     ----------
     policy
-        What the attributes are.
+        Declares the attributes.
     places
         The column of each attribute; None for one that is not read.
     """
@@ -85,13 +85,13 @@ class CellColumns:
         Parameters
         ----------
         rows
-            Cells; the tables that are made of them live for this call.
+            Cells; the tables that are made of them are dropped after this call.
         offsets
             int64[n], their numbers.
         source
             The number that stands for the file.
         bad
-            Rejects that have been found before, as rows of `Rejects`.
+            Rejects that were found before, as rows of `Rejects`.
         """
         n = len(rows)
         cells: list[Column] = list(zip(*rows, strict=True))
@@ -142,7 +142,7 @@ def _look_up(
     code: Callable[[Any, object], Any],
     faults: dict[int, tuple[int, int]],
 ) -> list[Any]:
-    """Return what `code` makes of each cell; note the rows of those that do not fit, the first fault counts."""
+    """Return the code of each cell; note the rows of cells that do not fit, by their first fault."""
     table: dict[str, Any] = {}
     unfit: dict[str, int] = {}
     for cell in set(column):

@@ -22,13 +22,13 @@ from stream_anon.microdata.release import Release
 
 ROWS = 4000  # rows a batch
 _DELIMITERS = ",;"
-_ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no UTF-8, as the decoder hands them on
+_ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no UTF-8, as the decoder represents them
 
 Row = list[str]
 
 
 class CsvReader:
-    """Read batches from a CSV file; an offset is the number of the record, counted from 0 after the header.
+    """Reads batches from a CSV file; an offset is the number of the record, counted from 0 after the header.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class CsvReader:
 
     Notes
     -----
-    The delimiter, `,` or `;`, is the one by which the header holds more declared names. Rows with too few or
-    too many cells are rejected, blank lines are no records. A quote that is never closed swallows what
-    follows up to the csv module's limit of a cell (128 KiB), which is one reject.
+    The delimiter is `,` or `;`, whichever finds more declared names in the header. Rows with too few or too many
+    cells are rejected; blank lines are no records. A quote that is never closed swallows everything up to the csv
+    module's limit of a cell (128 KiB), which is one reject.
     """
 
     def __init__(self, file: BinaryIO, policy: Policy, source: int = 0, name: str = "input") -> None:
@@ -84,7 +84,7 @@ class CsvReader:
 
     @property
     def bytes_read(self) -> int:
-        """Return how far into the file reading has come, in bytes; 0 for a pipe."""
+        """Return how many bytes of the file were read; 0 for a pipe."""
         return self._file.tell() if self._file.seekable() else 0
 
     def __iter__(self) -> Iterator[CodedBatch]:
@@ -141,7 +141,7 @@ def _next_rows(reader: Any) -> tuple[list[Row | None], list[int]]:
             row = next(reader)
         except StopIteration:
             break
-        except csv.Error:  # what was read stays, the next row begins anew
+        except csv.Error:  # the rows before it stay, and the next row begins anew
             row = None
         if row is None or row:
             rows.append(row)
@@ -150,9 +150,9 @@ def _next_rows(reader: Any) -> tuple[list[Row | None], list[int]]:
 
 
 class CsvWriter:
-    """Write releases as CSV: a header of published names in policy order, then a row a record.
+    """Writes releases as CSV: a header of published names in policy order, then one row a record.
 
-    An interval or a set is JSON in its cell, missing is an empty cell.
+    An interval or a set is written as JSON in its cell, a missing value as an empty cell.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class CsvWriter:
     delimiter
         Between cells.
     owned
-        False leaves the file open in the end.
+        Whether to close the file in the end.
     """
 
     def __init__(self, file: BinaryIO, policy: Policy, delimiter: str = ",", *, owned: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""What the name of a file says of its format."""
+"""The format of a file, from its name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 
 class Format(StrEnum):
-    """How records are written down."""
+    """How records are written in a file."""
 
     CSV = "csv"
     JSONL = "jsonl"

@@ -1,4 +1,4 @@
-"""Open input and output files; the suffix says which format they have, for standard streams the caller does."""
+"""Open input and output files; the suffix tells their format, and the caller that of standard streams."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class RecordReader(Protocol):
 
     @property
     def bytes_read(self) -> int:
-        """Return how far reading has come."""
+        """Return how many bytes were read."""
         ...
 
     @property
     def delimiter(self) -> str | None:
-        """Return what stands between cells; None for JSON Lines."""
+        """Return the delimiter of cells; None for JSON Lines."""
         ...
 
     def __iter__(self) -> Iterator[CodedBatch]:
@@ -83,7 +83,7 @@ def open_reader(name: str, policy: Policy, decode: Decode, standard: Format = Fo
 def open_writer(
     new: NewFile, form: Format, policy: Policy, encode: Encode, delimiter: str | None = None
 ) -> ReleaseWriter:
-    """Return what writes releases into a file; closing it publishes nothing.
+    """Return a writer of releases into a file; closing it publishes nothing.
 
     Parameters
     ----------

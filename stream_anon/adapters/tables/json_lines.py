@@ -1,4 +1,4 @@
-"""Files of JSON Lines: one record a line in, one released record a line out."""
+"""Files of JSON Lines: one record or released record a line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Encode = Callable[[Release], list[bytes]]
 
 
 class JsonLinesReader:
-    """Read batches from a file of JSON Lines; an offset is the number of the line, counted from 0.
+    """Reads batches from a file of JSON Lines; an offset is the number of the line, counted from 0.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class JsonLinesReader:
     source
         The number that stands for the file.
     most_line
-        Bytes after which the rest of a line is dropped: the codec must reject longer ones.
+        Bytes after which the rest of a line is dropped; the codec must reject longer lines.
 
     Notes
     -----
@@ -62,7 +62,7 @@ class JsonLinesReader:
         return offsets + 1
 
     def _blocks(self) -> Iterator[list[bytes]]:
-        """Yield complete lines, block by block; what stands after the last line's end is a line too."""
+        """Yield complete lines, block by block; text after the last line's end is a line too."""
         read = getattr(self._file, "read1", self._file.read)  # a pipe gives what it has
         rest = b""
         while block := read(BLOCK):
@@ -70,7 +70,7 @@ class JsonLinesReader:
                 self.bytes_read, block = len(_BOM), block[len(_BOM) :]
             self.bytes_read += len(block)
             first, *lines = block.split(b"\n")
-            # One byte more than allowed is kept of a line, so that it is still told to be too long.
+            # One byte more than allowed is kept of a line, so that the codec still finds it too long.
             rest += first[: self._most + 1 - len(rest)]
             if lines:
                 yield [rest, *lines[:-1]]
@@ -84,7 +84,7 @@ class JsonLinesReader:
 
 
 class JsonLinesWriter:
-    """Write releases as JSON Lines: the same bytes as go to Kafka.
+    """Writes releases as JSON Lines, with the same bytes as for Kafka.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class JsonLinesWriter:
     encode
         The codec's: a release to its records.
     owned
-        False leaves the file open in the end.
+        Whether to close the file in the end.
     """
 
     def __init__(self, file: BinaryIO, encode: Encode, *, owned: bool = True) -> None:

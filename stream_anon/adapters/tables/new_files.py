@@ -14,10 +14,10 @@ from stream_anon.errors import InputError
 
 
 class NewFile:
-    """Write a file beside its final name and rename it by `publish`; whatever ends the block before leaves nothing.
+    """Writes a file beside its final name and renames it by `publish`; a block that ends before leaves no file.
 
-    What stood under the name before stays until then. Standard output (`-`) and what is no regular file, such as a
-    pipe or a device, is written at once: nothing of it can be taken back.
+    An older file of the name stays until then. Standard output (`-`), and anything but a regular file, such as a
+    pipe or a device, is written at once, and nothing of it can be taken back.
 
     Parameters
     ----------

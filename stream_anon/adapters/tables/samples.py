@@ -16,9 +16,9 @@ import msgspec
 from stream_anon.errors import InputError
 
 MOST_RECORDS = 50_000
-MOST_FIELDS = 2_000  # beyond these keys are values in disguise, such as names of people
+MOST_FIELDS = 2_000  # with more keys than these, keys are values, such as names of people
 MOST_DEPTH = 16
-NESTED = ()  # stands for a list, or for what is no value
+NESTED = ()  # stands for a list, or for anything else that is no value
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _DATA_LIKE = re.compile(r"[-+]?[\d.,:/ -]+|.*@.*")
 
@@ -27,7 +27,7 @@ Value = str | int | float | bool | tuple[()]
 
 @dataclass(slots=True)
 class Column:
-    """The values of one field, with the rows they stand in; null and absent ones are left out.
+    """The values of one field with their rows; null and absent values are left out.
 
     `keys` lead from the record's top to the value; cells of a row have none.
     """
@@ -51,13 +51,13 @@ class FieldSample:
     records
         How many were read.
     columns
-        By dotted name, in order of appearance; of two fields with one name the first.
+        By dotted name, in order of appearance; if two fields have one name, the first counts.
     malformed
-        Lines that are no record.
+        Number of lines that are no record.
     texts
         Whether every value is text because the format knows no types (CSV).
     more
-        Whether the file holds records beyond those that were read.
+        Whether the file holds more records than were read.
     index
         Whether a first column without a name, which counts rows as pandas writes it, was left out.
     """
@@ -185,7 +185,7 @@ def _read_json(file: IO[str], most: int) -> FieldSample:
 
 
 def _flat(record: dict[str, object], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Value]]:
-    """Return the scalars of a record by their keys, `NESTED` for what is none."""
+    """Return the scalars of a record by their keys; other values are `NESTED`."""
     for key, value in record.items():
         if not key:
             continue  # it cannot be declared

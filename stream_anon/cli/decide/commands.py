@@ -65,13 +65,20 @@ def rank_leakage(
     threshold: Annotated[
         float | None, typer.Option(help="Fail if a set leaks more than this share.", min=0, max=1)
     ] = None,
+    suggest: Annotated[
+        bool, typer.Option("--suggest", help="Print the policy with levels at which no set exceeds --threshold.")
+    ] = False,
+    written: Annotated[
+        Path | None,
+        typer.Option("--policy", metavar="FILE", help="With --suggest: write the policy there instead."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     page: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write the report as a page too.")
     ] = None,
     standard: StandardFormat = Format.JSONL,
 ) -> None:
-    """Rank attributes and sets of them by what they tell of people, before and after a release."""
+    """Rank attributes and sets of them by what they reveal about people, before and after a release."""
     from stream_anon.cli.decide.leakage import Presentation, leakage
     from stream_anon.operations.leakage.study import LeakageRequest
 
@@ -80,9 +87,28 @@ def rank_leakage(
         raise SettingsError("leakage", "give --config FILE")
     if released is not None and source is None:
         raise SettingsError("--released", "needs --input FILE, the records that it was made of")
+    if suggest and (threshold is None or released is not None):
+        raise SettingsError("--suggest", "needs --threshold, and looks at records before a release")
+    if written is not None and not suggest:
+        raise SettingsError("--policy", "needs --suggest")
     known = tuple(name for name in (part.strip() for part in disclosed.split(",")) if name)
     asked = LeakageRequest(known, sets, most, threshold)
-    raise typer.Exit(leakage(chosen, source, released, asked, standard, Presentation(as_json, page)))
+    told = Presentation(as_json, page, suggest, written)
+    raise typer.Exit(leakage(chosen, source, released, asked, standard, told))
+
+
+@app.command("utility", rich_help_panel="Decide")
+def compare_utility(
+    original: Annotated[str, typer.Argument(help="The records, CSV or JSON Lines.")],
+    released: Annotated[list[Path], typer.Argument(help="What was released of them; several are compared.")],
+    config: Config,
+    seed: Annotated[int, typer.Option(help="Of the random range counts.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Say what releases of a file keep and lose, by all measures, beside each other."""
+    from stream_anon.cli.decide.utility import utility
+
+    raise typer.Exit(utility(config, original, released, seed, as_json=as_json))
 
 
 @app.command("propose", rich_help_panel="Decide")
@@ -92,11 +118,18 @@ def propose_policy(
         Path | None, typer.Option(metavar="FILE", help="Where to write; else standard output.")
     ] = None,
     k: Annotated[int, typer.Option(help="The k to propose.", min=2)] = 10,
+    equal_frequency: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=COUNT",
+            help="Publish a number in COUNT ranges that hold about equally many records; may be given again.",
+        ),
+    ] = None,
 ) -> None:
     """Write a first policy from a sample; a person must decide what it marks."""
     from stream_anon.cli.decide.propose import propose
 
-    raise typer.Exit(propose(sample, output, k))
+    raise typer.Exit(propose(sample, output, k, equal_frequency or ()))
 
 
 @app.command("negotiate", rich_help_panel="Decide")
@@ -137,7 +170,7 @@ def negotiate_levels(
     ] = None,
     standard: StandardFormat = Format.JSONL,
 ) -> None:
-    """Say which levels of the attributes reach k, or what would have to give way; from a sample."""
+    """Say at which levels of its attributes a sample reaches k, or what would have to be relaxed."""
     from stream_anon.cli.decide.negotiate import Output, Relaxation, SampleSource, asked_of, negotiate
 
     chosen = policy or config
@@ -148,6 +181,62 @@ def negotiate_levels(
     asked = asked_of(k, l, max_level or (), max_suppressed)
     out = Output(as_json, output, Relaxation(relax) if relax else None, page)
     raise typer.Exit(negotiate(chosen, SampleSource(sample, config or chosen, standard), asked, out))
+
+
+@app.command("plan", rich_help_panel="Decide")
+def plan_settings(
+    policy: Annotated[
+        Path | None, typer.Argument(metavar="[POLICY]", help="The policy; else that of --config.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", "-c", metavar="FILE", help="Settings file; its input topic is sampled."),
+    ] = None,
+    sample: Annotated[
+        str | None,
+        typer.Option("--input", metavar="FILE", help="CSV or JSON Lines sample; - for standard input."),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(metavar="RATE", help="Records by time (500/s, 30/min); of a topic else its timestamps'."),
+    ] = None,
+    k: Annotated[str, typer.Option(metavar="K,...", help="Try these; else the policy's.")] = "",
+    l: Annotated[  # noqa: E741
+        str, typer.Option(metavar="L,...", help="Try so many distinct sensitive values; 1 for none.")
+    ] = "",
+    engine: Annotated[str, typer.Option(metavar="NAME,...", help="Try these; else the policy's.")] = "",
+    records: Annotated[
+        str, typer.Option(metavar="N,...", help="Try these window.max_records; else the policy's and its halves.")
+    ] = "",
+    window_delay: Annotated[
+        str, typer.Option(metavar="TIME,...", help="Try these window.max_delay (5s,30s); else the policy's.")
+    ] = "",
+    max_delay: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Ask for a delay of at most this, such as 10s.")
+    ] = None,
+    max_loss: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Ask for an information loss of at most this, such as 20%.")
+    ] = None,
+    max_suppressed: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Ask for at most this to be suppressed, such as 1%.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the engine's draws: the same seed, the same plan.", min=0)] = 0,
+    document: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the plan as JSON.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw loss against delay; needs matplotlib.")
+    ] = None,
+    standard: StandardFormat = Format.JSONL,
+) -> None:
+    """Say what k, l, the window and the engine cost in delay, suppression and loss; from a sample and a rate."""
+    from stream_anon.cli.decide.plan import Source, Told, choices_of, limits_of, show_plan
+
+    chosen = policy or config
+    if chosen is None or (config is None and sample is None):
+        raise SettingsError("plan", "give a policy and --input FILE, or --config FILE to sample its topic")
+    choices = choices_of(k, l, engine, records, window_delay)
+    limits = limits_of(max_delay, max_suppressed, max_loss)
+    source = Source(sample, config or chosen, rate, standard)
+    raise typer.Exit(show_plan(chosen, source, choices, limits, seed, Told(document, picture)))
 
 
 @app.command("learn", rich_help_panel="Decide")

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any, cast
 
 import typer
 from rich.console import Console
@@ -15,10 +16,14 @@ from rich.text import Text
 from stream_anon.adapters.tables.format_names import Format
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.cli.compiling import saying_when_compiling
+from stream_anon.microdata.policy import Policy
 from stream_anon.operations.leakage.page import leakage_page
 from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, SetLeakage, study_leakage
+from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
 from stream_anon.operations.leakage.tables import read_released, read_table, read_topic_sample
+from stream_anon.operations.policy_text import check_folder, with_lowest_levels
 from stream_anon.settings.policy_file import load_policy
+from stream_anon.settings.yaml_text import read_yaml
 
 SHOWN = 10  # sets of a size that are printed
 WIDTH = 100
@@ -28,10 +33,24 @@ LEAST_NAMES, MOST_NAMES = 16, 44  # characters of the column of names
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """How the report is told: as JSON instead of tables, and as a page in a file."""
+    """How the report is shown.
+
+    Parameters
+    ----------
+    as_json
+        As JSON instead of tables.
+    page
+        A file for a page.
+    suggest
+        Whether lowest levels are suggested.
+    policy
+        A file for the policy with these levels; None for the standard output.
+    """
 
     as_json: bool = False
     page: Path | None = None
+    suggest: bool = False
+    policy: Path | None = None
 
 
 def leakage(
@@ -44,6 +63,8 @@ def leakage(
 ) -> int:
     """Print what sets of attributes leak; return 1 if one leaks more than the threshold allows, else 0.
 
+    Where levels are to be suggested, return 1 if none suffice, else 0.
+
     Parameters
     ----------
     source
@@ -51,22 +72,45 @@ def leakage(
     released
         A file of what was released of it.
     """
+    original = config.read_text(encoding="utf-8") if told.suggest else ""
+    if told.policy is not None:
+        check_folder(config, told.policy, cast("dict[str, Any]", read_yaml(original, str(config))))
     with saying_when_compiling():
         if source is None:
             table = read_topic_sample(config)
         else:
             table = read_table(load_policy(config, {"engine": {"order": None}}), source, standard)
         report = study_leakage(table, asked, None if released is None else read_released(table.policy, released))
+        suggestion = suggest_levels(table, report) if told.suggest else None
+    text = None
+    if suggestion is not None:
+        text = with_lowest_levels(original, suggestion.levels, str(config))
     if told.page is not None:
-        with NewFile(str(told.page)) as new:
-            new.file.write(leakage_page(report).encode())
-            new.publish()
+        _write(told.page, leakage_page(report))
+    if told.policy is not None and text is not None:
+        _write(told.policy, text)
     if told.as_json:
-        typer.echo(json.dumps(report.document(), indent=2, ensure_ascii=False))
+        found = report.document()
+        if told.suggest:
+            found["suggestion"] = None if suggestion is None else suggestion.document()
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         console = Console(highlight=False, markup=False)
-        show(report, Console(highlight=False, markup=False, width=WIDTH if not console.is_terminal else None))
+        console = Console(highlight=False, markup=False, width=WIDTH if not console.is_terminal else None)
+        show(report, console)
+        if told.suggest:
+            show_suggestion(table.policy, report, suggestion, console)
+        if text is not None and told.policy is None:
+            typer.echo("\n" + text, nl=False)
+    if told.suggest:
+        return 0 if suggestion is not None else 1
     return 1 if report.above else 0
+
+
+def _write(path: Path, text: str) -> None:
+    with NewFile(str(path)) as new:
+        new.file.write(text.encode())
+        new.publish()
 
 
 def show(report: LeakageReport, console: Console) -> None:
@@ -131,7 +175,7 @@ def _show_sets(size: int, sets: list[SetLeakage], width: int, console: Console) 
 
 
 def _bar(each: SetLeakage) -> str:
-    """Return what leaks as a bar; what a release holds back of it is drawn light."""
+    """Return what leaks as a bar; the part that a release holds back is drawn light."""
     before = round(each.normalized * BAR)
     if each.after is None:
         return "█" * before
@@ -149,3 +193,28 @@ def _show_verdict(report: LeakageReport, threshold: float, console: Console) -> 
     sets = f"{len(report.above):,} sets leak" if many else "One set leaks"
     text = f"{sets} more than {threshold:.1%}{where}{', first of all' if many else ''}: {_named(smallest)}."
     console.print(Text(text, style="bold red"))
+
+
+def show_suggestion(policy: Policy, report: LeakageReport, found: Suggestion | None, console: Console) -> None:
+    """Print which lowest levels suffice and what they cost."""
+    console.print()
+    if found is None:
+        console.print(Text("No levels suffice: some set leaks too much at the highest allowed levels.", "bold red"))
+        fixed = [attribute.name for attribute in policy.quasi_identifiers if not attribute.publishes_nodes]
+        if fixed:
+            console.print(Text(f"  not raised, since no nodes are published: {', '.join(fixed)}"))
+        return
+    if not found.levels:
+        console.print(Text("Suggested: nothing has to be raised.", style="bold green"))
+        return
+    console.print(Text("Suggested", style="bold"))
+    for name, level in found.levels.items():
+        height = next(a.domain.height for a in policy.quasi_identifiers if a.name == name)
+        console.print(Text(f"  {name}: min_level {level} of {height} instead of {found.before[name]}"))
+    if found.highest is not None:
+        console.print(
+            Text(f"  then no ranked set leaks more than {report.asked.threshold:.1%}, at most {found.highest:.1%}")
+        )
+    console.print(Text(f"  least loss (mean NCP): {found.loss:.4f} instead of {found.loss_before:.4f}"))
+    if not found.optimal:
+        console.print(Text("  the search was cut short: other levels may lose less", style="yellow"))

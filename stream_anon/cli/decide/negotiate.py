@@ -24,9 +24,10 @@ from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.operations.negotiate import negotiating
-from stream_anon.operations.negotiate.negotiating import MostSuppressed, Negotiation, NegotiationRequest
+from stream_anon.operations.negotiate.negotiating import Negotiation, NegotiationRequest
 from stream_anon.operations.negotiate.page import negotiation_page
-from stream_anon.operations.negotiate.policy import check_folder, negotiated_text
+from stream_anon.operations.negotiate.policy import negotiated_text
+from stream_anon.operations.policy_text import check_folder
 from stream_anon.recoding.negotiation import Scheme
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.yaml_text import read_yaml
@@ -79,7 +80,7 @@ def asked_of(k: int | None, l: int | None, max_levels: Sequence[str], max_suppre
         if not mark or not number.strip().isascii() or not number.strip().isdigit():
             raise SettingsError("--max-level", "must be an attribute and a level, such as age=1")
         limits[name.strip()] = int(number)
-    return NegotiationRequest(k, l, limits, MostSuppressed.parse(max_suppressed))
+    return NegotiationRequest(k, l, limits, negotiating.parse_bound(max_suppressed))
 
 
 def negotiate(config: Path, source: SampleSource, asked: NegotiationRequest, output: Output) -> int:

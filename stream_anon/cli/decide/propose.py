@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
 from stream_anon.errors import InputError
+from stream_anon.operations.propose.cuts import wanted_ranges
 from stream_anon.operations.propose.propose import propose as propose_text
 
 
-def propose(sample: Path, output: Path | None, k: int) -> int:
+def propose(sample: Path, output: Path | None, k: int, equal_frequency: Sequence[str]) -> int:
     """Write a first policy to `output`, or to standard output; return the exit code."""
-    text = propose_text(sample, k)
+    text = propose_text(sample, k, wanted_ranges(equal_frequency))
     if output is None:
         typer.echo(text, nl=False)
         return 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -27,13 +28,14 @@ SHOWN = 50  # violations printed one by one
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """What is audited beside the subject, and how it is told."""
+    """What is audited beside the subject, and how the report is written."""
 
     since: str | None = None
     batch: str | None = None
     former: tuple[str, ...] = ()
     as_json: bool = False
     metrics: Path | None = None
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def audit_files(policy: Path, output: Path, certificates: Path, options: AuditOptions) -> int:
@@ -49,7 +51,7 @@ def audit_topic(config: Path, options: AuditOptions) -> int:
 def _told(options: AuditOptions, audit: Callable[[Wanted, Clock], AuditReport]) -> int:
     clock = SystemClock()
     since = -inf if options.since is None else auditing.since_of(options.since, clock.wall())
-    wanted = Wanted(Stretch(since, options.batch), frozenset(options.former))
+    wanted = Wanted(Stretch(since, options.batch), frozenset(options.former), options.overrides)
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.completed:,.0f} records and certificates read"),
@@ -103,7 +105,9 @@ def _summary(report: AuditReport) -> Table:
     counts, periods = verdict.counts, verdict.periods
     table = Table(title="Audit", show_header=False, title_justify="left")
     table.add_row("output", report.subject)
-    table.add_row("policy", f"{report.settings}, revision {policy.revision}, k {policy.k}, {report.promises[:19]}")
+    table.add_row(
+        "policy", f"{_settings(report)}, revision {policy.revision}, k {policy.k}, {report.promises[:19]}"
+    )
     if periods:
         first, last = min(period.first for period in periods), max(period.last for period in periods)
         table.add_row("period", f"{first} to {last}")
@@ -115,6 +119,16 @@ def _summary(report: AuditReport) -> Table:
     table.add_row("records", f"{counts.records:,}")
     table.add_row("input partitions", f"{counts.partitions:,}")
     return table
+
+
+def _settings(report: AuditReport) -> str:
+    """Return the name of the settings file, and what the command line put in place of its values."""
+    typed = [
+        f"{section}.{key}: {value}"
+        for section, values in report.wanted.overrides.items()
+        for key, value in values.items()
+    ]
+    return f"{report.settings} with {', '.join(typed)}" if typed else str(report.settings)
 
 
 def _show_policies(report: AuditReport, console: Console) -> None:

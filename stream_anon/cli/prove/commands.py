@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from stream_anon.cli.app import app
+from stream_anon.cli.app import (
+    OverriddenEngine,
+    OverriddenK,
+    OverriddenMaxRecords,
+    OverriddenSeed,
+    app,
+    overridden,
+)
 from stream_anon.errors import SettingsError
 
 
@@ -36,15 +43,24 @@ def audit_release(
         list[str] | None,
         typer.Option(metavar="TOPIC", help="A topic that the service no longer reads; may be given again."),
     ] = None,
+    k: OverriddenK = None,
+    max_records: OverriddenMaxRecords = None,
+    engine: OverriddenEngine = None,
+    seed: OverriddenSeed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     metrics: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write figures for node_exporter's textfile collector.")
     ] = None,
 ) -> None:
-    """Check released records against their certificates, without any code of the engine."""
+    """Check released records against their certificates, without any code of the engine.
+
+    Each window is judged under its own policy. The settings, with the options that override them, are what it is
+    compared with: give `audit` the options that `anonymize` had.
+    """
     from stream_anon.cli.prove import audit
 
-    options = audit.AuditOptions(since, batch, tuple(former_input or ()), as_json, metrics)
+    overrides = overridden(k, max_records, engine, seed)
+    options = audit.AuditOptions(since, batch, tuple(former_input or ()), as_json, metrics, overrides)
     if config is not None and output is certificates is None:
         raise typer.Exit(audit.audit_topic(config, options))
     if config is not None and output is not None and certificates is not None:

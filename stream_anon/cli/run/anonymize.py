@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -15,35 +18,67 @@ from stream_anon.adapters.tables.formats import size_of
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
-from stream_anon.errors import InputError
+from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.job import FileJob, FileReport
-from stream_anon.files.rejects import MostRejected, in_words
+from stream_anon.files.rejects import in_words, parse_most_rejected
+from stream_anon.files.two_tables import TwoTablesJob, beside
 from stream_anon.microdata.batch import Reason
 from stream_anon.service.starting.findings import MANY_MISSING
 from stream_anon.settings.policy_file import load_policy
+from stream_anon.settings.yaml_text import read_yaml
+
+MOST_ALIKE = 20
+
+
+class Explain(StrEnum):
+    """How much of a method's steps is printed."""
+
+    SHORT = "short"
+    ALL = "all"
+
+
+@dataclass(frozen=True)
+class FileNames:
+    """The files of a run; `sensitive` is the second table of anatomy."""
+
+    source: str
+    target: str
+    certificates: Path | None = None
+    rejects: Path | None = None
+    sensitive: str | None = None
 
 
 def file_job(
     config: Path,
     overrides: Mapping[str, Mapping[str, Any]],
-    files: Sequence[str],
-    certificates: Path | None,
-    rejects: Path | None,
+    names: FileNames,
     max_rejected: str,
     standard: Format,
-) -> FileJob:
+) -> FileJob | TwoTablesJob:
     """Return what the options of the command ask for."""
-    source, target = files
-    most = MostRejected.parse(max_rejected)
+    source, target = names.source, names.target
+    most = parse_most_rejected(max_rejected)
     policy = load_policy(config, {section: dict(values) for section, values in overrides.items()})
-    return FileJob(policy, source, target, certificates, rejects, most, standard)
+    if policy.method is not None and policy.method.name == "anatomy":
+        if names.certificates is not None:
+            raise SettingsError("--certificates", "certify classes of k individuals, which anatomy does not make")
+        table = beside(target) if names.sensitive is None else names.sensitive
+        return TwoTablesJob(policy, source, target, table, names.rejects, most, standard)
+    if names.sensitive is not None:
+        raise SettingsError("--sensitive-table", "is for method: anatomy only")
+    return FileJob(policy, source, target, names.certificates, names.rejects, most, standard)
 
 
-def anonymize(job: FileJob, report: Path | None) -> int:
+def anonymize(job: FileJob | TwoTablesJob, report: Path | None, explain: Explain | None = None) -> int:
     """Anonymize a file, show progress on a terminal, say in a line what happened; return the exit code.
 
-    The code is 1 if too many records were rejected, or if the gate had to suppress a class (the output is safe, and
-    there is a bug), and 130 after Ctrl-C or SIGTERM.
+    The code is 1 if too many records were rejected, if a method's answer falls short of the policy, or if the gate
+    had to suppress a class (the output is safe, and there is a bug), and 130 after Ctrl-C or SIGTERM.
+
+    Parameters
+    ----------
+    explain
+        How much of a method's steps is printed; None for nothing.
     """
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     try:
@@ -55,10 +90,28 @@ def anonymize(job: FileJob, report: Path | None) -> int:
         return INTERRUPTED
     if report is not None:
         _save(report, result)
+    if explain is not None:
+        _explain(result, explain, console)
+    if result.refusal:
+        console.print(f"stream-anon: {result.refusal}")
+        return 1
     console.print(_summary(result))
     if not result.written:
         console.print(f"stream-anon: {_too_many(job, result)}")
     return 1 if result.gate_violations or not result.written else 0
+
+
+def _explain(report: FileReport, explain: Explain, console: Console) -> None:
+    """Print the steps of a method; of many alike only the first, unless all were asked for."""
+    of_a_kind: Counter[str] = Counter(line.partition(":")[0] for line in report.explanation)
+    seen: Counter[str] = Counter()
+    for line in report.explanation:
+        kind = line.partition(":")[0]
+        seen[kind] += 1
+        if explain is Explain.ALL or seen[kind] <= MOST_ALIKE:
+            console.print(f"  {line}")
+        elif seen[kind] == MOST_ALIKE + 1:
+            console.print(f"  {kind}: {of_a_kind[kind] - MOST_ALIKE:,} more, --all lists them")
 
 
 def _bar(console: Console) -> Progress:
@@ -73,7 +126,31 @@ def _bar(console: Console) -> Progress:
     )
 
 
-def _too_many(job: FileJob, report: FileReport) -> str:
+def method_options(name: str | None, options: Sequence[str]) -> dict[str, Any]:
+    """Return a method and its options as the settings file has them.
+
+    Parameters
+    ----------
+    name
+        None where the settings file names it.
+    options
+        `KEY=VALUE`, the value as YAML.
+
+    Raises
+    ------
+    SettingsError
+        If one is not of this form.
+    """
+    found: dict[str, Any] = {} if name is None else {"name": name}
+    for text in options:
+        key, mark, value = text.partition("=")
+        if not mark:
+            raise SettingsError("--option", "must be KEY=VALUE, such as loss=entropy")
+        found[key.strip()] = read_yaml(value, "--option")
+    return found
+
+
+def _too_many(job: FileJob | TwoTablesJob, report: FileReport) -> str:
     rejected, records = report.rejected.total(), report.records_in
     text = (
         f"{rejected:,} of {records:,} records were rejected ({rejected / records:.1%}), "
@@ -89,7 +166,7 @@ def _no_json(report: FileReport) -> int:
     return sum(report.rejected[reason.label] for reason in (Reason.MALFORMED, Reason.NOT_AN_OBJECT))
 
 
-def _not_written(job: FileJob) -> str:
+def _not_written(job: FileJob | TwoTablesJob) -> str:
     if job.target == STANDARD:
         return "what went to standard output before is not the whole"
     return f"nothing was written to {job.target}"

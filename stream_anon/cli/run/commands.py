@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from stream_anon.adapters.tables.format_names import Format
-from stream_anon.cli.app import Accepted, Config, StandardFormat, app
+from stream_anon.cli.app import (
+    Accepted,
+    Config,
+    OverriddenEngine,
+    OverriddenK,
+    OverriddenMaxRecords,
+    OverriddenSeed,
+    StandardFormat,
+    app,
+    overridden,
+)
 from stream_anon.errors import SettingsError
 
 
@@ -78,10 +88,26 @@ def anonymize_file(
             help="Settings file, of which only the privacy side is needed; may also stand before INPUT.",
         ),
     ] = None,
-    k: Annotated[int | None, typer.Option(help="Override privacy.k.")] = None,
-    max_records: Annotated[int | None, typer.Option(help="Override window.max_records.")] = None,
-    engine: Annotated[str | None, typer.Option(help="Override engine.name.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Override engine.seed.")] = None,
+    k: OverriddenK = None,
+    max_records: OverriddenMaxRecords = None,
+    engine: OverriddenEngine = None,
+    seed: OverriddenSeed = None,
+    method: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Recode the file as one table, by a method of docs/recoders.md."),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="An option of the method, as in the settings; may be given again."),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Print how the method came to its answer.")] = False,
+    all_steps: Annotated[
+        bool, typer.Option("--all", help="Print every step, such as all minimal nodes and distortions.")
+    ] = False,
+    sensitive_table: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Of anatomy: the second table; else OUTPUT with .sensitive in its name."),
+    ] = None,
     certificates: Annotated[
         Path | None,
         typer.Option(
@@ -99,22 +125,19 @@ def anonymize_file(
     standard: StandardFormat = Format.JSONL,
 ) -> None:
     """Put a file through the engine, window after window."""
-    from stream_anon.cli.run.anonymize import anonymize, file_job
+    from stream_anon.cli.run.anonymize import Explain, FileNames, anonymize, file_job, method_options
 
     if config is None and len(files) == 3:
         config, files = Path(files[0]), files[1:]
     if config is None or len(files) != 2:
         raise SettingsError("anonymize", "give --config FILE, an input and an output")
-    overrides: dict[str, dict[str, object]] = {
-        "privacy": {"k": k} if k is not None else {},
-        "window": {"max_records": max_records} if max_records is not None else {},
-        "engine": {
-            **({"name": engine} if engine is not None else {}),
-            **({"seed": seed} if seed is not None else {}),
-        },
-    }
-    job = file_job(config, overrides, files, certificates, rejects, max_rejected, standard)
-    raise typer.Exit(anonymize(job, report))
+    overrides = {**overridden(k, max_records, engine, seed), "method": method_options(method, option or [])}
+    names = FileNames(files[0], files[1], certificates, rejects, sensitive_table)
+    job = file_job(config, overrides, names, max_rejected, standard)
+    told = Explain.ALL if all_steps else Explain.SHORT if explain else None
+    if told is not None and job.policy.method is None:
+        raise SettingsError("--explain", "is for a method: name one with --method")
+    raise typer.Exit(anonymize(job, report, told))
 
 
 @app.command("forget", rich_help_panel="Run")

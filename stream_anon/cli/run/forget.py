@@ -17,19 +17,19 @@ from stream_anon.operations.ledger.offsets import OffsetStanding, Survey
 
 STAKE = (
     "What is at stake: these records were released already. They will be released a second time, in other classes. "
-    "Whoever holds both outputs can intersect the two classes of a record: fewer than k people may be left, and "
-    "somebody may be recognised. Every reader must drop the earlier output of these records before the new one is "
+    "A reader with both outputs can intersect the two classes of a record: fewer than k people may be left, and "
+    "one may be recognised. Every reader must drop the earlier output of these records before the new one is "
     "published, wherever it was copied to."
 )
 ANEW = (
     "These topics were deleted and created anew. Their partitions will begin at their first record, whatever "
     "offset the group holds, and all of their records will be released. What is at stake: nothing of the new topic "
-    "was released, unless somebody copied records of the old one into it: those would be released a second time, "
+    "was released, unless records of the old one were copied into it: those would be released a second time, "
     "in other classes. Do not go on before you know where the records of the new topic come from. If MirrorMaker "
     "copied them from another cluster, use `stream-anon realign` instead."
 )
 NO_ENTRY = (
-    "Of partitions that are not in the ledger nobody knows whether records were released: look for them in the "
+    "It is not known whether records of partitions that are not in the ledger were released: look for them in the "
     "certificates first. What a certificate names will be released a second time."
 )
 RECREATED = (

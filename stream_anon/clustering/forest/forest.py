@@ -6,7 +6,8 @@
     LINE           ··········│ORDER FOREST LAYOUT·····│late rows CUT REFINE
     CLASSES        ······│ORDER FOREST LAYOUT CUT REFINE·late·late·│late
 
-Which of them it is, the rate of arrival says (`marks`), and whether somebody did the preparation in time.
+The rate of arrival decides which of the three a window takes (`marks`), and so does whether its preparation was
+ready in time.
 """
 
 from __future__ import annotations
@@ -28,14 +29,15 @@ from stream_anon.clustering.forest.refining.refine import reach_of, refined, ref
 from stream_anon.clustering.forest.refining.refine_sets import refine_sets
 from stream_anon.clustering.forest.refining.split import split_large
 from stream_anon.clustering.forest.refining.swap import swap_pass
-from stream_anon.clustering.forest.repairing.groups import groups_of, lines_of
+from stream_anon.clustering.forest.repairing.groups import Lines, groups_of, lines_of
 from stream_anon.clustering.forest.repairing.repair import repaired
 from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.protocol import UNKNOWN, Outlook
-from stream_anon.clustering.rules import FREQUENCIES, Rules
+from stream_anon.clustering.rules import FREQUENCIES, Rules, rules_of
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.cost import CostModel
+from stream_anon.privacy.criteria import Criteria
 
 _SWAPS = 2
 _SMALL = 4_000  # rows up to which PEEL goes twice: 0.7 % less loss (1 % at 10,000) for a sixth more of the time
@@ -78,7 +80,8 @@ class Forest(FromScratch):
         self._attributes = tables_first(model)
         self._model = reordered(model, self._attributes)
         self._book = book
-        book.turn()
+        self._table = book.turn()
+        self._relearned = False
         self._rounds = rounds
         self._k = k
         self._open = OpenForest(self._model, k, rounds) if k else None
@@ -109,7 +112,7 @@ class Forest(FromScratch):
     def trees(self) -> LaidLine | None:
         """Return the open forest with the line through it, for tests and debuggers alone; None before its mark.
 
-        To users of the service it would tell whether a planted tuple found company.
+        It must not reach users of the service: they would learn whether records like a planted one are there.
         """
         return None if self._open is None else self._open.trees()
 
@@ -121,14 +124,47 @@ class Forest(FromScratch):
             assert len(self._open) == self._count  # noqa: S101
             self._open.check_invariants()
 
+    # -- warming up ----------------------------------------------------------------------------------------
+
+    def warm_up(self, rows: Columns, criteria: Criteria, *, refining: bool) -> None:
+        """Run one half of the stages of a close on made-up rows, which are legal as one class.
+
+        One process compiles the kernels that form and repair classes, another those that refine them: each half
+        takes about as long to compile as the other.
+        """
+        rules = rules_of(rows, criteria)
+        n = len(rows)
+        along = np.arange(n)
+        together = along, np.array([n], np.int64)
+        columns = rows.codes[self._attributes]
+        codes = np.ascontiguousarray(columns.T)
+        if not refining:
+            table = permuted(self._book.consider(rows.codes, rules.k), self._attributes)
+            laid = lay_line(columns, table, self._model).as_line()
+            cut(laid.points, laid.point_along, np.full(n, n), self._model, rules.k, n, np.empty(n + 1))
+            if not rules.each_once:
+                lines = lines_of(along, along, rows.individuals, rows.sensitive)
+                repaired(groups_of(codes, *together, self._model, rules), lines, self._model, rules)
+        elif rules.each_once:
+            refined_in_rounds(codes, together, (along, along), self._model, rules, self._rounds)
+        else:
+            lines = lines_of(along, along, rows.individuals, rows.sensitive)
+            line = Line(along, along, codes, along)
+            self._improved(codes, line, lines, together, rules)
+
     # -- closing -------------------------------------------------------------------------------------------
 
-    def _partition(self, rows: Columns, rules: Rules) -> NDArray[np.int32]:
+    def look_at(self, rows: Columns, rules: Rules) -> None:
+        """Let the order be learned from the rows of a window that closes."""
         before = self._book.version
-        table = self._book.consider(rows.codes, rules.k)
+        self._table = self._book.consider(rows.codes, rules.k)
+        self._relearned = self._book.version != before
+
+    def partition(self, rows: Columns, rules: Rules) -> NDArray[np.int32]:
+        """Return the class of each row; see `FromScratch`."""
         line = None
         # With a better order, or without the rows of somebody who had too many, what was prepared does not serve.
-        if self._open is not None and self._book.version == before and len(rows) == self._count:
+        if self._open is not None and not self._relearned and len(rows) == self._count:
             self._open.adopt()
             if rules.each_once and rules.k == self._k:
                 standing = self._open.standing()
@@ -137,7 +173,7 @@ class Forest(FromScratch):
             line = self._open.line()
         if self._open is None or line is None:
             codes = rows.codes[self._attributes]
-            laid = lay_line(codes, permuted(table, self._attributes), self._model)
+            laid = lay_line(codes, permuted(self._table, self._attributes), self._model)
             return self._cut(rows, np.ascontiguousarray(codes.T), laid.as_line(), rules, hurried=False)
         # Somebody waits for this one.
         codes = self._open.codes
@@ -168,9 +204,18 @@ class Forest(FromScratch):
     ) -> Classes:
         """Return legal classes: REPAIR, then REFINE with PEEL where sizes alone do not decide."""
         lines = lines_of(line.order, line.rows, rows.individuals, rows.sensitive)
+        classes = repaired(groups_of(codes, *classes, self._model, rules), lines, self._model, rules)
+        return self._improved(codes, line, lines, classes, rules)
+
+    def _improved(
+        self, codes: NDArray[np.int32], line: Line, lines: Lines, classes: Classes, rules: Rules
+    ) -> Classes:
+        """Return legal classes after REFINE with PEEL."""
+        stopped = left_of(rules) < 0
+        n = len(codes)
 
         def split(placed: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-            allow(rules, _LOOKS_OF_SPLIT, len(rows))
+            allow(rules, _LOOKS_OF_SPLIT, n)
             return split_large(codes, placed, ends, self._model, rules)
 
         def peeled_anew(placed: NDArray[np.int64], ends: NDArray[np.int64]) -> Classes:
@@ -179,19 +224,18 @@ class Forest(FromScratch):
 
         def swapped(placed: NDArray[np.int64], ends: NDArray[np.int64]) -> Classes:
             placed, ends = side_by_side(placed, ends, line.order)
-            allow(rules, _LOOKS_OF_SWAP, len(rows))
+            allow(rules, _LOOKS_OF_SWAP, n)
             swap_pass(codes, placed, ends, self._model, rules)
             return placed, ends
 
         def refined_along(
             classes: Classes, along: NDArray[np.int64], reach: int, *, hurried: bool = False
         ) -> Classes:
-            allow(rules, _LOOKS_OF_REFINE, len(rows))
+            allow(rules, _LOOKS_OF_REFINE, n)
             return refined(codes, classes, (along,), self._model, rules, hurried=hurried, reach=reach)
 
-        placed, ends = repaired(groups_of(codes, *classes, self._model, rules), lines, self._model, rules)
-        stopped = left_of(rules) < 0
         # RESPLIT has more to choose from once PEEL has been there: before it, SWAP does nearly as well for less.
+        placed, ends = classes
         classes = peeled_anew(*swapped(placed, split(placed, ends)))
         if rules.asked[:, FREQUENCIES].any():
             # Classes are large where REPAIR was stopped, and each pass over them is dear.
@@ -201,6 +245,6 @@ class Forest(FromScratch):
         if reach > 1 or stopped:
             classes = refined_along(classes, line.rows, reach)
             return refined_along(peeled_anew(*classes), line.order, reach)
-        twice = len(rows) <= _SMALL
+        twice = n <= _SMALL
         classes = refined_along(classes, line.rows, reach, hurried=twice)
         return swapped(*peeled_anew(*classes)) if twice else classes

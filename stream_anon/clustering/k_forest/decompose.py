@@ -205,7 +205,7 @@ def _some_children(
 
 @kernel
 def _new_tree(trees: Trees, root: int, child: NDArray[np.int64], sibling: NDArray[np.int64]) -> int:
-    """Make all at and below `root`, of which the edge upwards is cut, a tree of its own; return its number."""
+    """Make `root` and all below it a tree of its own, cut from its parent; return its number."""
     old = trees.tree[root]
     new = trees.used[1]
     trees.used[1] += 1

@@ -61,6 +61,6 @@ def _plant_cover(
         if mates[row] > row:
             join(trees, trees.tree[row], mates[row], graph[row, mates[row]])
     for row in range(n):
-        # Whoever another has joined is covered already.
+        # A row that another row has joined is covered already.
         if mates[row] == NOTHING and trees.rows[trees.tree[row]] == 1:
             join(trees, trees.tree[row], nearest[row], graph[row, nearest[row]])

@@ -69,25 +69,12 @@ def no_trees(size: int) -> Trees:
     )
 
 
-def with_room(trees: Trees, size: int) -> Trees:
-    """Return a copy of the trees with room for `size` vertices and trees."""
-    larger = no_trees(max(size, len(trees.row)))
-    for old, new in zip(trees, larger, strict=True):
-        new[: len(old)] = old
-    return larger
-
-
 def trees_of_rows(trees: Trees) -> NDArray[np.int64]:
     """Return the tree of each row, int64[n]."""
     real = np.flatnonzero(trees.real[: trees.used[0]])
     answer = np.empty(len(real), np.int64)
     answer[trees.row[real]] = trees.tree[real]
     return answer
-
-
-def threshold(k: int) -> int:
-    """Return the number of rows beyond which a tree is cut (Aggarwal et al. 2005)."""
-    return max(2 * k - 1, 3 * k - 5)
 
 
 def most_rows(k: int) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 
 from stream_anon.errors import HierarchyError
-from stream_anon.microdata.domains.hierarchy import ROOT_LABEL, Hierarchy
+from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, ROOT_LABEL, Hierarchy
 
 
 def balanced(values: Sequence[str], arity: int = 2, key: str = "hierarchy") -> Hierarchy:
@@ -28,64 +27,63 @@ def balanced(values: Sequence[str], arity: int = 2, key: str = "hierarchy") -> H
     return Hierarchy.from_rows(([*path, ROOT_LABEL] for path in paths), key)
 
 
-def equal_width(low: int, high: int, parts: int, arity: int = 2) -> tuple[int, ...]:
-    """Return the widths of ranges that cut `low`..`high` into about `parts` equal ones, then ever wider.
+def equal_width(cells: int, parts: int, arity: int = 2) -> tuple[int, ...]:
+    """Return the widths, in cells, of ranges that cut `cells` into about `parts` equal ones, then ever wider ones.
 
-    The answer suits `NumericDomain.levels`: each width is `arity` times the one before.
+    Each width is `arity` times the one before; the widest is below `cells`.
     """
-    if parts < 1 or high <= low or arity < 2:
-        raise ValueError("needs parts >= 1, low < high and arity >= 2")
-    width = -(-(high - low + 1) // parts)
+    if not 2 <= parts <= cells or arity < 2:
+        raise ValueError("needs 2 <= parts <= cells and arity >= 2")
+    width = -(-cells // parts)
     widths = []
-    while width <= high - low:
+    while width < cells:
         widths.append(width)
         width *= arity
     return tuple(widths)
 
 
-def equal_frequency(
-    counts: Sequence[tuple[int, int]], parts: int, arity: int = 2, key: str = "hierarchy"
-) -> Hierarchy:
-    """Cut ordered (value, count) pairs into `parts` ranges of about equal count, then join `arity` at a time.
+def equal_frequency(counts: Sequence[int], fewest: Sequence[bool], parts: int) -> tuple[int, ...]:
+    """Return the first cells of up to `parts` - 1 ranges that, with the one before them, hold about as many each.
 
-    Ranges are labelled `first-last` and never part equal values.
+    Parameters
+    ----------
+    counts
+        How many values each cell holds, in order.
+    fewest
+        Whether enough people stand in a cell for a range to begin with it.
+    parts
+        How many ranges there should be; there are fewer where the values or the cells that may begin one are few.
     """
-    total = sum(count for _, count in counts)
-    if parts < 1 or arity < 2 or total <= 0:
-        raise HierarchyError(key, "needs parts >= 1, arity >= 2 and at least one value")
-    bounds = [total * i / parts for i in range(1, parts)]
-    part_of, seen = [], 0
-    for _, count in counts:
-        part_of.append(bisect_right(bounds, seen + count / 2))
-        seen += count
-    paths = [[str(value)] for value, _ in counts]
-    groups = part_of
-    while len(set(groups)) > 1:
-        for group in sorted(set(groups)):
-            members = [i for i, own in enumerate(groups) if own == group]
-            label = f"{counts[members[0]][0]}-{counts[members[-1]][0]}"
-            for i in members:
-                paths[i].append(label if len(members) > 1 else paths[i][-1])
-        ranks = {group: rank for rank, group in enumerate(sorted(set(groups)))}
-        groups = [ranks[group] // arity for group in groups]
-    return Hierarchy.from_rows(([*path, ROOT_LABEL] for path in paths), key)
+    total, below = sum(counts), 0
+    shares = []  # values below each cell that may begin a range
+    for cell, count in enumerate(counts):
+        if cell and below and count and fewest[cell]:
+            shares.append((below, cell))
+        below += count
+    cuts = {
+        min(shares, key=lambda share: (abs(share[0] * parts - total * part), share[1]))[1]
+        for part in range(1, parts)
+        if shares
+    }
+    return tuple(sorted(cuts))
 
 
-def prefixes(values: Sequence[str], length: int, separator: str | None = None, key: str = "hierarchy") -> Hierarchy:
-    """Put texts under their prefixes: of characters, or of words where a `separator` is given.
+def word_prefixes(texts: Sequence[str], separator: str = " ", key: str = "hierarchy") -> Hierarchy:
+    """Put texts under what they begin with: all but their last word, then one word fewer at each level.
 
-    Level i keeps `length` - i characters or words; level `length` is the root.
+    Level i keeps n - i words, where the longest text has n words; level n is the root. A shorter text waits.
+
+    Raises
+    ------
+    HierarchyError
+        If a text is what another one begins with, a text is empty, or one has more than 64 words.
     """
-    joint = separator or ""
-    rows = []
-    for value in values:
-        words = value.split(separator) if separator is not None else list(value)
-        if len(words) > length:
-            raise HierarchyError(key, f"a value has more than {length} parts")
-        path = [value]
-        for level in range(1, length):
-            kept = joint.join(words[: length - level])
-            mark = kept if separator is not None else kept + "*" * (len(words) - len(words[: length - level]))
-            path.append(mark)
-        rows.append([*path, ROOT_LABEL])
-    return Hierarchy.from_rows(rows, key)
+    longest = max((text.count(separator) + 1 for text in texts), default=1)
+    if longest > MOST_LEVELS:
+        raise HierarchyError(key, f"a text has more than {MOST_LEVELS} words")
+    paths = []
+    for text in texts:
+        words = text.split(separator)
+        kept = (separator.join(words[: longest - level]) for level in range(1, longest))
+        paths.append([text, *kept, ROOT_LABEL])
+    return Hierarchy.from_rows(paths, key)

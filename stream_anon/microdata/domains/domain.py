@@ -4,16 +4,16 @@ Every domain numbers its values 0..size-1 so that whatever may be published is a
 says what a value's code is, which node covers an interval, and how a node is written and read back. Values
 that are missing or unknown are not its business: `attributes.QuasiIdentifier` adds a leaf for each.
 
-Nobody else asks which domain it is: what readers, kernels, schemas and people need to know of it are methods here.
+No other code asks which domain it is: readers, kernels, schemas and pages use the methods of `Domain`.
 The generalizers of the field are all in this folder or built on what is: suppression (`Hierarchy.flat`), integer
-and decimal ranges (`numbers`), prefixes (`prefixes`), hierarchies (`categories`), dates.
+and decimal ranges (`numbers`, `ranges`), prefixes (`prefixes`), hierarchies (`categories`), dates.
 `registry` lists them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 from stream_anon.errors import Unfit
 from stream_anon.microdata.batch import Reason
@@ -98,6 +98,26 @@ class Domain(Protocol):
         """Return the level of the lowest node that covers `low` to `high`; 0 for one value."""
         ...
 
+    def node_at(self, code: int, level: int) -> tuple[int, int]:
+        """Return the bounds of the highest node around a code that is not above `level`, tight or not.
+
+        Level 0 is the code alone. A branch that is short stays at its leaf until the level above it is reached, as
+        in Aggarwal et al. (2005). O(height).
+        """
+        low = high = code
+        while True:
+            wider = [self.node(low - 1, high)] if low > 0 else []
+            if high + 1 < self.size:
+                wider.append(self.node(low, high + 1))
+            above = min(wider, key=lambda bounds: bounds[1] - bounds[0], default=(low, high))
+            if above == (low, high) or self.level(*above) > level:
+                return low, high
+            low, high = above
+
+    def by_nodes(self) -> Self:
+        """Return the domain as it publishes nodes only."""
+        return self
+
     def ncp(self, low: int, high: int) -> float:
         """Return the normalized certainty penalty of publishing exactly `low` to `high`."""
         ...
@@ -120,7 +140,7 @@ class Domain(Protocol):
         ...
 
     def longest(self) -> Sequence[Published]:
-        """Return values of which one is as long, written as JSON, as anything that `publish` returns."""
+        """Return values among which is one whose JSON is as long as that of anything that `publish` returns."""
         ...
 
     def reading(self) -> Reading:
@@ -149,7 +169,7 @@ class Domain(Protocol):
 
     @classmethod
     def proposal(cls, values: Sequence[object]) -> Mapping[str, Mapping[str, object]] | None:
-        """Return settings that suit most of `values` and tell nothing of any, None where there are none.
+        """Return settings that fit most of `values` and reveal none of them, or None if there are no such settings.
 
         A domain whose settings would hold values, as the ends of a range, is proposed in `operations.propose`,
         which knows whose values they are.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, ClassVar
@@ -162,10 +162,10 @@ class NumericDomain(Domain):
                 return low // width * width, min(low // width * width + width, self.size) - 1
         return (0, self.size - 1) if self.widths else self._halve(low, high)[:2]
 
-    def _halve(self, low: int, high: int) -> tuple[int, int, int]:
-        """Return the smallest halving that holds `low` and `high`, and its depth."""
+    def _halve(self, low: int, high: int, most: int = MOST_CELLS) -> tuple[int, int, int]:
+        """Return the smallest halving that holds `low` and `high`, and its depth, which is at most `most`."""
         left, right, depth = 0, self.size - 1, 0
-        while left < right:
+        while left < right and depth < most:
             middle = left + (right - left + 1) // 2 - 1
             if high <= middle:
                 right = middle
@@ -175,6 +175,15 @@ class NumericDomain(Domain):
                 break
             depth += 1
         return left, right, depth
+
+    def node_at(self, code: int, level: int) -> tuple[int, int]:
+        if self.widths:
+            width = (1, *self.widths, self.size)[level]
+            return code // width * width, min(code // width * width + width, self.size) - 1
+        return self._halve(code, code, self.height - level)[:2]
+
+    def by_nodes(self) -> NumericDomain:
+        return replace(self, tight=False)
 
     def level(self, low: int, high: int) -> int:
         if low == high:

@@ -1,4 +1,4 @@
-"""The domain of texts of which a prefix may be published."""
+"""The domain of texts that may be published as a prefix."""
 
 from __future__ import annotations
 

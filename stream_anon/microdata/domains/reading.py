@@ -61,7 +61,7 @@ class ByPrefix:
 
 @dataclass(frozen=True)
 class OneByOne:
-    """Texts of which the domain is asked, once for each different one of a batch."""
+    """Texts whose code the domain tells, asked once for each different text of a batch."""
 
 
 Reading: TypeAlias = ByLabel | ByText | ByNumber | ByPrefix | OneByOne

@@ -18,6 +18,7 @@ PREFIX = 4  # level / height, cells of equal width per level
 FIRSTS = 5  # leaves under the node / leaves, nodes given by their first code per level
 HALVING_LEVEL = 6  # level / height of the halving above
 FIRSTS_LEVEL = 7  # level / height, nodes given by their first code per level
+RANGES = 9  # linear cost of the node above, nodes given by their first code per level
 SPAN = 8  # codes between the ends / codes, 0 for one: a set of which only the ends are known
 
 _NOTHING = np.empty(0, np.int32)

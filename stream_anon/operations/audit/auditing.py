@@ -7,7 +7,7 @@ import csv
 import datetime as dt
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from math import inf, isinf
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.kafka.reading.committed_reader import CommittedRecord, committed_records
+from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, committed_records
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.audit.audit import Audit, TopicTest, audit_in_order
 from stream_anon.audit.cells import CellReader, header_cells
@@ -26,9 +26,9 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock
 from stream_anon.privacy.policy_document import PolicyDocument
+from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import connection_of, kafka_of
 from stream_anon.settings.loading import load_settings
-from stream_anon.settings.model import KafkaSettings
 from stream_anon.settings.policy_file import build_policy
 
 MOST_LINE_BYTES = 64 * 2**20
@@ -54,12 +54,15 @@ class Wanted:
         Which windows.
     former
         Topics that the service read once and reads no longer.
+    overrides
+        Values by section and key that win over those of the settings file.
     progress
         Called with the number of records and certificate parts that were read further.
     """
 
     stretch: Stretch = field(default_factory=Stretch)
     former: frozenset[str] = frozenset()
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     progress: Callable[[int], None] = lambda _: None
 
     def reads(self, kafka: KafkaSettings | None) -> TopicTest | None:
@@ -80,9 +83,7 @@ class AuditReport:
     settings
         The settings file.
     policy, promises
-        The policy that it holds now, and the hash of its document.
-    wanted
-        What was asked for.
+        What it says now, with what `wanted` overrides, and the hash of its document.
     begun, ended
         Seconds since the epoch.
     """
@@ -132,7 +133,7 @@ def audit_files(
     """
     wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
-    settings = load_settings(policy_path)
+    settings = load_settings(policy_path, wanted.overrides)
     policy = build_policy(settings, policy_path)
     with ExitStack() as stack:
         parts = _counted(_lines(stack.enter_context(_open(certificates)), certificates), wanted)
@@ -156,7 +157,7 @@ def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None 
     """
     wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
-    settings = load_settings(config)
+    settings = load_settings(config, wanted.overrides)
     kafka, policy = kafka_of(settings), build_policy(settings, config)
     with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
         verdict = asyncio.run(audit_committed(kafka, policy, wanted))

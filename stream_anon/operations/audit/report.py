@@ -25,6 +25,7 @@ def as_json(report: AuditReport) -> dict[str, Any]:
         "ended": iso(report.ended),
         "subject": report.subject,
         "settings": str(report.settings),
+        "overrides": {section: dict(values) for section, values in report.wanted.overrides.items()},
         "since": None if isinf(stretch.since) else iso(stretch.since),
         "batch": stretch.batch,
         "clean": verdict.clean,

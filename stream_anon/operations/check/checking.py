@@ -13,20 +13,19 @@ from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.conditions import Condition
 from stream_anon.errors import TopicError
 from stream_anon.microdata.policy import Policy
+from stream_anon.service.starting.attribute_facts import AttributeFacts, attribute_facts
 from stream_anon.service.starting.conditions import look_at_deployment, look_at_sample, weighed
 from stream_anon.service.starting.findings import (
-    AttributeFacts,
     Finding,
     Severity,
-    attribute_facts,
     policy_findings,
 )
 from stream_anon.service.starting.ledger_findings import ledger_findings
 from stream_anon.service.starting.rollout import published_before, rollout_findings
 from stream_anon.service.starting.sample_study import Study
+from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
 from stream_anon.settings.loading import load_settings
-from stream_anon.settings.model import KafkaSettings
 from stream_anon.settings.policy_file import build_policy
 
 
@@ -39,7 +38,7 @@ class CheckReport:
     seen
         What is as it must be.
     findings
-        What forbids a run, what was accepted, and what somebody should know.
+        What forbids a run, what was accepted, and what the operator should know.
     study
         None where the input could not be read.
     complete
@@ -89,6 +88,7 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
     settings = load_settings(config)
     kafka = kafka_of(settings)
     policy = build_policy(settings, config)
+    policy.check_streamed()
     connection, topics = connection_of(kafka), topics_of(kafka)
     deployment = await look_at_deployment(connection, topics, kafka, policy)
     sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)

@@ -28,7 +28,7 @@ class TopicSetup:
     secured
         Whether a command-line client needs a file with its login.
     few_brokers
-        Whether there are too few brokers for three replicas, and nobody said `kafka.development: true`.
+        Whether there are too few brokers for three replicas, and `kafka.development: true` is not set.
     """
 
     servers: str

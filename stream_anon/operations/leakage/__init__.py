@@ -1,1 +1,1 @@
-"""How much attributes tell of people, before and after a release."""
+"""How much attributes reveal about people, before and after a release."""

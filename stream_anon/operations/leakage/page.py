@@ -53,7 +53,7 @@ def _lines(report: LeakageReport) -> Iterator[str]:
     for size, sets in groupby(report.sets, key=lambda each: len(each.attributes)):
         yield from _section(report, size, list(sets))
     yield '<p class="faint">leaked: the share of these bits that an attacker gains who knows the attributes. '
-    yield "singled out: individuals of whom nobody else has the same values, in the records before a release.</p>"
+    yield "singled out: individuals with values that no other person has, in the records before a release.</p>"
     yield "</body>\n</html>"
 
 

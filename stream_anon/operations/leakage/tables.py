@@ -143,7 +143,7 @@ def read_released(policy: Policy, path: Path) -> Released:
     with released_records(path, policy) as records:
         for number, record in enumerate(records, start=1):
             if record is None:
-                raise InputError(f"{path}: record {number} is none that a release holds")
+                raise InputError(f"{path}: record {number} is not a record that a release can hold")
             read, _ = reader.read(record)
             counts[read.key] += 1
             tuples.setdefault(read.key, read.quasi)

@@ -1,4 +1,4 @@
-"""Change the ledger by hand: nobody is at work, and entries and offsets change in one transaction or not at all."""
+"""Change the ledger by hand while no worker runs: entries and offsets change in one transaction or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stream_anon.ports import LedgerEntry, Membership, Parcel, Place, ReleaseLed
 from stream_anon.settings.model import Settings
 
 _T = TypeVar("_T")
-NOBODY = Membership(-1, "")  # whom a group without members lets set its offsets
+NOBODY = Membership(-1, "")  # a group without members lets this one set its offsets
 
 
 class Counted(Protocol):

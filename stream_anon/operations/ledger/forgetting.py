@@ -94,7 +94,7 @@ async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: Relea
     if question.recreated:
         wanted = {OffsetStanding.RECREATED} | ({OffsetStanding.NO_ENTRY} if question.named else set())
     chosen = tuple(account for account in accounts if account.standing in wanted)
-    # Members last: whoever joined meanwhile is counted.
+    # Members come last, so that a worker that joined meanwhile is counted.
     members = await cluster.members()
     return Survey(question.group, question.ledger, question.start, members, accounts, chosen, question.recreated)
 
@@ -139,11 +139,11 @@ async def forget(
     Raises
     ------
     Refused
-        If somebody is at work, or anything has moved since.
+        If a worker runs, or anything has moved since.
     BrokerError
         If it could not be done; the message says whether that is known.
     """
-    # 1. Everything is still as it was shown, and nobody is at work.
+    # 1. Everything is still as it was shown, and no worker runs.
     now = await survey(question, cluster, sink, ledger)
     refuse_members(now)
     if now.chosen != shown.chosen:

@@ -1,4 +1,4 @@
-"""What the topics that MirrorMaker 2 has copied tell of the old cluster: what was released, and offset syncs."""
+"""What the copied topics of MirrorMaker 2 say about the old cluster: released offsets and offset syncs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MirrorOptions:
     exactly_once
         Whether the mirror ran with `exactly.once.source.support = enabled`.
     to_end
-        Whether every mirrored partition goes on at its end, whatever was released.
+        Whether every mirrored partition goes on at its end, no matter what was released.
     """
 
     offset_syncs: str | None
@@ -119,7 +119,7 @@ async def _certified(connection: Connection, topic: str) -> dict[Place, LedgerEn
                 part = _certificate(record.value or b"")
             except CertificateError:
                 where = f"{topic}-{record.partition}, offset {record.offset}"
-                raise TopicError(f"{where}: is no certificate: what it says to be released is not known") from None
+                raise TopicError(f"{where}: is no certificate, so it is not known what was released") from None
             if part is None:
                 continue
             for its in part.inputs:

@@ -39,12 +39,12 @@ class Aligned:
 
     @property
     def withheld(self) -> int:
-        """Return how many records are withheld at the most."""
+        """Return an upper bound on the number of withheld records."""
         return self.next - self.begin
 
 
 def aligned(released: int, syncs: Iterable[Sync], first: int, end: int, *, exactly_once: bool = False) -> Aligned:
-    r"""Return where a partition goes on of which all records below `released` were released in the old cluster.
+    r"""Return where a partition continues if all records below `released` were released in the old cluster.
 
     ::
 
@@ -67,7 +67,7 @@ def aligned(released: int, syncs: Iterable[Sync], first: int, end: int, *, exact
     Notes
     -----
     Between two syncs there cannot be more records in the new cluster than offsets in the old one, unless the mirror
-    has copied some of them again. Of such a stretch nothing is known, so `next` lies behind it.
+    has copied some of them again. Nothing is known of such a stretch, so `next` lies after it.
     """
     known = _of_this_topic(syncs)
     if any(sync.downstream >= end for sync in known):  # of another topic: this one has never been so long

@@ -1,4 +1,4 @@
-"""How a partition's committed offset stands to its entry in the ledger, as values that a person can be shown."""
+"""How a partition's committed offset compares with its ledger entry, as values that can be shown to a person."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stream_anon.ports import Place
 
 
 class OffsetStanding(StrEnum):
-    """How a partition's committed offset stands to its entry in the ledger, and what a worker makes of it."""
+    """How a partition's committed offset compares with its ledger entry, and what a worker does then."""
 
     RECREATED = "topic was created anew: stopped"
     UNBACKED = "beyond the end of its input: stopped"
@@ -35,13 +35,13 @@ class Account:
     committed
         The group's.
     first
-        The first offset that can still be read; None where nobody could say.
+        The first offset that can still be read; None where it is not known.
     topic_id
         Kafka's id of the topic; None where it is not known.
     released_of
         The id of the topic that the entry speaks of; None where it names none.
     end
-        The end of the input; None where nobody could say.
+        The end of the input; None where it is not known.
     """
 
     place: Place

@@ -121,7 +121,7 @@ async def plan(
             "neither mirrored certificates nor a mirrored ledger name a partition of the input: whether anything "
             "was released is not known. Compare the names of the topics and --source-alias with those of the mirror"
         )
-    # Members last: whoever joined meanwhile is counted.
+    # Members come last, so that a worker that joined meanwhile is counted.
     return Plan(service.group, service.ledger, await cluster.members(), lines)
 
 
@@ -175,11 +175,11 @@ async def realign(
     Raises
     ------
     Refused
-        If somebody is at work, or anything has moved since.
+        If a worker runs, or anything has moved since.
     BrokerError
         If it could not be done; the message says whether that is known.
     """
-    # 1. Everything is still as it was shown, and nobody is at work: neither a worker nor the mirror.
+    # 1. Everything is still as it was shown, and neither a worker nor the mirror runs.
     now = await plan(service, told, cluster, sink, ledger)
     refuse_members(now)
     if now.lines != shown.lines:

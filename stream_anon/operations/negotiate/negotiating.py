@@ -7,14 +7,13 @@ is joined. What leaves here are counts, and names that the policy declares.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from statistics import median
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from stream_anon.adapters.tables.formats import open_reader
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock
@@ -39,27 +39,12 @@ from stream_anon.settings.loading import load_settings
 _TIMED = 5  # answers, of which the median time is told
 
 
-@dataclass(frozen=True, slots=True)
-class MostSuppressed:
-    """How many records may be suppressed: a number, or a share of the sample."""
-
-    records: int | None = None
-    share: float = 0.0
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Return the bound that `40` or `0.5%` stands for; SettingsError for any other text."""
-        share = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?) ?%", text.strip())
-        if share is not None and float(share[1]) <= 100:
-            return cls(share=float(share[1]) / 100)
-        if re.fullmatch("[0-9]{1,15}", text.strip()):
-            return cls(records=int(text))
+def parse_bound(text: str) -> RecordBound:
+    """Return the bound that `40` or `0.5%` stands for; SettingsError for any other text."""
+    bound = RecordBound.parse(text)
+    if bound is None:
         raise SettingsError("--max-suppressed", "must be a number of records, such as 40, or a share, such as 0.5%")
-
-    def of(self, records: int) -> int:
-        """Return the number of records, of so many in the sample."""
-        # A share of 0.29 of 100 records is 29 of them, though the product of floats is a little less.
-        return int(self.share * records + 1e-9) if self.records is None else self.records
+    return bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +62,7 @@ class NegotiationRequest:
     k: int | None
     l: int | None  # noqa: E741 - the letter of the paper
     limits: Mapping[str, int]
-    most_suppressed: MostSuppressed
+    most_suppressed: RecordBound
 
 
 @dataclass(frozen=True, slots=True)

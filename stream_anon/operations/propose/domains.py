@@ -1,6 +1,6 @@
 """Guess the domain of a quasi-identifier: a range, dates, prefixes, or categories.
 
-Every number and every label in an answer is either shared by `FEWEST` individuals or nobody's.
+Every number and every label in an answer is shared by `FEWEST` individuals, or is no value of the sample at all.
 """
 
 from __future__ import annotations

@@ -6,31 +6,28 @@ undeclared, and so never published. No value is written that fewer than ten indi
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, cast
-
-import yaml
+from typing import Any, NamedTuple, cast
 
 from stream_anon.adapters.tables.csv_cells import parse
 from stream_anon.adapters.tables.samples import Column, FieldSample, read_sample
-from stream_anon.errors import InputError, Unfit
+from stream_anon.errors import InputError, SettingsError, Unfit
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.advice import Candidate, few_people, many_columns, window_records
+from stream_anon.operations.propose.cuts import with_cuts
 from stream_anon.operations.propose.domains import Guess, guess, label, number
 from stream_anon.operations.propose.recognised import recognised
 from stream_anon.operations.propose.roles import FieldKind, is_measure, is_personal, kind_of, person_score
 from stream_anon.operations.propose.support import FEWEST, People
+from stream_anon.operations.propose.yaml_lines import block, scalar
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from stream_anon.settings.yaml_text import read_yaml
 
-WIDTH = 110
 DOMINANT = 0.8  # share of one sensitive value beyond which two distinct values are too much to ask
 
 
@@ -49,15 +46,26 @@ class Field:
         return tuple(cast("list[str]", self.settings.get("path") or self.name.split(".")))
 
 
-def propose(path: Path, k: int = 10) -> str:
+def propose(path: Path, k: int = 10, ranges: Mapping[str, int] | None = None) -> str:
     """Return the text of a settings file for the records in a CSV or JSON Lines file.
+
+    Parameters
+    ----------
+    k
+        The k to propose.
+    ranges
+        By numeric field, how many ranges of about as many values each it shall have; see `cuts`.
 
     Raises
     ------
     InputError
         If the file cannot be read, or holds too little to propose anything.
+    SettingsError
+        If `ranges` names a field that the file does not have.
     """
-    sample = read_sample(path)
+    sample, ranges = read_sample(path), ranges or {}
+    for name in ranges.keys() - sample.columns.keys():
+        raise SettingsError("--equal-frequency", f"{name}: the sample has no such field")
     names = [name for name, column in sample.columns.items() if column.values or sample.texts]
     kinds = {name: _kind(name, sample.columns[name], sample.records) for name in names}
     identifiers = [name for name in names if kinds[name] is FieldKind.IDENTIFIER]
@@ -65,7 +73,7 @@ def propose(path: Path, k: int = 10) -> str:
     people = _people(sample, identifiers, individual)
     if people.number(range(sample.records)) < FEWEST:
         raise InputError(
-            f"{path}: holds fewer than {FEWEST} individuals; nothing can be written that is not theirs"
+            f"{path}: holds fewer than {FEWEST} individuals; every proposed value would be one of theirs"
         )
     fields, unnamed = [], 0
     for name in names:
@@ -73,7 +81,8 @@ def propose(path: Path, k: int = 10) -> str:
         if not sample.texts and people.number(column.rows) < FEWEST:
             unnamed += 1  # the name itself may be a value, where keys are made from data
         else:
-            fields.append(_addressed(_field(name, kinds[name], column, people, sample.texts), column))
+            found = _field(name, kinds[name], column, people, sample.texts, _Ranges(ranges.get(name), k))
+            fields.append(_addressed(found, column))
     fields = _without_nesting(fields)
     if not any(field.settings.get("role") == "quasi-identifier" for field in fields):
         raise InputError(
@@ -129,7 +138,7 @@ def _individual(sample: FieldSample, identifiers: list[str]) -> str:
 
 
 def _people(sample: FieldSample, identifiers: list[str], individual: str) -> People:
-    """Return who stands in each row, by all identifiers that most records have; `1` and `"1"` are one person."""
+    """Return the individual of each row, by all identifiers that most records have; `1` and `"1"` are one."""
     identities = []
     for name in identifiers:
         column = sample.columns[name]
@@ -138,7 +147,12 @@ def _people(sample: FieldSample, identifiers: list[str], individual: str) -> Peo
     return People(identities)
 
 
-def _field(name: str, kind: FieldKind, column: Column, people: People, texts: bool) -> Field:
+class _Ranges(NamedTuple):
+    parts: int | None
+    k: int
+
+
+def _field(name: str, kind: FieldKind, column: Column, people: People, texts: bool, ranges: _Ranges) -> Field:
     if not column.values:
         return Field(name, {}, ("no value in the sample",))
     if kind in (FieldKind.NESTED, FieldKind.TEXT, FieldKind.CONTACT):
@@ -146,6 +160,8 @@ def _field(name: str, kind: FieldKind, column: Column, people: People, texts: bo
     if kind is FieldKind.IDENTIFIER:
         return Field(name, {"role": "identifier"})
     found = guess(name, column, people, texts)
+    if found is not None and ranges.parts is not None:
+        found = with_cuts(found, column, people, ranges.parts, ranges.k, texts=texts)
     if kind is FieldKind.SENSITIVE and not (found is not None and found.is_time):
         return _sensitive(name, column, people, texts)
     if found is None:
@@ -235,14 +251,14 @@ def _lines(
     if diverse:
         yield "  # DECIDE: so many different values every class must show, so that it tells nobody's."
         yield "  sensitive:"
-        yield from (f"    {_scalar(name)}: {{distinct_l: 2}}" for name in diverse)
+        yield from (f"    {scalar(name)}: {{distinct_l: 2}}" for name in diverse)
     yield from ("", "# DECIDE: longer and larger windows lose less information and delay more.")
     yield f"window: {{max_records: {window_records(k)}, max_delay: 30s}}"
     yield from ("", "attributes:")
     for field in fields:
         if field.settings:
             yield from (f"  # {remark}" for remark in field.remarks)
-            yield from _block(field.name, field.settings, "  ")
+            yield from block(field.name, field.settings, "  ")
     yield from _left_out([field for field in fields if not field.settings], unnamed)
 
 
@@ -252,49 +268,13 @@ def _individual_lines(individual: str) -> Iterator[str]:
         yield "  # A person with k records would fill a class alone: name an identifier if there is one."
     else:
         yield "  # DECIDE: is this the field that tells people (not events) apart?"
-    yield f"  individual: {_scalar(individual)}"
+    yield f"  individual: {scalar(individual)}"
 
 
 def _left_out(fields: list[Field], unnamed: int) -> Iterator[str]:
     if fields or unnamed:
         yield from ("", "# Not declared, and so never published:")
     for field in fields:
-        yield f"#   {_scalar(field.name)}: {field.remarks[0]}"
+        yield f"#   {scalar(field.name)}: {field.remarks[0]}"
     if unnamed:
         yield f"#   {unnamed} fields that fewer than {FEWEST} individuals have; their names may be values"
-
-
-def _block(key: str, value: object, margin: str) -> Iterator[str]:
-    """Return a setting in YAML: in one line where it fits, else a line for each part, so that it can be sorted."""
-    line = f"{margin}{_scalar(key)}: {_flow(value)}"
-    if len(line) <= WIDTH:
-        yield line
-        return
-    yield f"{margin}{_scalar(key)}:"
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _block(name, item, margin + "  ")
-    elif isinstance(value, list):
-        yield from (f"{margin}  - {_flow(item)}" for item in value)
-    else:
-        yield f"{margin}  {_flow(value)}"
-
-
-def _flow(value: object) -> str:
-    """Return a setting in YAML's flow style."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_scalar(key)}: {_flow(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(_flow(item) for item in value) + "]"
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, str):
-        return _scalar(value)
-    return str(value).lower() if isinstance(value, bool) else repr(value)
-
-
-def _scalar(text: str) -> str:
-    """Return a text in one line of YAML, quoted unless it is a plain word."""
-    if re.fullmatch(r"[A-Za-z][\w.-]*", text, re.ASCII) and yaml.safe_load(f"[{text}]") == [text]:
-        return text
-    return yaml.safe_dump(text, default_style='"', allow_unicode=True, width=float("inf")).strip()

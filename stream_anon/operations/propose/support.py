@@ -14,7 +14,7 @@ FEWEST = 10
 
 @dataclass(frozen=True)
 class People:
-    """Who stands in each row, by every field that tells people apart.
+    """The individual of each row, by every field that tells people apart.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class People:
     identities: Sequence[Mapping[int, Value]] = ()
 
     def sharing(self, rows: Iterable[int], values: Iterable[Hashable]) -> Counter[Hashable]:
-        """Return by value how many individuals have it; rows of nobody are not counted."""
+        """Return by value how many individuals have it; rows without a person are not counted."""
         pairs = list(zip(rows, values, strict=True))
         if not self.identities:
             return Counter(value for _, value in pairs)

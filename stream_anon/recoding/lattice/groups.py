@@ -242,3 +242,12 @@ def marked(keys: Keys, among: Keys) -> NDArray[np.bool_]:
     _, numbers = np.unique(both, axis=1, return_inverse=True)
     numbers = numbers.ravel()
     return np.isin(numbers[: keys.shape[1]], numbers[keys.shape[1] :])
+
+
+def numbered(keys: Keys) -> tuple[Keys, NDArray[np.int64]]:
+    """Return the distinct keys ascending, and the place of each; O(g log g)."""
+    if len(keys) == 1:
+        unique, inverse = np.unique(keys[0], return_inverse=True)
+        return unique[None], inverse.astype(np.int64)
+    distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
+    return distinct, inverse.ravel().astype(np.int64)

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.batch import MISSING_KEY
-from stream_anon.recoding.lattice.groups import GroupTable, Members, TupleKeys, marked
+from stream_anon.recoding.lattice.groups import GroupTable, marked
 from stream_anon.recoding.lattice.histograms import MOST_NODES, Histograms
 from stream_anon.recoding.lattice.levels import AttributeLevels
+from stream_anon.recoding.lattice.roll_up import RollUp
 from stream_anon.recoding.lattice.rows import RowBag, Rows
 from stream_anon.recoding.lattice.shape import Shape
 
@@ -48,19 +49,15 @@ class Lattice:
         self.shape = Shape([each.height for each in levels])
         if self.shape.nodes > MOST_NODES:
             raise ValueError(f"a lattice has at most {MOST_NODES} nodes")
-        # The order in which attributes go up, and that of the digits of keys.
-        self._order = sorted(range(len(levels)), key=lambda place: (levels[place].height, -levels[place].sizes[0]))
-        self._keys = TupleKeys([levels[place].sizes[0] for place in self._order])
-        self._steps = [
-            [levels[place].step(level) for level in range(1, levels[place].height + 1)] for place in self._order
-        ]
+        self._ladder = RollUp(levels)
+        self._order, self._keys, self._steps = self._ladder.order, self._ladder.keys, self._ladder.steps
         heights = [levels[place].height + 1 for place in self._order]
         self._after = [prod(heights[place + 1 :]) for place in range(len(heights))]  # nodes of the later attributes
         self._hold(RowBag.of(rows))
         self.histograms = self._from_scratch(self._bag)
 
     def _from_scratch(self, bag: RowBag) -> Histograms:
-        return Histograms(self.shape.nodes, *self._swept({1: self._table(bag)}, None))
+        return Histograms(self.shape.nodes, *self._swept({1: self._ladder.bottom(bag)}, None))
 
     def _hold(self, bag: RowBag) -> None:
         self._bag = bag
@@ -111,28 +108,9 @@ class Lattice:
         if len(rows) > _FEW * self.records:
             self.histograms = self._from_scratch(after)
         else:
-            tables = {-1: self._table(before), 1: self._table(after)}
-            self.histograms = self.histograms.changed(*self._swept(tables, self._table(RowBag.of(rows))))
+            tables = {-1: self._ladder.bottom(before), 1: self._ladder.bottom(after)}
+            self.histograms = self.histograms.changed(*self._swept(tables, self._ladder.bottom(RowBag.of(rows))))
         self._hold(after)
-
-    def _table(self, bag: RowBag) -> GroupTable:
-        """Return the groups of the bottom."""
-        places = [self.levels[place].places(bag.codes[place].astype(np.int32)) for place in self._order]
-        nodes = np.array(
-            [self.levels[own].nodes[0][found] for own, found in zip(self._order, places, strict=True)], np.int64
-        )
-        keys = self._keys.write(nodes)
-        tuples, group = _numbered(keys)
-        people = np.unique(bag.individuals, return_inverse=True)[1].astype(np.int64)
-        pairs = Members.of(group, people, int(people.max(initial=0)) + 1)
-        settled = np.bincount(pairs.items, minlength=pairs.span)[pairs.items] == 1
-        return GroupTable(
-            tuples,
-            np.bincount(group, bag.counts, tuples.shape[1]).astype(np.int64),
-            np.bincount(pairs.groups[settled], minlength=tuples.shape[1]),
-            Members(pairs.groups[~settled], pairs.items[~settled], pairs.span),
-            tuple(_values(group, row) for row in bag.sensitive),
-        )
 
     def _swept(self, tables: Tables, focus: GroupTable | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the entries of all nodes, each table's times its sign.
@@ -174,12 +152,9 @@ class Lattice:
             level = levels[own]
             if level < self.levels[own].height:
                 step = self._steps[place][level]
-                wider = {sign: self._raised(table, place, step) for sign, table in tables.items()}
-                aim = None if focus is None else self._raised(focus, place, step)
+                wider = {sign: self._ladder.raised(table, place, step) for sign, table in tables.items()}
+                aim = None if focus is None else self._ladder.raised(focus, place, step)
                 self._walk(wider, aim, node + self.shape.strides[own], place, visit)
-
-    def _raised(self, table: GroupTable, place: int, step: NDArray[np.int64]) -> GroupTable:
-        return table.merged(self._keys.raised(table.keys, place, step))
 
     def _visit_all(self, table: GroupTable, node: int, first: int, sign: int, visit: Visit) -> None:
         """Visit a node and all that come of raising its attributes from the `first` on, as one node."""
@@ -200,22 +175,6 @@ class Lattice:
     def _narrowed(self, table: GroupTable, focus: GroupTable, places: int) -> GroupTable:
         kept = marked(self._keys.beginnings(table.keys, places), self._keys.beginnings(focus.keys, places))
         return table if kept.all() else table.within(kept)
-
-
-def _numbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct keys ascending, and the place of each."""
-    if len(keys) == 1:
-        unique, inverse = np.unique(keys[0], return_inverse=True)
-        return unique[None], inverse.astype(np.int64)
-    distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
-    return distinct, inverse.ravel().astype(np.int64)
-
-
-def _values(group: NDArray[np.int64], row: NDArray[np.int64]) -> Members:
-    """Return which values occur in which group; a missing one is none."""
-    there = row != MISSING_KEY
-    numbers = np.unique(row[there], return_inverse=True)[1].astype(np.int64)
-    return Members.of(group[there], numbers, int(numbers.max(initial=0)) + 1)
 
 
 def _assert(holds: bool | np.bool_, what: str) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
-from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.domains.levels import nodes_at
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,12 +27,16 @@ class AttributeLevels:
         the order of their codes; the last level has one node, the root.
     numbers
         For each row of `nodes` the level of the hierarchy that it is.
+    low, high
+        int32[h + 1, c], the bounds of what is published for each code on every level.
     """
 
     name: str
     codes: NDArray[np.int32]
     nodes: NDArray[np.int32]
     numbers: tuple[int, ...]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
 
     @property
     def height(self) -> int:
@@ -64,7 +68,13 @@ class AttributeLevels:
     def chosen(self, levels: Sequence[int]) -> AttributeLevels:
         """Return only these levels, ascending; at least one."""
         kept = sorted(set(levels))
-        return replace(self, nodes=self.nodes[kept], numbers=tuple(self.numbers[level] for level in kept))
+        return replace(
+            self,
+            nodes=self.nodes[kept],
+            numbers=tuple(self.numbers[level] for level in kept),
+            low=self.low[kept],
+            high=self.high[kept],
+        )
 
 
 def levels_of(attribute: QuasiIdentifier, codes: NDArray[np.int32]) -> AttributeLevels:
@@ -81,56 +91,28 @@ def levels_of(attribute: QuasiIdentifier, codes: NDArray[np.int32]) -> Attribute
         int32[n], at least one.
     """
     present = np.unique(codes).astype(np.int32)
-    ladder = _Ladder(_by_nodes(attribute))
-    bounds = np.stack([present, present], axis=1).astype(np.int64)
-    bounds = ladder.climbed(bounds, 0)
-    rows, numbers = [_numbered(present, bounds, attribute)], [0]
+    bounds = nodes_at(attribute, present, 0)
+    rows, numbers, published = [_numbered(present, bounds, attribute)], [0], [bounds]
     for number in range(1, attribute.domain.height):
-        bounds = ladder.climbed(bounds, number)
+        bounds = nodes_at(attribute, present, number)
         row = _numbered(present, bounds, attribute)
         if row[-1] != rows[-1][-1]:  # coarser levels of as many groups have the same groups
             rows.append(row)
             numbers.append(number)
+            published.append(bounds)
     rows.append(np.zeros(len(present), np.int32))
     numbers.append(attribute.domain.height)
-    return AttributeLevels(attribute.name, present, np.stack(rows), tuple(numbers))
+    published.append(np.tile(_root(attribute, present), (len(present), 1)))
+    low, high = np.stack(published).transpose(2, 0, 1).astype(np.int32)
+    low[:, present == attribute.unknown_code] = 0  # what is unknown is published as the root on every level
+    return AttributeLevels(attribute.name, present, np.stack(rows), tuple(numbers), low, high)
 
 
-def _by_nodes(attribute: QuasiIdentifier) -> QuasiIdentifier:
-    """Return an attribute that publishes the nodes of its hierarchy."""
-    domain = attribute.domain
-    if isinstance(domain, NumericDomain) and domain.tight:
-        domain = replace(domain, tight=False)
-    return replace(attribute, domain=domain, publication=Publication.NODES)
-
-
-class _Ladder:
-    """Climb an attribute's nodes; each node's way up is looked for once."""
-
-    def __init__(self, attribute: QuasiIdentifier) -> None:
-        self._attribute = attribute
-        self._above: dict[tuple[int, int], tuple[tuple[int, int], int]] = {}
-
-    def climbed(self, bounds: NDArray[np.int64], level: int) -> NDArray[np.int64]:
-        """Return for each node int64[c, 2] the highest one around it that is not above `level`."""
-        unique, inverse = np.unique(bounds, axis=0, return_inverse=True)
-        wider = [self._climb((low, high), level) for low, high in unique.tolist()]
-        return np.array(wider, np.int64).reshape(-1, 2)[inverse.ravel()]
-
-    def _climb(self, node: tuple[int, int], level: int) -> tuple[int, int]:
-        attribute = self._attribute
-        if node[0] == node[1] >= attribute.missing_code:
-            return node  # under the root there is nothing above it
-        if node[0] == node[1]:
-            node = attribute.node(*node)
-        while True:
-            if node not in self._above:
-                above = attribute.above(*node)
-                self._above[node] = above, attribute.level(*above)
-            above, height = self._above[node]
-            if above == node or height > level:
-                return node
-            node = above
+def _root(attribute: QuasiIdentifier, present: NDArray[np.int32]) -> tuple[int, int]:
+    """Return the bounds of the root: a domain's own top where all values that occur lie under it."""
+    if present[-1] >= attribute.missing_code:
+        return 0, attribute.unknown_code
+    return attribute.node(0, attribute.domain.size - 1)
 
 
 def _numbered(codes: NDArray[np.int32], bounds: NDArray[np.int64], attribute: QuasiIdentifier) -> NDArray[np.int32]:

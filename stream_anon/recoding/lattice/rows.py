@@ -93,7 +93,7 @@ class RowBag:
         """Return what is left when rows leave; ValueError if one of them is not there."""
         left = self._joined(other, -1)
         if (left.counts < 0).any():
-            raise ValueError("rows are taken away that are not there")
+            raise ValueError("rows to be removed are not there")
         return left
 
     def _joined(self, other: RowBag, sign: int) -> RowBag:

@@ -1,4 +1,4 @@
-"""Write dead letters: why a record was rejected and where it stands, never what it holds."""
+"""Write dead letters: why a record was rejected and where it is, never what it holds."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the engine learns between windows: in a thread of its own, and in a small share of the time.
+"""Learning between windows, in a thread of its own and a small share of the time.
 
-A study looks for a better order on the rows of a window that has closed. There is no end to it while the rows still
-teach something, and on a busy topic the next window has always closed when one study ends: without a limit they
-would take a third of a worker's processor.
+A study looks for a better order on the rows of a closed window. It goes on while the rows still teach something,
+and on a busy topic the next window is closed before a study ends. Without a limit, studies would take a third of a
+worker's processor.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Callable
 from stream_anon.ports import Clock
 from stream_anon.service.threads import Abandonable
 
-SHARE = 0.1  # of the time, at most, that may be spent on studies
+SHARE = 0.1  # the most of the time that studies may take
 _LONGEST_REST = 30.0  # seconds
 
 
 class Studies:
-    """Runs a study after another, at once while little time was spent on them, else later; nobody waits for it."""
+    """Runs one study at a time, with rests after long ones; nobody waits for it."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Work ahead: what makes the close of the open window cheaper is done in a thread while records arrive."""
+"""Preparation: a thread does work while records arrive that makes closing the open window cheaper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stream_anon.ports import Clock
 class Ahead:
     """Does one piece of preparation at a time; nobody waits for it.
 
-    A window that closes meanwhile makes do with what was reached.
+    A window that is closed meanwhile uses the preparation that is done by then.
     """
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
@@ -21,7 +21,7 @@ class Ahead:
         self._task: asyncio.Task[None] | None = None
 
     def look(self) -> None:
-        """Begin what is due, if nothing goes on."""
+        """Begin the preparation that is due, unless one is going on."""
         if self._task is not None:
             if not self._task.done():
                 return
@@ -35,7 +35,7 @@ class Ahead:
         await asyncio.to_thread(work)
 
     async def stop(self) -> None:
-        """Leave what goes on to its thread."""
+        """Stop looking; a thread that still works is left to itself."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What a window becomes: the very bytes that are sent, however often."""
+"""The bytes of a window; every attempt to publish it sends the same ones."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Targets:
     partitions
         How many each topic has.
     largest
-        Bytes that a batch may have in a topic, where that is known.
+        Bytes that a batch may have in a topic, if known.
     """
 
     output: str
@@ -65,7 +65,7 @@ class Publication:
     Parameters
     ----------
     starts, ends
-        The stretch of each partition: committed offsets lie at its start before and at its end after.
+        The stretch of each partition. Its committed offset is the start before publication and the end after it.
     digest
         Of its certificate; the next certificate names it.
     """
@@ -83,14 +83,14 @@ class Writer:
     Parameters
     ----------
     delivery, accepted
-        As certificates name them: how windows are published, and which conditions somebody has accepted.
+        For certificates: how windows are published, and which conditions somebody has accepted.
     room
-        Says how many bytes a record's value may have in a batch of so many bytes with such headers.
+        Returns how many bytes a value may have in a batch of a given size with given headers.
 
     Notes
     -----
-    Batch ids and output partitions draw from the operating system's entropy: nobody who knows the seed of the
-    classes may learn the order of arrival.
+    Batch ids and output partitions draw from the operating system's entropy, so that nobody learns the order of
+    arrival from the seed of the classes.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Writer:
         self._policy = policy
         self._room = room
         self._document = PolicyDocument.of(policy)
-        self._told: int | None = None  # the hour with whose first window the document last went out
+        self._told: int | None = None  # the hour in whose first window the document went out last
         self._codec = codec
         self._ledger = ledger
         self._delivery: Delivery = delivery
@@ -135,12 +135,12 @@ class Writer:
         places
             Topic and partition by source number.
         times
-            When it was opened and when closed, in seconds since the epoch; the latter, cut to seconds, is the time
+            When it was opened and closed, in seconds since the epoch. The second, cut to whole seconds, is the time
             of all its records.
         previous
             Digest of the certificate before.
         topic_ids
-            Kafka's ids of the input topics, where they are known.
+            Kafka's ids of the input topics, as far as known.
         """
         opened, closed = times
         batch = secrets.token_hex(_BATCH_BYTES)
@@ -185,8 +185,8 @@ class Writer:
     def _must_tell(self, closed: float, *, first: bool) -> bool:
         """Return whether the policy document goes with this window.
 
-        It goes with the first one of a chain, which no certificate before vouches for, and with the first one of
-        every hour: a topic that forgets its start keeps it as long as the certificates that name it.
+        It goes with the first window of a chain, which no certificate precedes, and with the first window of every
+        hour. So a topic that loses its start keeps the document as long as the certificates that name it.
         """
         hour = int(closed) // HOUR
         due = first or hour != self._told

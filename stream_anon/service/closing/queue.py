@@ -1,4 +1,4 @@
-"""Windows on their way out: one is being closed, and at most the next one waits for it."""
+"""Windows on their way out: one is being published, and the next one is closed meanwhile and waits for it."""
 
 from __future__ import annotations
 
@@ -13,45 +13,44 @@ from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.ports import Clock, Membership
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
-from stream_anon.service.closing.values import ClosedWindow, Closing, Prepared
+from stream_anon.service.closing.values import ClosedWindow, OutgoingWindow, PublicationResult
 from stream_anon.service.events import Listener, Outcome, WindowAbandoned, WindowPublished
 
 CANCEL_WITHIN = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Leaving:
-    closing: Closing
-    times: NDArray[np.float64]
-    preparing: asyncio.Task[Prepared]  # it is never cancelled: its thread could not be
+class _Queued:
+    outgoing: OutgoingWindow
+    closing: asyncio.Task[ClosedWindow]  # never cancelled, since its thread cannot be
 
 
 @dataclass(slots=True)
 class _Chain:
-    """Digest of the certificate written last, which the next one names; abandoned windows keep one of their own."""
+    """The digest of the last certificate, which the next one names; abandoned windows keep a chain of their own."""
 
     last: str | None
 
-    def add(self, preparing: asyncio.Task[Prepared]) -> None:
-        if not preparing.cancelled() and preparing.exception() is None:
-            self.last = preparing.result().publication.digest
+    def add(self, closing: asyncio.Task[ClosedWindow]) -> None:
+        if not closing.cancelled() and closing.exception() is None:
+            self.last = closing.result().publication.digest
 
 
 @dataclass(frozen=True, slots=True)
 class Unpublished:
-    """A window that did not get out, and the membership it was sent under."""
+    """A window that was not published, and the membership it was sent under."""
 
     outcome: Outcome
     membership: Membership
 
 
 class ClosingQueue:
-    """Close windows one after another, in the order in which they were sealed.
+    """Close and publish windows one after another, in the order in which they were sealed.
 
     Parameters
     ----------
     stop
-        Ends a closing's pauses early.
+        Ends pauses between two attempts early.
     rechecks
         Audits what was published.
     """
@@ -64,99 +63,98 @@ class ClosingQueue:
         self._tell = tell
         self._stop = stop
         self._rechecks = rechecks
-        self._waiting: deque[_Leaving] = deque()
-        self._running: _Leaving | None = None
-        self._task: asyncio.Task[ClosedWindow] | None = None
-        self._preparing: asyncio.Task[Prepared] | None = None  # of the window that was sealed last
+        self._waiting: deque[_Queued] = deque()
+        self._running: _Queued | None = None
+        self._publishing: asyncio.Task[PublicationResult] | None = None
+        self._closing: asyncio.Task[ClosedWindow] | None = None  # of the window that was sealed last
         self._out: str | None = None  # digest of the last certificate that is out
         self._chain = _Chain(None)
 
     @property
     def busy(self) -> bool:
-        """Return whether a window is being closed."""
-        return self._task is not None
+        """Return whether a window is being published."""
+        return self._publishing is not None
 
     @property
     def full(self) -> bool:
         """Return whether a sealed window waits: no further record may be taken."""
         return bool(self._waiting)
 
-    def put(self, closing: Closing, times: NDArray[np.float64]) -> None:
-        """Let a sealed window follow; `times` are the broker's, of its records.
+    def put(self, outgoing: OutgoingWindow) -> None:
+        """Put a sealed window last.
 
-        Its steps 1 to 3 begin as soon as those of the window before have ended: while that one is in its
-        transaction, which mostly waits.
+        It is closed as soon as the window before it is closed, during the transaction of that one, which mostly
+        waits.
         """
         chain = self._chain
-        preparing = self._steps.prepare(closing, self._preparing, lambda: chain.last)
-        self._preparing = asyncio.create_task(preparing)
-        self._preparing.add_done_callback(self._prepared)
-        self._preparing.add_done_callback(chain.add)
-        self._waiting.append(_Leaving(closing, times, self._preparing))
+        self._closing = asyncio.create_task(self._steps.close(outgoing, self._closing, lambda: chain.last))
+        self._closing.add_done_callback(self._closed)
+        self._closing.add_done_callback(chain.add)
+        self._waiting.append(_Queued(outgoing, self._closing))
 
-    def _prepared(self, preparing: asyncio.Task[Prepared]) -> None:
-        """Keep no rows of a window that has left until the next one is full."""
-        if self._preparing is preparing:
-            self._preparing = None
+    def _closed(self, closing: asyncio.Task[ClosedWindow]) -> None:
+        """Drop the rows of a window that has left; else they would be kept until the next one is full."""
+        if self._closing is closing:
+            self._closing = None
 
     def start_next(self) -> None:
-        """Begin to close the next window, if none is being closed."""
-        if self._task is None and self._waiting:
+        """Begin to publish the next window, if none is being published."""
+        if self._publishing is None and self._waiting:
             self._running = self._waiting.popleft()
-            closing = self._steps.close(self._running.closing, self._running.preparing, self._stop)
-            self._task = asyncio.create_task(closing)
+            publishing = self._steps.publish(self._running.outgoing, self._running.closing, self._stop)
+            self._publishing = asyncio.create_task(publishing)
 
     async def wait(self, within: float) -> None:
-        """Return when the closing has ended, or after so many seconds."""
-        if self._task is not None:
-            await asyncio.wait([self._task], timeout=within)
+        """Return when the window that is being published has ended, or after `within` seconds."""
+        if self._publishing is not None:
+            await asyncio.wait([self._publishing], timeout=within)
         else:
             await asyncio.sleep(within)
 
     def collect(self) -> Unpublished | None:
-        """Tell of a closing that has ended; return it if its window did not get out."""
-        if self._task is None or not self._task.done():
+        """Tell how the publication of a window has ended; return the window if it was not published."""
+        if self._publishing is None or not self._publishing.done():
             return None
-        task, leaving = self._task, self._running
-        self._task = self._running = None
-        closed = task.result()
-        assert leaving is not None  # noqa: S101 - set together with the task
-        if closed.published:
-            self._out = closed.publication.digest
-            self._tell(self._published(closed, leaving.times))
-            self._rechecks.take(closed.publication)
+        task, queued = self._publishing, self._running
+        self._publishing = self._running = None
+        result = task.result()
+        assert queued is not None  # noqa: S101 - set together with the task
+        if result.published:
+            self._out = result.publication.digest
+            self._tell(self._published(result, queued.outgoing.times))
+            self._rechecks.take(result.publication)
             return None
-        if closed.outcome is Outcome.LOST:
-            self._out = None  # whether this one is out nobody knows: a new chain begins
-        self._tell(WindowAbandoned(closed.release.records_in, closed.outcome.value))
-        return Unpublished(closed.outcome, leaving.closing.membership)
+        if result.outcome is Outcome.LOST:
+            self._out = None  # nobody knows whether this one is out, so a new chain begins
+        self._tell(WindowAbandoned(result.release.records_in, result.outcome.value))
+        return Unpublished(result.outcome, queued.outgoing.membership)
 
     def abandon(self, reason: str) -> None:
         """Drop the windows that wait; the next certificate names the last that is known to be out."""
         while self._waiting:
-            leaving = self._waiting.popleft()
-            leaving.preparing.add_done_callback(_forget)
-            window = leaving.closing.window
+            queued = self._waiting.popleft()
+            queued.closing.add_done_callback(_forget)
+            window = queued.outgoing.window
             self._tell(WindowAbandoned(window.records + len(window.rejects) + window.over_limit, reason))
         self._chain = _Chain(self._out)
 
     async def cancel(self, reason: str) -> None:
-        """Drop all windows, the one that is being closed too; its outcome is for the next owner to read."""
+        """Drop all windows, the one that is being published too; its outcome is for the next owner to read."""
         self.abandon(reason)
         self._rechecks.stop()
-        task, self._task = self._task, None
+        task, self._publishing = self._publishing, None
         if task is None or self._running is None:
             return
         task.cancel()
-        self._running.preparing.add_done_callback(_forget)
-        await asyncio.wait([task], timeout=CANCEL_WITHIN)  # what hangs is left to the end of the process
+        self._running.closing.add_done_callback(_forget)
+        await asyncio.wait([task], timeout=CANCEL_WITHIN)  # a task that hangs ends with the process
         if task.done() and not task.cancelled():
             task.exception()
-        self._tell(WindowAbandoned(self._running.closing.window.records, reason))
+        self._tell(WindowAbandoned(self._running.outgoing.window.records, reason))
         self._running = None
 
-    def _published(self, closed: ClosedWindow, times: NDArray[np.float64]) -> WindowPublished:
-        release, publication = closed.release, closed.publication
+    def _published(self, result: PublicationResult, times: NDArray[np.float64]) -> WindowPublished:
+        release, publication = result.release, result.publication
         return WindowPublished(
             batch=publication.batch,
             ranges=tuple((*place, start, publication.ends[place]) for place, start in publication.starts.items()),
@@ -175,17 +173,18 @@ class ClosingQueue:
             closed_at=release.closed_at,
             at=self._clock.monotonic(),
             wall=self._clock.wall(),
-            durations=closed.durations,
-            outcome=closed.outcome,
+            durations=result.durations,
+            outcome=result.outcome,
             faults=_by_attribute(release.rejects),
             missing=release.missing,
+            above_max_suppressed=release.above_max_suppressed,
         )
 
 
-def _forget(preparing: asyncio.Task[Prepared]) -> None:
-    """Take note of an error that nobody is left to hear of."""
-    if not preparing.cancelled():
-        preparing.exception()
+def _forget(closing: asyncio.Task[ClosedWindow]) -> None:
+    """Retrieve an error that nobody waits for any more, so that asyncio does not log it."""
+    if not closing.cancelled():
+        closing.exception()
 
 
 def _by_reason(rejects: Rejects) -> dict[str, int]:

@@ -1,9 +1,9 @@
-"""Audit published windows again, in the service itself: the bytes that were sent against their own certificate.
+"""Audit published windows in the service itself: the bytes that were sent against their own certificate.
 
-The gate recounts classes before anything is sent; this reads what was sent, with the code of `stream-anon audit`,
-which knows no engine. It costs several microseconds a record and holds the interpreter's lock, so it keeps to a
-share of the time: every window on a quiet topic, a sample of them on a busy one. How certificates join each other
-is for `stream-anon audit` alone to check, which reads all of them.
+The gate recounts classes before anything is sent. This reads the bytes that were sent, with the code of
+`stream-anon audit`, which knows no engine. It costs several microseconds a record and holds the interpreter's lock,
+so it takes only a share of the time: it audits every window of a quiet topic, and a sample of those of a busy one.
+Only `stream-anon audit` checks how certificates join, since it reads all of them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.service.closing.publication import Publication
 from stream_anon.service.events import Listener, WindowAudited
 
-SHARE = 0.02  # of the time, at most, that may be spent on audits
+SHARE = 0.02  # the most of the time that audits may take
 
 _OF_MANY_WINDOWS = (Kind.UNKNOWN_PREVIOUS, Kind.GAP)
 BROKE_OFF = "the audit broke off: a bug"
 
 
 class Rechecks:
-    """Audits one published window at a time, in a thread, unless it was busy too long already.
+    """Audits one published window at a time in a thread, and skips windows while it has used up its time.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Rechecks:
         self._rests_until = clock.monotonic()
 
     def take(self, publication: Publication) -> None:
-        """Audit a window, or tell that it is skipped."""
+        """Audit a window, or report that it is skipped."""
         if self._task is not None or self._clock.monotonic() < self._rests_until:
             self._tell(WindowAudited(publication.batch, "skipped"))
             return
@@ -65,7 +65,7 @@ class Rechecks:
         self._tell(WindowAudited(publication.batch, result, violations, now - begun))
 
     def stop(self) -> None:
-        """Wait for nothing; a thread that still computes ends with the process at the latest."""
+        """Stop without waiting; a thread that still computes ends with the process at the latest."""
         if self._task is not None:
             self._task.cancel()
 
@@ -75,12 +75,12 @@ def recheck(
 ) -> tuple[str, ...]:
     """Return what is wrong with a window, in words without a value; nothing if all is right.
 
-    About 7 us a record. Runs on the bytes that were sent and on the policy, nothing else.
+    About 7 us a record. Uses the bytes that were sent and the policy, nothing else.
 
     Parameters
     ----------
     promises
-        Hash of the policy's document, where it is known already.
+        Hash of the policy's document, if it is known already.
     """
     audit = Audit(policy, promises)
     for parcel in parcels:

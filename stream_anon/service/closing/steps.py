@@ -1,14 +1,15 @@
-"""Close a window: ten numbered steps, and what happens where they break.
+"""Close a window and publish it: ten numbered steps, and what happens where they break.
 
 ::
 
     1 partition  2 gate  3 encode │ 4 begin  5 send  6 settle  7 add offsets  8 fence  9 commit │ 10 forget
-    ───── no one has seen it ─────┤ ─────────────── a transaction that may break ───────────────┤ ── done ──
+    ─────────── close ────────────┤ ─────── publish: a transaction that may break ──────────────┤ ── done ──
 
-A break between 4 and 9 leaves the outcome unknown. The producer is thrown away, and a new one with the same
-transactional id settles what was open. Then the ledger and the stable offsets decide: with an entry of this window,
-it had been committed; with offsets at its start, the same bytes go out again; anything else, takeover. Bytes that
-the output has refused twice are not sent again: a takeover asks what the topics take and reads their records again.
+If a step from 4 to 9 breaks, the outcome is unknown. The producer is thrown away, and a new one with the same
+transactional id settles what was open. Then the ledger and the stable offsets decide. If the ledger holds an entry
+of this window, the window was committed. If the offsets stand at its start, the same bytes go out again. Anything
+else leads to a takeover. Bytes that the output has refused twice are not sent again: a takeover asks how much the
+topics take, and reads the records again.
 """
 
 from __future__ import annotations
@@ -21,32 +22,36 @@ from functools import partial
 
 import numpy as np
 
+from stream_anon.engine.closing import Closer
 from stream_anon.errors import BatchRefused, BrokerError, Overtaken, OwnershipLost, Recreated, TopicError
 from stream_anon.ports import Clock, Membership, Place, ReleaseLedger, Sink
 from stream_anon.service.closing.publication import Publication, Writer
-from stream_anon.service.closing.values import TOO_LARGE, ClosedWindow, Closing, Ending, Prepared, WindowCloser
+from stream_anon.service.closing.values import TOO_LARGE, ClosedWindow, Ending, OutgoingWindow, PublicationResult
 from stream_anon.service.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.service.fault_points import At
 from stream_anon.service.retrying import Pauses, Reachability, describe
 from stream_anon.service.starting.first_window import FirstWindow
+from stream_anon.service.steps import Steps
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
+
+SETTLING = "closing.6"  # where a window that is too large for its time shows
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClosingSteps:
-    """Closes windows, one at a time.
+    """Closes sealed windows and publishes them, one at a time.
 
     Parameters
     ----------
     current
-        Returns the group's present membership: a window of an older one need not be sent again.
+        Returns the group's present membership; a window of an older one is not sent again.
     keeper
-        Opens the ledger, and makes it anew where it was deleted.
+        Opens the ledger, and creates it again if it was deleted.
     first_window
-        Withholds a window where a declared field has not come yet.
+        Withholds a window if a declared field has not come yet.
     """
 
-    closer: WindowCloser
+    closer: Closer
     writer: Writer
     sink: Sink
     ledger: ReleaseLedger
@@ -58,9 +63,12 @@ class ClosingSteps:
     keeper: LedgerKeeper
     first_window: FirstWindow
 
-    async def prepare(
-        self, closing: Closing, before: asyncio.Task[Prepared] | None, previous: Callable[[], str | None]
-    ) -> Prepared:
+    async def close(
+        self,
+        outgoing: OutgoingWindow,
+        before: asyncio.Task[ClosedWindow] | None,
+        previous: Callable[[], str | None],
+    ) -> ClosedWindow:
         """Do steps 1 to 3 of a window, perhaps while the one before is in its transaction.
 
         Parameters
@@ -73,94 +81,87 @@ class ClosingSteps:
         Raises
         ------
         Refused
-            If a declared field has come in no record yet: the worker ends, and nothing is published.
+            If no record has held a declared field yet. The worker ends, and nothing is published.
         """
         if before is not None:
             await asyncio.wait([before])
+        steps = Steps("closing", self.at)
         shuffle = np.random.default_rng(secrets.randbits(256))
-        # 1. Partition, in a thread without the interpreter's lock, while the next window fills.
-        # 2. The gate recounts every class; what fails is suppressed. A record that the output would not take is a
-        #    dead letter, and the gate recounts the rest of its class.
-        await self.at("closing.1")
-        begun = self.clock.monotonic()
-        too_large = partial(self.writer.too_large, targets=closing.targets)
-        release = await asyncio.to_thread(self.closer.release, closing.window, shuffle, too_large)
-        released = self.clock.monotonic()
-        self.first_window.judge(release)
-        # 3. Encode, once: every attempt sends these bytes.
-        await self.at("closing.3")
-        times = self._wall_of(release.opened_at), self.clock.wall()
-        publication = await asyncio.to_thread(
-            self.writer.write, release, closing.targets, closing.places, times, previous(), closing.topic_ids
-        )
-        return Prepared(release, publication, released - begun, self.clock.monotonic() - released)
+        # Step 1 runs in a thread without the interpreter's lock, while the next window fills. Step 2 belongs to the
+        # same call: the gate recounts every class and suppresses what fails. A record that the output would not
+        # take is a dead letter, and the gate recounts the rest of its class.
+        async with steps.step(1, "partition, and 2, gate"):
+            begun = self.clock.monotonic()
+            too_large = partial(self.writer.too_large, targets=outgoing.targets)
+            release = await asyncio.to_thread(self.closer.release, outgoing.window, shuffle, too_large)
+            released = self.clock.monotonic()
+            self.first_window.judge(release)
+        # A window is encoded once: every attempt to publish it sends these bytes.
+        async with steps.step(3, "encode"):
+            times = self._wall_of(release.opened_at), self.clock.wall()
+            publication = await asyncio.to_thread(
+                self.writer.write, release, outgoing.targets, outgoing.places, times, previous(), outgoing.topic_ids
+            )
+        return ClosedWindow(release, publication, released - begun, self.clock.monotonic() - released)
 
-    async def close(  # noqa: PLR0915 - the steps stand in one function
-        self, closing: Closing, preparing: asyncio.Task[Prepared], stop: asyncio.Event
-    ) -> ClosedWindow:
-        """Publish a window exactly once, or not at all.
+    async def publish(  # noqa: PLR0915 - the steps stand in one function
+        self, outgoing: OutgoingWindow, closing: asyncio.Task[ClosedWindow], stop: asyncio.Event
+    ) -> PublicationResult:
+        """Do steps 4 to 10: publish a window exactly once, or not at all.
+
+        The sink gives each of its calls a deadline; together they are shorter than a transaction may take.
 
         Parameters
         ----------
-        preparing
-            Steps 1 to 3: `prepare`.
+        closing
+            Steps 1 to 3, which may have begun before it was this window's turn. They go on if this is cancelled.
         stop
-            Ends pauses early; whoever sets it cancels this where it takes too long.
+            Ends pauses early. The caller who sets it cancels this if it takes too long.
         """
         pauses, broken, refused, commit = Pauses(stop), False, 0, 0.0
-        # 1. Partition, 2. gate and 3. encode: they may have begun before this window's turn. Whoever cancels this
-        #    leaves them.
-        prepared = await asyncio.shield(preparing)
-        release, publication = prepared.release, prepared.publication
+        closed = await asyncio.shield(closing)
+        publication = closed.publication
         begun = self.clock.monotonic()
         while True:
-            step = 4
+            steps = Steps("closing", self.at)
             try:
-                # 4. Begin, if the input topics are still those that were taken over: in a topic that was created
-                #    anew, the offsets that were read mean other records.
-                await self.at("closing.4")
-                await self._refuse_recreated(closing.topic_ids, publication)
-                await self.sink.begin()
-                # 5. Send released records, certificate, dead letters and ledger entries.
-                step = 5
-                await self.at("closing.5")
-                await self.sink.send(publication.parcels)
-                # 6. Await every batch: a commit succeeds though a batch was refused.
-                step = 6
-                await self.at("closing.6")
-                sent = await self.sink.settle()
-                # 7. Add the group's offsets to the transaction.
-                step = 7
-                await self.at("closing.7")
-                commit = self.clock.monotonic()
-                await self.sink.add_offsets()
-                # 8. Commit them as the member that took the records: the fence within the group. The ledger is that
-                #    between groups: of two windows over the same records, the one whose entries come first wins.
-                step = 8
-                await self.at("closing.8")
-                await self.sink.commit_offsets(publication.ends, closing.membership)
-                await self.ledger.uncontested(publication.starts, sent)
-                # 9. Commit.
-                step = 9
-                await self.at("closing.9")
-                await self.sink.commit()
+                # If a topic was created anew, the offsets that were read stand for other records.
+                async with steps.step(4, "begin, if the input topics are still those that were taken over"):
+                    await self._refuse_recreated(outgoing.topic_ids, publication)
+                    await self.sink.begin()
+                async with steps.step(5, "send released records, certificate, dead letters and ledger entries"):
+                    await self.sink.send(publication.parcels)
+                # Every batch is awaited, since a commit succeeds even if a batch was refused.
+                async with steps.step(6, "await every batch"):
+                    sent = await self.sink.settle()
+                async with steps.step(7, "add the group's offsets to the transaction"):
+                    commit = self.clock.monotonic()
+                    await self.sink.add_offsets()
+                # This is the fence within the group. The fence between groups is the ledger: of two windows over
+                # the same records, the one whose entries come first wins.
+                async with steps.step(8, "commit the offsets as the member that took the records"):
+                    await self.sink.commit_offsets(publication.ends, outgoing.membership)
+                    await self.ledger.uncontested(publication.starts, sent)
+                async with steps.step(9, "commit"):
+                    await self.sink.commit()
                 outcome = Outcome.REPEATED if broken else Outcome.COMMITTED
             except OwnershipLost:
-                # Nothing is visible; a new producer aborts what was sent, or it would hold up readers.
+                # Nothing is visible. A new producer aborts the transaction, which would hold up readers otherwise.
                 await self._renew()
                 outcome = Outcome.FENCED
             except (Overtaken, Recreated) as error:
-                self.tell(TransactionBroken(f"closing.{step}", describe(error)))
+                self.tell(TransactionBroken(steps.reached, describe(error)))
                 await self._renew()
                 outcome = Outcome.LOST
-            except Exception as error:  # noqa: BLE001 - whatever broke: the outcome is unknown
-                slow = step == 6 and not isinstance(error, TopicError)  # which says itself what is to be done
+            except Exception as error:  # noqa: BLE001 - after any other error the outcome is unknown
+                # The message of a TopicError says what to do.
+                slow = steps.reached == SETTLING and not isinstance(error, TopicError)
                 refused += slow
                 text = describe(error) + (TOO_LARGE if slow and refused > 1 else "")
-                self.tell(TransactionBroken(f"closing.{step}", text))
+                self.tell(TransactionBroken(steps.reached, text))
                 ending = await self._ending(publication, pauses)
-                unsent = ending is Ending.AT_START and closing.membership == self.current()
-                never = broken and isinstance(error, BatchRefused) and error.never_fits(closing.targets.output)
+                unsent = ending is Ending.AT_START and outgoing.membership == self.current()
+                never = broken and isinstance(error, BatchRefused) and error.never_fits(outgoing.targets.output)
                 if unsent and not never:
                     if broken:
                         self.reachability.away(Away.PUBLISHING, text)
@@ -170,13 +171,13 @@ class ClosingSteps:
                 outcome = Outcome.REFUSED if unsent else _OUTCOMES[ending]
             self.reachability.back(Away.PUBLISHING)
             break
-        # 10. Forget the window: who asked for it lets go of it.
-        await self.at("closing.10")
-        self.tell(TransactionEnded(outcome))
+        async with steps.step(10, "forget the window"):  # the caller lets go of it
+            self.tell(TransactionEnded(outcome))
         now = self.clock.monotonic()
-        last = max(now - commit, 0.0)
-        durations = Durations(prepared.released, prepared.encoded, now - begun, last, release.gate_seconds)
-        return ClosedWindow(outcome, release, publication, durations)
+        durations = Durations(
+            closed.released, closed.encoded, now - begun, max(now - commit, 0.0), closed.release.gate_seconds
+        )
+        return PublicationResult(outcome, closed.release, publication, durations)
 
     def _wall_of(self, monotonic: float) -> float:
         return self.clock.wall() - (self.clock.monotonic() - monotonic)
@@ -195,7 +196,7 @@ class ClosingSteps:
             self.reachability.away(Away.PUBLISHING, describe(error))
 
     async def _ending(self, publication: Publication, pauses: Pauses) -> Ending:
-        """Throw the producer away and ask how its transaction ended, until there is an answer."""
+        """Throw the producer away, and ask how its transaction ended until there is an answer."""
         while True:
             await self.sink.discard()
             try:
@@ -203,7 +204,7 @@ class ClosingSteps:
                 stable = await self.sink.stable_offsets(publication.ends.keys())
                 await self.keeper.open(Away.PUBLISHING)
                 entries = await self.ledger.caught_up()
-                # None: somebody deleted them, or there were none before.
+                # An offset is None if somebody deleted it, or if none was ever committed.
                 known = {**self.ledger.remembered(), **entries}
                 stable = {p: known[p].next if o is None and p in known else o for p, o in stable.items()}
                 held = self.ledger.holds(publication.batch)
@@ -214,7 +215,7 @@ class ClosingSteps:
 
 
 _OUTCOMES = {
-    Ending.AT_START: Outcome.FENCED,  # and the group has moved on: it is not sent again
+    Ending.AT_START: Outcome.FENCED,  # the group has moved on, so the window is not sent again
     Ending.AT_END: Outcome.FOUND_COMMITTED,
     Ending.ELSEWHERE: Outcome.LOST,
 }
@@ -228,10 +229,10 @@ def how_it_ended(
     Parameters
     ----------
     stable
-        No offset at all means that nothing was ever committed: the start.
+        None means that nothing was ever committed, which counts as the start.
     held
-        Whether the ledger holds an entry of this very window: offsets at its end may be a successor's, whose window
-        ended there too. None where there is no ledger: then the offsets are all there is.
+        Whether the ledger holds an entry of this very window. Offsets at its end do not prove that it was
+        committed: a successor's window may end there too. None without a ledger; then only the offsets can tell.
     """
     if held:
         return Ending.AT_END

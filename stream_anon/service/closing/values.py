@@ -1,15 +1,14 @@
-"""What goes through a closing: a window, what was made of it, and how it ended."""
+"""A window on its way out: sealed by the engine, closed by steps 1 to 3, published by steps 4 to 10."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream_anon.engine.closing import TooLarge
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.release import Release
 from stream_anon.ports import Membership, Place
@@ -22,40 +21,35 @@ TOO_LARGE = (
 )
 
 
-class WindowCloser(Protocol):
-    """Turns a sealed window into a release: partition, generalization and gate; see `engine.closing.Closer`."""
-
-    def release(self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge) -> Release:
-        """Return what becomes of a window."""
-        ...
-
-
 class Ending(Enum):
-    """What the ledger and the stable offsets say of a broken transaction."""
+    """What the ledger and the stable offsets say about a broken transaction."""
 
     AT_START = "nothing became visible"
     AT_END = "all became visible"
     ELSEWHERE = "somebody else went on"
 
 
-@dataclass(frozen=True, slots=True)
-class Closing:
-    """A window on its way out.
+@dataclass(frozen=True, slots=True, eq=False)
+class OutgoingWindow:
+    """A sealed window, and what is needed to publish it.
 
     Parameters
     ----------
+    times
+        When the input topic got each record; see `intake.arrival_times`.
     membership
-        Of the takeover that opened the window's partitions: the fence. Whoever holds an older one than the group
-        knows is turned away, so that no record goes out twice.
+        The membership at the takeover that opened the window's partitions. It is the fence: the group turns away an
+        older one, so that no record is published twice.
     places
         Topic and partition by source number.
     targets
         Where it goes.
     topic_ids
-        Kafka's ids of the input topics, as that takeover found them.
+        Kafka's ids of the input topics at that takeover.
     """
 
     window: SealedWindow
+    times: NDArray[np.float64]
     membership: Membership
     places: tuple[Place, ...]
     targets: Targets
@@ -63,8 +57,8 @@ class Closing:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """What steps 1 to 3 made of a window, and how long 1 and 2, and 3, took in seconds."""
+class ClosedWindow:
+    """What steps 1 to 3 make of a window, and how many seconds 1 and 2 took together, and 3."""
 
     release: Release
     publication: Publication
@@ -73,8 +67,8 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClosedWindow:
-    """How a closing ended; `publication` is visible if the outcome says so."""
+class PublicationResult:
+    """How steps 4 to 10 ended; `publication` is visible if the outcome says so."""
 
     outcome: Outcome
     release: Release
@@ -83,5 +77,5 @@ class ClosedWindow:
 
     @property
     def published(self) -> bool:
-        """Return whether the window is out."""
+        """Return whether the window was published."""
         return self.outcome in (Outcome.COMMITTED, Outcome.REPEATED, Outcome.FOUND_COMMITTED)

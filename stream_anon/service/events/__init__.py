@@ -1,4 +1,4 @@
-"""What happens to a worker, as values. Metrics, logs and the status page are reactions to these.
+"""What happens to a worker, as values. Metrics, logs and the status page react to them.
 
 No event carries a person's value: only counts, places (topic, partition, offset), times and names of steps. Times
 named `at` and in `arrivals` are seconds on the service's monotonic clock (`Clock.monotonic`), times named `wall`

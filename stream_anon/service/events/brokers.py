@@ -20,7 +20,7 @@ class Away(StrEnum):
 class BrokerAway:
     """The broker cannot be reached, does not answer or refuses; it will be tried again.
 
-    Sent once until `BrokerBack`, and now and then with `again` where the cause has changed.
+    Sent once until `BrokerBack`, and now and then with `again` if the cause has changed.
     """
 
     doing: Away
@@ -46,26 +46,27 @@ class BrokerBack:
 
 
 class Throttle(StrEnum):
-    """Who holds a worker back."""
+    """What throttles a worker: the brokers or the processor limit."""
 
     BROKER = "broker"  # a quota of the brokers on this client or user
     PROCESSOR = "processor"  # a limit on the processor time of the pod or service
 
 
 LEAST_THROTTLED = 1.0
-"""Seconds within a minute; less is counted and not worth a word."""
+"""Seconds within a minute; less is counted but not logged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """A worker was held back; sums up about a minute.
+    """A worker was held back; one event adds up about a minute.
 
     Parameters
     ----------
     seconds
-        By brokers: added up over connections. By the system: added up over processors, of all processes of the pod.
+        Throttling by brokers is added up over connections, throttling by the system over processors and all
+        processes of the pod.
     within
-        Seconds that are summed up.
+        Seconds that the event covers.
     """
 
     by: Throttle
@@ -75,14 +76,15 @@ class Throttled:
 
 @dataclass(frozen=True, slots=True)
 class LedgerHeld:
-    """A transaction is open on the ledger, or no longer: what lies behind it nobody can read, nor publish after it.
+    """A transaction is open on the ledger, or no longer open. Nobody can read or publish behind it.
 
     Parameters
     ----------
     seconds
-        How long the ledger has stood at the same one; 0 where it does not any more.
+        How long the ledger has stood at the same transaction; 0 once it has ended.
     warns
-        Whether an operator should be told now: it is open for longer than any worker's is. Now and then again.
+        Whether to warn an operator now: the transaction is open for longer than a worker's can be. Repeated now and
+        then.
     """
 
     topic: str
@@ -92,7 +94,7 @@ class LedgerHeld:
 
 @dataclass(frozen=True, slots=True)
 class CertificatesRead:
-    """The files that secure the connection were looked at.
+    """The certificates that secure the connection were read.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ class CertificatesRead:
     soon
         Keys of those that end within two weeks, or have ended.
     wall
-        When that was looked at.
+        When they were read.
     """
 
     ends: Mapping[str, float]
@@ -111,6 +113,6 @@ class CertificatesRead:
 
 @dataclass(frozen=True, slots=True)
 class LedgerCreated:
-    """The ledger was missing and has been made, as on a first run; or it was lost."""
+    """The ledger was missing and has been created. It was lost, unless this is a first run."""
 
     topic: str

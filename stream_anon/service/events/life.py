@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WorkerStarted:
-    """The worker begins; it is not ready yet.
+    """The worker starts; it is not ready yet.
 
     Parameters
     ----------
@@ -16,15 +16,15 @@ class WorkerStarted:
     attributes
         Names of the quasi-identifiers, in the policy's order.
     holds
-        Whether a window with too few people waits beyond max_delay.
+        Whether a window with too few people, or with too many records to suppress, waits for longer than max_delay.
     declared
         Names of all attributes, in the policy's order.
     asked
-        What the policy asks of every class, in words.
+        The criteria that the policy sets for every class, in words.
     published
         Names of all attributes that are published.
     accept_missing
-        Those of them of which the policy says that they may be absent.
+        Those published attributes that may be absent, as the policy says.
     revision
         `privacy.revision`.
     """
@@ -50,12 +50,12 @@ class WorkerStarted:
 
 @dataclass(frozen=True, slots=True)
 class ReadingSlowly:
-    """The policy lets every record be read one by one.
+    """The policy makes the service read every record by itself, which is slow.
 
     Parameters
     ----------
     attributes
-        Names of those for whose sake.
+        Names of the attributes that are the reason.
     """
 
     attributes: tuple[str, ...]
@@ -71,14 +71,14 @@ class ReadinessChanged:
 
 @dataclass(frozen=True, slots=True)
 class OrderAdopted:
-    """The engine's learned order changed; the window that opens is the first along it.
+    """The engine's learned order changed; the next window is the first that uses it.
 
     Parameters
     ----------
     gain
-        Share of the loss that the order alone saves against the one before.
+        Share of the loss that the order alone saves, compared with the one before.
     drifted
-        Whether the one before had aged: its loss had grown against the built-in order's.
+        Whether the order before had aged: its loss had grown, compared with the built-in order.
     """
 
     version: int
@@ -93,7 +93,7 @@ class KernelsCompiling:
 
 @dataclass(frozen=True, slots=True)
 class KernelsCompiled:
-    """They are compiled, and kept where a cache can be written."""
+    """The kernels are compiled, and kept if a cache can be written."""
 
     seconds: float
 

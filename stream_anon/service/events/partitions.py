@@ -15,7 +15,7 @@ class PartitionsRevoked:
     Parameters
     ----------
     dropped
-        Rows of the open window that left it; their next owner reads them again.
+        Rows that left the open window; their next owner reads them again.
     owned
         Partitions this worker still has.
     """
@@ -27,7 +27,7 @@ class PartitionsRevoked:
 
 @dataclass(frozen=True, slots=True)
 class TakeoverStarted:
-    """The group gave partitions; records of them are not taken before `TakeoverDone`."""
+    """The group gave partitions; their records are not taken before `TakeoverDone`."""
 
     places: tuple[Place, ...]
 
@@ -43,16 +43,16 @@ class TakeoverDone:
     kept
         Partitions whose rows of the open window stayed.
     dropped
-        Rows of the open window that left it.
+        Rows that left the open window.
     skipped
         Partitions whose committed offset lies beyond the ledger: somebody chose to skip.
     from_ledger
-        Partitions whose committed offset was missing and that go on from the ledger.
+        Partitions that go on from the ledger, since their committed offset was missing.
     owned
         Partitions this worker has now.
     unprotected
-        Partitions with a committed offset of which the ledger knows nothing: had the offset been set back, nobody
-        would see it.
+        Partitions with a committed offset and no entry in the ledger: if somebody had set the offset back, nobody
+        would notice.
     """
 
     starts: tuple[tuple[str, int, int], ...]
@@ -75,7 +75,7 @@ class StandingBy:
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """The output has been published under a higher revision of the policy. Sent once until that is another one.
+    """The output has been published under a higher revision of the policy. Sent once for each such revision.
 
     The worker stays a member of the group and reads nothing; workers of the newer policy go on.
 
@@ -103,7 +103,7 @@ class PartitionStopped:
 
 @dataclass(frozen=True, slots=True)
 class ReadingOrdered:
-    """An operator paused the reading, or let it go on; the open window keeps its deadline."""
+    """An operator paused or resumed the reading; the open window keeps its deadline."""
 
     paused: bool
 
@@ -124,9 +124,9 @@ class RecordsConsumed:
     Parameters
     ----------
     decoding, adding
-        Seconds that it took to decode them, and to put them into the window.
+        Seconds that it took to decode them and to put them into the window.
     singly
-        How many of them were read one by one, rejected ones among them.
+        How many of them were read one by one, rejected ones included.
     """
 
     records: int

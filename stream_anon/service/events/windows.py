@@ -16,11 +16,11 @@ class Outcome(StrEnum):
     """How a transaction ended."""
 
     COMMITTED = "committed"
-    REPEATED = "repeated"  # it broke off, nothing had become visible, the same bytes were committed again
-    FOUND_COMMITTED = "found-committed"  # it broke off, and the ledger says that it had been committed
-    FENCED = "fenced"  # another worker owns the partitions: nothing became visible
-    LOST = "lost"  # it broke off, and somebody else went on: a takeover follows
-    REFUSED = "refused"  # the output does not take a record: nothing became visible, a takeover reads it again
+    REPEATED = "repeated"  # it broke and nothing had become visible; the same bytes were then committed
+    FOUND_COMMITTED = "found-committed"  # it broke, but the ledger says that it had been committed
+    FENCED = "fenced"  # another worker owns the partitions; nothing became visible
+    LOST = "lost"  # it broke, and somebody else went on; a takeover follows
+    REFUSED = "refused"  # the output refuses a record; nothing became visible, and a takeover reads it again
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class WindowProgress:
     paused
         Whether polling waits for that window.
     lag
-        Records of the owned partitions that are not yet read, of stopped ones too; None where it is not known.
+        Records of the owned partitions that are not yet read, stopped ones included; None if not known.
     stopped
-        Owned partitions that are not read: they need an operator.
+        Owned partitions that are not read until an operator decides.
     left
         Owned partitions that are left to workers of a newer policy.
     held, held_seconds
@@ -59,18 +59,18 @@ class WindowProgress:
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """Seconds that the stages of one closing took."""
+    """Seconds that closing and publishing one window took, by stage."""
 
     release: float  # partition, generalization and gate
     encode: float
     publish: float  # begin to commit, repeated attempts included
     commit: float  # offsets, fence and commit of the last attempt
-    gate: float = 0.0  # part of `release`, where the engine tells it
+    gate: float = 0.0  # a part of `release`, if the engine tells it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowPublished:
-    """A window is out: its transaction is committed.
+    """A window is published: its transaction is committed.
 
     Parameters
     ----------
@@ -81,20 +81,22 @@ class WindowPublished:
     suppressed, rejected
         Records by reason.
     faults
-        Rejected records by reason and the number of the attribute at fault, which is negative where none is.
+        Rejected records by reason and number of the attribute at fault; the number is negative if none is.
     classes
         The published classes.
     achieved_k
         Least number of individuals in a class; None if there is no class.
     arrivals
-        (seconds on the service's clock, records) for the delay: `at` minus each.
+        (seconds on the service's clock, records); the delay is `at` minus each of these times.
     broker_times
-        float64[n], seconds since the epoch at which the input topic got each record: `wall` minus each is the
-        end-to-end delay.
+        float64[n], seconds since the epoch at which the input topic got each record. The end-to-end delay is `wall`
+        minus each.
     outcome
-        How the transaction ended; `Outcome.FOUND_COMMITTED` included.
+        How the transaction ended.
     missing
         Released and suppressed records without a value, by attribute.
+    above_max_suppressed
+        Whether it suppresses, or would have suppressed, more records than the policy allows.
     """
 
     batch: str
@@ -118,6 +120,7 @@ class WindowPublished:
     outcome: Outcome
     faults: Mapping[tuple[str, int], int] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
+    above_max_suppressed: bool = False
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:
@@ -127,16 +130,16 @@ class WindowPublished:
 
 @dataclass(frozen=True, slots=True)
 class WindowAudited:
-    """A published window was audited again, from the very bytes that were sent.
+    """A published window was audited, from the very bytes that were sent.
 
     Parameters
     ----------
     result
-        `passed`, `failed`, or `skipped` where auditing it would have taken more than its share of the time.
+        `passed`, `failed`, or `skipped` if audits had used up their share of the time.
     violations
         What was found, in words that name no value.
     seconds
-        How long it took; None where it was skipped.
+        How long it took; None if it was skipped.
     """
 
     batch: str
@@ -147,7 +150,7 @@ class WindowAudited:
 
 @dataclass(frozen=True, slots=True)
 class WindowAbandoned:
-    """A window is dropped unpublished; the next owner of its partitions reads its records again."""
+    """A window was dropped unpublished; the next owner of its partitions reads its records again."""
 
     records: int
     reason: str  # "stopping" | "fenced" | "lost" | "refused" | "failed"
@@ -155,12 +158,12 @@ class WindowAbandoned:
 
 @dataclass(frozen=True, slots=True)
 class WindowWithheld:
-    """The first window of a policy is not published, since a declared field has come in no record; the worker ends.
+    """The first window of a policy is withheld, since no record has held a declared field; the worker ends.
 
     Parameters
     ----------
     attributes
-        Those of which no record of the window has a value.
+        Attributes that have a value in no record of the window.
     """
 
     records: int
@@ -169,14 +172,14 @@ class WindowWithheld:
 
 @dataclass(frozen=True, slots=True)
 class TransactionBroken:
-    """A transaction broke off; the producer is thrown away; ledger and stable offsets decide.
+    """A transaction broke. The producer is thrown away, and ledger and stable offsets decide how it ended.
 
     Parameters
     ----------
     step
         Name of the step of `service/closing/steps.py`.
     error
-        The step and kind of the failure in our own words, or the name of its type; no library's message.
+        The failure in our own words, or the name of its type; never a library's message.
     """
 
     step: str

@@ -1,4 +1,4 @@
-"""When the broker got the records that wait: for the end-to-end delay, which the engine knows nothing of."""
+"""When the broker got the records that are not published yet, which the end-to-end delay needs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from stream_anon.ports import Chunk
 
 
 class BrokerTimes:
-    """Keeps offset and time of records that were taken and are not yet out. O(1) a chunk, 16 bytes a record.
+    """Keeps offset and time of records that were taken and are not published yet. O(1) a chunk, 16 bytes a record.
 
     Parameters
     ----------
     most
-        Records at the most. A window that is held takes any number of records of one person; the delay of those
-        beyond is not measured.
+        Records at the most. A window that is held takes any number of records of one person; the delay of records
+        beyond this limit is not measured.
     """
 
     def __init__(self, most: int = 10_000_000) -> None:
@@ -50,6 +50,6 @@ class BrokerTimes:
         return np.concatenate(found) / 1000.0 if found else np.empty(0)
 
     def keep(self, sources: Collection[int]) -> None:
-        """Forget what waits of all other sources."""
+        """Forget the records of all other sources."""
         self._chunks = {source: chunks for source, chunks in self._chunks.items() if source in sources}
         self._kept = sum(len(times) for chunks in self._chunks.values() for _, times in chunks)

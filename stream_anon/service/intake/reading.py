@@ -20,7 +20,7 @@ from stream_anon.service.intake.arrival_times import BrokerTimes
 from stream_anon.service.intake.unread_records import Backlog
 
 MOST_POLLED = 10_000
-LEAST_TIMES = 100_000  # kept at the most, or four windows where that is more
+LEAST_TIMES = 100_000  # kept at the most, or four windows if that is more
 PROBE_EVERY = 2.0
 PROBE_WITHIN = 3.0
 POLLS_TO_TRUST = 10  # without a record; 2 s
@@ -35,13 +35,13 @@ class Full:
 
 
 class Reader:
-    """Reads the open partitions, each from exactly where its window stands."""
+    """Reads the open partitions, each from exactly the next offset of its window."""
 
     def __init__(self, parts: Components) -> None:
         self._parts = parts
         self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
         self._tell, self._reachability = parts.tell, parts.reachability
-        self._next: dict[int, int] = {}  # what each open source must bring next
+        self._next: dict[int, int] = {}  # the next offset that each open source must bring
         self._stopped, self._left = Backlog(parts.source), Backlog(parts.source)
         self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
         self._most = min(parts.policy.window.max_records, MOST_POLLED)
@@ -49,7 +49,7 @@ class Reader:
         self._probed = parts.clock.monotonic()
         self._topic_ids: Mapping[str, str] = {}
         self._is_another_topic = False
-        self._doubts = 0  # polls that must go well before a broker that answers is taken for one that gives
+        self._doubts = 0  # polls that must succeed before a broker that answers counts as one that gives records
 
     def go_on(
         self,
@@ -63,19 +63,19 @@ class Reader:
         Parameters
         ----------
         stopped
-            Where the unread records begin of sources that are ours but must not be read.
+            For each source that is ours but must not be read, where its unread records begin.
         topic_ids
-            Of the input topics, where they are known.
+            Kafka's ids of the input topics, as far as known.
         """
         self._next = dict(opened)
         self._times.keep(kept)
         self._stopped.reset(stopped)
         self._topic_ids, self._is_another_topic = topic_ids, False
         self._left.reset({})
-        self._probed = -np.inf  # how many records wait is asked at once
+        self._probed = -np.inf  # asks at once how many records wait
 
     def leave(self, sources: Mapping[int, int | None]) -> None:
-        """Leave sources of ours to workers of a newer policy; what waits there counts as lag, where it is known."""
+        """Leave sources of ours to workers of a newer policy; records that wait there count as lag, if known."""
         self._left.reset({source: begin for source, begin in sources.items() if begin is not None})
 
     def let_go(self) -> None:
@@ -85,7 +85,7 @@ class Reader:
 
     @property
     def is_another_topic(self) -> bool:
-        """Return whether an input topic was found to be created anew: a takeover is due, no offset counts."""
+        """Return whether an input topic was created anew. Then a takeover is due, and no old offset counts."""
         return self._is_another_topic
 
     @property
@@ -99,13 +99,13 @@ class Reader:
         return len(self._stopped)
 
     def lag(self) -> int | None:
-        """Return how many records of our partitions are not yet read; None where not known."""
+        """Return how many records of our partitions are not yet read; None if not known."""
         parts = self._source.lag(self._next.keys()), self._stopped.size, self._left.size
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
     def held(self) -> Held:
-        """Return what of our partitions lies behind open transactions."""
+        """Return how many records of our partitions lie behind open transactions, and for how long."""
         return self._source.held(self._next.keys())
 
     def with_times(self, window: SealedWindow) -> Full:
@@ -113,7 +113,7 @@ class Reader:
         return Full(window, self._times.take(window.ranges))
 
     async def poll(self, wait: float) -> Polled:
-        """Return what there is, waiting at most so many seconds. Raises BrokerError."""
+        """Return the records that there are, waiting at most `wait` seconds. Raises BrokerError."""
         try:
             polled = await self._source.poll(wait, self._most)
         except (BrokerError, DeadClient):
@@ -125,7 +125,7 @@ class Reader:
     async def take(self, polled: Polled) -> list[Full] | None:
         """Hand records to the engine; return the windows they filled, or None if a stretch is missing.
 
-        Then nothing of this poll counts: a takeover must seek to where the windows stand.
+        After None nothing of this poll counts, and a takeover must seek to where the windows stand.
         """
         for lost in polled.lost:
             await self._answer_loss(lost)
@@ -172,7 +172,7 @@ class Reader:
             except BrokerError:
                 return  # it will be told again
             if self._source.marks != marks:
-                return  # the group moved meanwhile: a takeover decides where this partition goes on, and with whom
+                return  # the group moved meanwhile: a takeover decides who reads this partition, and from where
             if first > lost.position:
                 self._source.seek(lost.source, first)
                 self._next[lost.source] = first
@@ -199,13 +199,13 @@ class Reader:
         self._tell(PartitionStopped(place, reason, text))
 
     async def _look_at_topics(self) -> str:
-        """Take note of an input topic that was created anew; return which output is missing. Raises BrokerError."""
+        """Note if an input topic was created anew; return in words which output is missing. Raises BrokerError."""
         known, outputs = self._topic_ids, self._parts.choices.outputs
         now = await self._parts.sink.topic_ids({*known, *outputs})
-        if self._topic_ids is known and now.differ_from(known):  # else a takeover has looked meanwhile
+        if self._topic_ids is known and now.differ_from(known):  # if not, a takeover has looked meanwhile
             self._is_another_topic = True
         missing = [topic for topic in outputs if topic in now.missing]
-        return f"{missing[0]}: does not exist; create it, the worker goes on by itself then" if missing else ""
+        return f"{missing[0]}: does not exist; create it, then the worker continues by itself" if missing else ""
 
     async def _first_after(self, lost: Lost) -> int:
         """Return the first offset that can be read again. Raises BrokerError."""
@@ -214,7 +214,7 @@ class Reader:
         return (await self._source.bounds([lost.source], "earliest"))[lost.source]
 
     def watch_broker(self) -> None:
-        """Ask now and then whether the broker is there: fetching fails in silence."""
+        """Ask now and then whether the broker is there, since fetching fails silently."""
         now = self._clock.monotonic()
         if self._probe is not None and self._probe.done():
             absent = "no broker answers" if self._probe.cancelled() else self._probe.result()
@@ -228,7 +228,7 @@ class Reader:
             self._probe = asyncio.create_task(self._ask_broker())
 
     async def _ask_broker(self) -> str:
-        """Return why there is no broker for us, or what it misses; empty where there is one and all is there."""
+        """Return in words why no broker serves us, or which topic is missing; empty if all is well."""
         missing = ""
         try:
             async with asyncio.timeout(PROBE_WITHIN):
@@ -237,7 +237,7 @@ class Reader:
             return str(error)
         except TimeoutError:
             there = False
-        with contextlib.suppress(BrokerError, TimeoutError):  # neither says anything of the broker
+        with contextlib.suppress(BrokerError, TimeoutError):  # neither error says anything about the broker
             async with asyncio.timeout(PROBE_WITHIN):
                 missing = await self._look_at_topics()
                 await self._stopped.look()
@@ -245,7 +245,7 @@ class Reader:
         return missing if there else "no broker answers"
 
     async def close(self) -> None:
-        """Ask nothing any more."""
+        """Stop asking."""
         if self._probe is not None:
             self._probe.cancel()
             await asyncio.gather(self._probe, return_exceptions=True)

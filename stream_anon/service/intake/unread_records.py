@@ -1,4 +1,4 @@
-"""How much waits on partitions that are ours and are not read: the client, which fetches nothing, does not know."""
+"""How many records wait on partitions that are ours but not read; the client fetches none and does not know."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Backlog:
 
     @property
     def size(self) -> int | None:
-        """Return how many records wait; None until all ends are known."""
+        """Return how many records wait; None while an end is unknown."""
         if not self._begins.keys() <= self._ends.keys():
             return None
         return sum(max(self._ends[source] - begin, 0) for source, begin in self._begins.items())

@@ -1,1 +1,1 @@
-"""What is asked before a worker starts: conditions that forbid a run, and what a sample shows."""
+"""What is checked before a worker starts: conditions that forbid a run, and what a sample shows."""

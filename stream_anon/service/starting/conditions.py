@@ -1,7 +1,7 @@
-"""What forbids a run: asked by `check`, which shows all of it, and by every worker before it joins its group.
+"""What forbids a run: `check` shows all of it, and every worker asks for it before it joins its group.
 
-A worker looks at brokers, topics and permissions at each start. It looks at a sample of the input only where
-nothing was published under its policy before: a restart must not wait while a sample is judged a second time.
+A worker looks at brokers, topics and permissions at each start. It looks at a sample of the input only if nothing
+was published under its policy before, so that a restart does not wait while a sample is judged a second time.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from stream_anon.service.closing.publication import ANY_BATCH, header_of
 from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
 from stream_anon.service.starting.mirror_findings import mirror_findings
 from stream_anon.service.starting.sample_study import Sample, Study, study
-from stream_anon.settings.model import KafkaSettings
+from stream_anon.settings.kafka import KafkaSettings
 
-LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows if that lies between
+LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows, if they hold a number between these
 MOST_SAMPLED_BYTES = 128 * 1024 * 1024
 MOST_SAMPLED_TOPICS = 8
 SAMPLED_WITHIN = 20.0
-NEWEST_CERTIFICATES = (64, 4096)  # parts in all partitions, in turn: markers stand between them
+NEWEST_CERTIFICATES = (64, 4096)  # parts in all partitions, tried in turn: markers of transactions take offsets too
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What brokers, topics and permissions are like.
+    """The state of brokers, topics and permissions.
 
     Parameters
     ----------
     seen
-        What is as it must be.
+        What is as it must be, in words.
     inputs
-        Input topics that are there.
+        Input topics that exist.
     """
 
     seen: tuple[str, ...]
@@ -55,14 +55,14 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What a sample of the input is like.
+    """The result of looking at a sample of the input.
 
     Parameters
     ----------
     study
-        None where the input could not be read.
+        None if the input could not be read.
     complete
-        Whether the sample was read as far as was asked for in the time it may take.
+        Whether the whole sample was read within its time.
     """
 
     study: Study | None
@@ -73,7 +73,7 @@ class Sampled:
 async def look_at_deployment(
     connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy
 ) -> Deployment:
-    """Return what was found of brokers, topics and permissions. Raises BrokerError if no broker answers."""
+    """Return the findings on brokers, topics and permissions. Raises BrokerError if no broker answers."""
     exactly_once = kafka.delivery == "exactly-once"
     looked_at = await examine(
         connection,
@@ -85,7 +85,7 @@ async def look_at_deployment(
         ),
     )
     seen, findings = _split(looked_at)
-    # Asking for records of a topic that is not there could create it.
+    # Asking for records of a missing topic could create it.
     inputs = [
         each.topic for each in looked_at if each.severity is TopicSeverity.OK and topics.input.holds(each.topic)
     ]
@@ -98,7 +98,7 @@ async def look_at_deployment(
 async def look_at_sample(
     connection: Connection, inputs: Sequence[str], policy: Policy, kafka: KafkaSettings
 ) -> Sampled:
-    """Return what the newest records of the input say; takes half a minute at the most. Raises BrokerError."""
+    """Return what the newest records of the input show; takes half a minute at the most. Raises BrokerError."""
     if not inputs:
         return Sampled(None, ())
     try:
@@ -112,7 +112,7 @@ async def look_at_sample(
 
 
 def weighed(findings: Iterable[Finding], accepted: Collection[Condition]) -> tuple[Finding, ...]:
-    """Return findings with those marked that somebody has accepted, the gravest first."""
+    """Mark the findings that somebody has accepted, and return all of them, the gravest first."""
     marked = [
         replace(each, severity=Severity.ACCEPTED)
         if each.severity is Severity.FORBIDS and each.condition in accepted
@@ -125,14 +125,14 @@ def weighed(findings: Iterable[Finding], accepted: Collection[Condition]) -> tup
 async def raise_if_forbidden(
     connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy
 ) -> Sampled | None:
-    """Return what a sample of the input is like, if a worker may start; None where it was judged before.
+    """Return what a sample of the input shows, if a worker may start; None if a sample was judged before.
 
     Raises
     ------
     Refused
-        If a condition forbids it that nobody has accepted; the message names each one.
+        If conditions forbid it that nobody has accepted; the message names each of them.
     TopicError
-        If a topic is missing: that is waited for.
+        If a topic is missing; the caller waits for it.
     BrokerError
         If no broker answers.
     """
@@ -156,7 +156,7 @@ def _raise_for(findings: Iterable[Finding], accepted: Collection[Condition]) -> 
 
 
 def refusal(forbidding: Sequence[Finding], what: str) -> Refused:
-    """Return the error that names what forbids a run, and how each condition is accepted."""
+    """Return the error that names what forbids a run, and how to accept each condition."""
     told = "".join(f"\n  {each.condition}: {each.place}: {each.text}" for each in forbidding)
     names = sorted({str(each.condition) for each in forbidding})
     accept = " ".join(f"--accept-risk {name}" for name in names)
@@ -167,9 +167,9 @@ def refusal(forbidding: Sequence[Finding], what: str) -> Refused:
 
 
 async def _judged_before(connection: Connection, topic: str, policy: Policy, kafka: KafkaSettings) -> bool:
-    """Return whether records were released under this policy, with no risk accepted that is not accepted now.
+    """Return whether records were released under this policy, while no more risks were accepted than now.
 
-    A window of which nothing was released proves nothing: its records were perhaps the first that came.
+    A window without a released record proves nothing: its records may have been the first that came.
     """
     for newest in NEWEST_CERTIFICATES:
         try:
@@ -264,8 +264,8 @@ def _study(policy: Policy, readings: Sequence[TopicReading], max_record_bytes: i
 def sample_of(*readings: TopicReading) -> Sample:
     """Return the records of readings in order of time, from where all partitions overlap.
 
-    A partition of which older records were left out says nothing of the time before its first one: to take the
-    others from there alone would make windows look poorer than they are.
+    If older records of a partition were left out, nothing is known of it before its first record. With records of
+    the other partitions alone, windows would look poorer than they are.
     """
     begins = [
         part[0].timestamp

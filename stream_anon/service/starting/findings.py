@@ -1,4 +1,4 @@
-"""What a policy and a sample of its input give reason to say: findings, some of which forbid a run."""
+"""Findings on a policy and a sample of its input; some of them forbid a run."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stream_anon.conditions import Condition
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Sensitive, Unknown
+from stream_anon.microdata.attributes import Publication, Sensitive, Unknown
 from stream_anon.microdata.ids import Normalization
-from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
+from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, Policy, Shortfall
 from stream_anon.service.starting.missing_values import MissingValues
 from stream_anon.service.starting.sample_study import MOST_LINKABLE, Forecast, RareValues, Study
 from stream_anon.service.starting.singling import Singled
@@ -17,10 +17,10 @@ from stream_anon.service.starting.spellings import Spelling
 MANY_REJECTS = 0.05
 MANY_OVER_LIMIT = 0.01
 MANY_SUPPRESSED = 0.1
-MANY_INDIVIDUALS = 0.99  # of the records: they may be events
+MANY_INDIVIDUALS = 0.99  # of the records; with more individuals than this, the ids may be of events
 MANY_MISSING = 0.5
 MANY_SINGLED = 0.5
-FEWEST_RECORDS = 1000  # of which that can be said
+FEWEST_RECORDS = 1000  # fewer say nothing about that
 SPELLED = {
     Normalization.NFKC: "in Unicode's form (composed letters, full width)",
     Normalization.CASEFOLD: "in case",
@@ -31,10 +31,17 @@ SPELLED = {
 }
 
 
+_ABOVE = {
+    AboveMost.PUBLISH: "published with an alert",
+    AboveMost.HOLD: "published with an alert, since they cannot be held any longer",
+    AboveMost.SUPPRESS: "suppressed whole",
+}
+
+
 class Severity(StrEnum):
     """How grave a finding is."""
 
-    FORBIDS = "forbids"  # a run must not start
+    FORBIDS = "forbids"  # no run may start
     ACCEPTED = "accepted"  # it forbids a run, but somebody has accepted it by name
     WARNS = "warns"  # somebody should know
 
@@ -48,7 +55,7 @@ class Finding:
     place
         A setting, a topic or an attribute.
     condition
-        The name under which it can be accepted, where it forbids a run.
+        The name under which it can be accepted, if it forbids a run.
     """
 
     severity: Severity
@@ -57,53 +64,8 @@ class Finding:
     condition: Condition | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeFacts:
-    """An attribute as the policy declares it.
-
-    Parameters
-    ----------
-    domain
-        What its values are, in words; empty where the policy does not say.
-    size
-        Number of values that are told apart; None where the policy does not say.
-    published
-        How it is published, in words.
-    """
-
-    name: str
-    role: str
-    domain: str
-    size: int | None
-    published: str
-
-
-def attribute_facts(policy: Policy) -> tuple[AttributeFacts, ...]:
-    """Return each attribute's role, domain and form of publication, in policy order."""
-    facts = []
-    for attribute in policy.attributes:
-        if isinstance(attribute, QuasiIdentifier):
-            published = {
-                Publication.NODES: "as hierarchy nodes",
-                Publication.TIGHT: "as tight ranges",
-                Publication.VALUES: "as sets of values",
-            }[attribute.publication]
-            facts.append(
-                AttributeFacts(
-                    attribute.name, attribute.role, attribute.domain.words(), attribute.domain.size, published
-                )
-            )
-        else:
-            published = "as it is" if attribute.published else "never"
-            if attribute.name == policy.individual:
-                published = "never; counts individuals"
-            kind = str(getattr(attribute, "type", ""))
-            facts.append(AttributeFacts(attribute.name, attribute.role, kind, None, published))
-    return tuple(facts)
-
-
 def policy_findings(policy: Policy) -> list[Finding]:
-    """Return what the policy alone gives away."""
+    """Return the findings on the policy alone."""
     found = []
     if policy.individual == EVERY_RECORD:
         found.append(
@@ -153,7 +115,7 @@ def policy_findings(policy: Policy) -> list[Finding]:
 
 
 def sample_findings(policy: Policy, study: Study) -> list[Finding]:
-    """Return what a sample of the input gives reason to say, gravest first."""
+    """Return the findings on a sample of the input, the gravest first."""
     if not study.records:
         return [
             _warning("input", "holds no records to look at: nothing is known of rejects, windows and rare values")
@@ -192,7 +154,7 @@ def _missing(study: Study, field: MissingValues) -> Finding:
 
 
 def never_came(attribute: str, records: str, likeness: str = "") -> Finding:
-    """Return what forbids a run where none of some records, named in words, has a value of an attribute."""
+    """Return what forbids a run if none of some records, which `records` names, has a value of an attribute."""
     return _prohibition(
         Condition.MISSING_FIELD,
         f"attributes.{attribute}",
@@ -269,6 +231,11 @@ def _forecast_findings(policy: Policy, forecast: Forecast) -> list[Finding]:
                 f"{policy.window.max_records_per_individual} a window and would be suppressed",
             )
         )
+    if forecast.above:
+        windows = f"{forecast.above} of {forecast.windows} windows" if forecast.whole else "the sample"
+        outcome = _ABOVE[policy.above_max_suppressed]
+        text = f"{windows} would suppress more than {policy.max_suppressed} of the records, and be {outcome}"
+        found.append(_warning("privacy.max_suppressed", text))
     rest = forecast.suppressed_share - forecast.over_limit
     if not forecast.short and rest > MANY_SUPPRESSED:
         found.append(_warning("window", f"{rest:.1%} of the records would find no class and be suppressed"))

@@ -1,8 +1,8 @@
-"""Withhold the first window under a policy where a declared field has not come yet.
+"""Withhold the first window under a policy if a declared field has not come yet.
 
-Before a run, a sample of the input is asked for values of every declared field (`missing-field`). Where the input
-was empty then, the first window is the first to tell: were it published, readers would get null for a field that
-has another name, and that cannot be taken back. At the next start the sample holds these records, and is asked.
+Before a run, a sample of the input must hold a value of every declared field (`missing-field`). If the input was
+empty then, the first window is the first to tell. If it were published, readers would get null for a field that has
+another name, and nobody could take that back. At the next start the sample holds these records.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from stream_anon.service.starting.sample_study import Study
 
 
 def unsampled(policy: Policy, study: Study | None) -> frozenset[str]:
-    """Return the published attributes that must have a value and of which a sample tells nothing.
+    """Return the published attributes that must have a value, if a sample does not tell whether they have one.
 
     Parameters
     ----------
     study
-        Of the sample; None where none could be read.
+        Of the sample; None if none could be read.
     """
     if study is not None and study.fit:
         return frozenset()
@@ -31,7 +31,7 @@ def unsampled(policy: Policy, study: Study | None) -> frozenset[str]:
 
 
 class FirstWindow:
-    """Looks at windows until each expected attribute has come once; by default none is expected.
+    """Checks windows until every expected attribute has come once; at first none is expected.
 
     Parameters
     ----------
@@ -45,13 +45,14 @@ class FirstWindow:
         self._withheld = False
 
     def expect(self, attributes: Collection[str]) -> None:
-        """Let nothing be published before each of these attributes has had a value."""
+        """Allow no publication before each of these attributes has had a value."""
         self._expected = frozenset(attributes)
 
     def judge(self, release: Release) -> None:
-        """Return if a window may be published, as far as this is concerned.
+        """Return if nothing speaks against the publication of a window.
 
-        A window of which no record is released shows nobody a null: its values count, and the next one is asked.
+        A window without a released record shows nobody a null. Its values count, and the next window is checked
+        too.
 
         Raises
         ------
@@ -63,7 +64,7 @@ class FirstWindow:
         records = release.released + sum(release.suppressed.values())
         absent = {name for name in self._expected if release.missing.get(name, 0) == records}
         if absent and release.released:
-            if not self._withheld:  # the next one may be closed before the run has ended
+            if not self._withheld:  # the next window may be closed before the run has ended
                 self._tell(WindowWithheld(records, tuple(sorted(absent))))
             self._withheld = True
             found = [never_came(name, f"{records} records of the first window") for name in sorted(absent)]

@@ -1,4 +1,4 @@
-"""What speaks against a run in the ledger: offsets that it knows nothing of, and strangers who may write there."""
+"""What the ledger says against a run: offsets without an entry, and strangers who may write there."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _WITHIN = 20.0
 
 
 async def ledger_findings(connection: Connection, topics: Topics, inputs: Sequence[str]) -> list[Finding]:
-    """Return what forbids a run, or what somebody should know; nothing is written.
+    """Return what forbids a run, or what somebody should know; writes nothing.
 
     Parameters
     ----------
     inputs
-        The input topics that there are.
+        The input topics that exist.
     """
     try:
         found = await _offsets_without_entry(connection, topics, inputs)
@@ -80,14 +80,14 @@ async def _committed(connection: Connection, places: Collection[Place]) -> dict[
 def unknown_offsets(
     ledger: str, committed: Collection[Place], entries: Mapping[Place, LedgerEntry] | None, released: bool
 ) -> list[Finding]:
-    """Return whether the group has offsets of which the ledger knows nothing.
+    """Return whether the group has offsets without an entry in the ledger.
 
     Parameters
     ----------
     committed
         Where the group has an offset above 0.
     entries
-        The ledger's; None where there is no ledger.
+        The ledger's; None if there is no ledger.
     released
         Whether the output ever held a record.
     """
@@ -109,7 +109,7 @@ def unknown_offsets(
 
 
 def strangers(topic: str, writers: frozenset[str] | None) -> list[Finding]:
-    """Return a warning where others than the service may write to a topic, or nobody can tell."""
+    """Return a warning if others than the service may write to a topic, or if that cannot be told."""
     if writers is None:
         text = "who may write there cannot be told (DESCRIBE on the cluster); nobody but this service may"
     elif EVERYBODY in writers:

@@ -1,6 +1,6 @@
-"""Say how the keys of a sample resemble a declared one that never comes. No key of the sample is repeated.
+"""Say how the keys of a sample resemble a declared key that never comes, without repeating a key of the sample.
 
-A key that nobody declared may be a value in disguise: what is told is how it differs, never what it is.
+A key that nobody declared may be a person's value. So the text says how it differs, and never what it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def likeness(values: Iterable[bytes | None], path: Sequence[str]) -> str:
     Parameters
     ----------
     values
-        Raw records; those that are no JSON objects are passed over.
+        Raw records; anything but JSON objects is skipped.
     path
         The declared keys from the record's top to the value.
     """
@@ -52,7 +52,7 @@ def _object(value: bytes | None) -> dict[str, object] | None:
 
 
 def _paths(record: dict[str, object], above: tuple[str, ...], depth: int) -> Iterator[tuple[str, ...]]:
-    """Yield the keys that lead to each value which is no object, down to `depth` of them."""
+    """Yield the keys that lead to each value that is no object, at most `depth` of them."""
     for key, value in record.items():
         keys = (*above, key)
         if isinstance(value, dict) and len(keys) < depth:

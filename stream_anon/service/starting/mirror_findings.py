@@ -1,8 +1,8 @@
-"""What speaks against a run where the input is a copy: the service released records of it in another cluster.
+"""What speaks against a run if the input is a copy, and its records were released in another cluster.
 
-Two things prove it. An entry of the ledger names the cluster that it was written to, so that one of another cluster
-is a copy: topics have the same names in both. Or the copies carry the other cluster's alias: then a copy of our
-certificates beside that of the input names the partitions that were released.
+Two things prove it. An entry of the ledger names the cluster that it was written to; an entry of another cluster is
+a copy, and topics have the same names in both clusters. Or the copies carry the alias of the other cluster, and a
+copy of our certificates beside the copy of the input names the partitions that were released.
 
 ::
 
@@ -10,7 +10,7 @@ certificates beside that of the input names the partitions that were released.
     told by          people.out.ledger       A.people.out.certificates
                      (cluster, topic id)     (people-0, people-1, ...)
 
-A mirrored input alone proves nothing: many services read one, and released nothing of it anywhere else.
+A mirrored input alone proves nothing: many services read one and have released none of it elsewhere.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _NEWEST = 4096  # parts of certificates; one that names a partition suffices
 
 
 async def mirror_findings(connection: Connection, topics: Topics, inputs: Sequence[str]) -> list[Finding]:
-    """Return what forbids a run behind a mirror, or what cannot be told; nothing is written.
+    """Return what forbids a run behind a mirror, or what cannot be told; writes nothing.
 
     Parameters
     ----------
     inputs
-        The input topics that there are.
+        The input topics that exist.
 
     Raises
     ------
     BrokerError
-        If no broker answers, or the ledger cannot be read to its end where that decides.
+        If no broker answers, or if the ledger decides and cannot be read to its end.
     """
     found: list[Finding] = []
     released: set[Place] = set()
@@ -60,7 +60,7 @@ async def mirror_findings(connection: Connection, topics: Topics, inputs: Sequen
             found.append(Finding(Severity.WARNS, name, text))
     entries, complete = await _entries(connection, topics.ledger)
     if released and not complete:
-        raise BrokerError(f"{topics.ledger}: could not be read to its end, so whether {inputs} go on is not known")
+        raise BrokerError(f"{topics.ledger}: could not be read to its end, so nobody knows if {inputs} continue")
     if not complete:
         text = "could not be read to its end: whether the rest was written in another cluster cannot be told"
         found.append(Finding(Severity.WARNS, topics.ledger, text))
@@ -70,7 +70,7 @@ async def mirror_findings(connection: Connection, topics: Topics, inputs: Sequen
 
 
 def aliases(topic: str) -> Iterator[tuple[str, str]]:
-    """Return what a topic may be a copy of: each (alias of a cluster, its topic), by MirrorMaker's separator."""
+    """Return each pair (alias of a cluster, topic there) that a topic's name may stand for."""
     parts = topic.split(".")
     for n in range(1, len(parts)):
         yield ".".join(parts[:n]), ".".join(parts[n:])
@@ -86,7 +86,7 @@ def unaligned(entries: Mapping[Place, LedgerEntry], here: TopicIds, released: It
     here
         The ids of the input topics, and of this cluster.
     released
-        Partitions of which copied certificates say that records were released in the other cluster.
+        Partitions whose records were released in the other cluster, as copied certificates say.
     """
     copied = {
         place
@@ -109,7 +109,7 @@ def unaligned(entries: Mapping[Place, LedgerEntry], here: TopicIds, released: It
 
 
 def _is_a_copy(entry: LedgerEntry, cluster: str | None) -> bool:
-    """Return whether an entry was written to another cluster; what is not known on either side is no proof."""
+    """Return whether an entry was written to another cluster; False if either cluster is unknown."""
     return None not in (entry.cluster, cluster) and entry.cluster != cluster
 
 
@@ -118,7 +118,7 @@ def _says_nothing(entry: LedgerEntry | None, topic_id: str | None) -> bool:
 
 
 async def _copies(connection: Connection, certificates: str, inputs: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return (input, alias, upstream topic) where a copy of our certificates stands beside one of the input."""
+    """Return (input, alias, upstream topic) for each copied input beside a copy of our certificates."""
     possible = [(topic, alias, upstream) for topic in inputs for alias, upstream in aliases(topic)]
     if not possible:
         return []
@@ -138,7 +138,7 @@ async def _certified(connection: Connection, topic: str) -> set[Place]:
 
 
 async def _entries(connection: Connection, ledger: str) -> tuple[dict[Place, LedgerEntry], bool]:
-    """Return the entries of the ledger and whether they are all; none where it is missing or may not be read.
+    """Return the entries of the ledger and whether they are all; none if it is missing or may not be read.
 
     Either of these is another condition, and a takeover compares with the ledger once more.
     """

@@ -21,8 +21,7 @@ class MissingValues:
     accepted
         The policy says that it may be absent from every record.
     likeness
-        How a key that the sample does hold resembles the declared one, in words; empty if none does, and where it
-        was not looked for.
+        How a key of the sample resembles the declared one, in words; empty if none does or none was looked for.
     """
 
     attribute: str

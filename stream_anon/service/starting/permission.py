@@ -1,4 +1,4 @@
-"""Whether a worker may start: what forbids a run, and whether its policy promises less than the output had."""
+"""Whether a worker may start: conditions that forbid a run, and policies that promise less than the one before."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.service.starting.conditions import Sampled, raise_if_forbidden
 from stream_anon.service.starting.first_window import unsampled
 from stream_anon.service.starting.rollout import Before, published_before, refuse_weaker, stands_by
-from stream_anon.settings.model import KafkaSettings
+from stream_anon.settings.kafka import KafkaSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """What is known where a worker may start.
+    """What is known once a worker may start.
 
     Parameters
     ----------
     before
-        Under which policy the output was published last; None where nothing was, or nobody may know.
+        Under which policy the output was published last; None if nothing was published, or if it may not be read.
     unsampled
-        Published attributes that must have a value before the first window goes out: the input held no record yet
-        that could tell whether they come.
+        Published attributes that must have a value before the first window goes out, since no record of the input
+        could tell yet whether they come.
     """
 
     before: Before | None
@@ -37,22 +37,22 @@ async def raise_if_weaker_or_forbidden(
 ) -> Permit:
     """Return what is known of the output and the input, if a worker may start.
 
-    A worker that will stand by, since the output has been published under a higher revision, is asked nothing: a
-    pod of the old policy that is started again during a roll-out must not crash over and over.
+    Nothing is checked for a worker that will stand by, since the output has been published under a higher revision:
+    a pod of the old policy that is restarted during a roll-out must not crash over and over.
 
     Raises
     ------
     Refused
-        If a condition forbids a run that nobody has accepted.
+        If a condition that nobody has accepted forbids a run.
     SettingsError
         If the policy promises less than the one before, and nobody has accepted that.
     BrokerError
-        If that cannot be told yet.
+        If this cannot be told yet.
     """
     ledger = kafka.delivery == "exactly-once"
     try:
         before = await published_before(connection, topics.certificates, policy.digest)
-    except TopicError:  # it is missing, or may not be read: the conditions say which
+    except TopicError:  # the conditions say whether it is missing or may not be read
         sampled = await raise_if_forbidden(connection, topics, kafka, policy)
         if Condition.PERMISSIONS not in kafka.accept_risks:
             raise

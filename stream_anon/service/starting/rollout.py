@@ -1,8 +1,8 @@
-"""Before a policy takes over an output: what was promised of it last, and what would be promised less from now on.
+"""Before a policy takes over an output: what was promised last, and which of the promises would be weaker.
 
-The newest certificates tell it. Each names a policy document, which travels beside them and says all that was
-promised. Where the document is not among the newest records, as with certificates of version 1, their heads still
-name what was asked, and their classes the quasi-identifiers.
+The newest certificates tell it. Each names a policy document, which travels beside them and holds all promises. If
+the document is not among the newest records, as with certificates of version 1, the heads of certificates still
+name what was asked, and their classes name the quasi-identifiers.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from stream_anon.privacy.weakening import Weakening, weakened
 from stream_anon.service.starting.findings import Finding, Severity
 
 KEY = "privacy.accept_weaker"
-# How many of the newest offsets are looked at, in turn until a certificate is among them: a partition's last ones
-# may be markers of transactions.
+# How many of the newest offsets are looked at, tried in turn until one holds a certificate: the last offsets of a
+# partition may be markers of transactions.
 _NEWEST: tuple[int | None, ...] = (128, 4096, None)
 _MOST_BYTES = 128 * 1024 * 1024
 _WITHIN = 20.0
@@ -43,9 +43,9 @@ class Before:
     closed
         When the newest window under it was closed, as its certificate says.
     promises
-        What is known of its promises; see `weakening.weakened`.
+        The promises that are known; see `weakening.weakened`.
     known
-        Whether that is all of them: False where the certificate names a policy document that was not found.
+        Whether these are all promises; False if the policy document that the certificate names was not found.
     """
 
     policy: str
@@ -56,9 +56,9 @@ class Before:
 
 
 async def published_before(connection: Connection, topic: str, digest: str = "") -> Before | None:
-    """Return under which policy an output was published last, by its topic of certificates; None without any.
+    """Return under which policy an output was published last, from its certificates; None if there are none.
 
-    Reads further back until the policy document is found too, unless the policy is the one with this digest.
+    Reads back until the policy document is found too, unless the policy is the one with this digest.
 
     Raises
     ------
@@ -79,7 +79,7 @@ async def published_before(connection: Connection, topic: str, digest: str = "")
 
 
 def before_of(values: Iterable[bytes]) -> Before | None:
-    """Return what the newest of some certificates tells; records that are none are passed over."""
+    """Return what the newest of some certificates tells; other records are skipped."""
     parts: list[Certificate] = []
     documents: dict[str, dict[int, DocumentPart]] = {}
     for value in values:
@@ -105,7 +105,7 @@ def before_of(values: Iterable[bytes]) -> Before | None:
 
 
 def weaker_than(policy: Policy, before: Before | None) -> tuple[Weakening, ...]:
-    """Return what a policy promises less of an output than was promised last."""
+    """Return the promises of a policy that are weaker than those made last."""
     if before is None or before.policy == policy.digest:
         return ()
     weaker = weakened(before.promises, promises_of(policy))
@@ -120,7 +120,7 @@ def is_accepted(policy: Policy, accepted: str) -> bool:
 
 
 def in_words(policy: Policy, before: Before, weaker: Sequence[Weakening]) -> str:
-    """Return what is weaker, and what to write to go on."""
+    """Return in words what is weaker, and what to write into the settings to go on."""
     return (
         f"this policy promises less than the one under which the output was published until {before.closed}: "
         f"{'; '.join(map(str, weaker))}. Who may decide that writes `accept_weaker: {policy.digest}` under "
@@ -129,15 +129,15 @@ def in_words(policy: Policy, before: Before, weaker: Sequence[Weakening]) -> str
 
 
 def stands_by(policy: Policy, before: Before | None, *, ledger: bool) -> bool:
-    """Return whether workers of a policy would publish nothing: with a ledger, those of a lower revision do not."""
+    """Return whether workers of a policy would publish nothing: with a ledger, a lower revision stands by."""
     return ledger and before is not None and before.revision > policy.revision
 
 
 def refuse_weaker(policy: Policy, accepted: str, before: Before | None, *, ledger: bool) -> None:
-    """Refuse a policy that promises less of an output than was promised last, unless it was accepted.
+    """Refuse a policy that promises less than was promised last, unless somebody has accepted that.
 
-    A worker that would stand by is not refused: a pod of the old policy that is started again during a roll-out
-    must not crash over and over.
+    A worker that would stand by is not refused: a pod of the old policy that is restarted during a roll-out must
+    not crash over and over.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def refuse_weaker(policy: Policy, accepted: str, before: Before | None, *, ledge
 
 
 def rollout_findings(policy: Policy, before: Before | None, accepted: str, *, ledger: bool) -> list[Finding]:
-    """Return what `check` says of a policy that follows another one on the same output."""
+    """Return what `check` says about a policy that follows another one on the same output."""
     if before is None or before.policy == policy.digest:
         return []
     if stands_by(policy, before, ledger=ledger):

@@ -1,7 +1,7 @@
 """What a sample of the input says about a run: pure functions of a policy and raw values.
 
-The forecast is made by the engine itself, on the sample in order of time. Nothing that leaves here holds a
-person's value: counts, shares, and names that the policy declares.
+The engine itself makes the forecast, on the sample in order of time. Nothing that leaves here holds a person's
+value: only counts, shares, and names that the policy declares.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.ports import MOST_RECORD_BYTES
 from stream_anon.service.starting.missing_values import MissingValues, missing_values
+from stream_anon.service.starting.replay import replayed
 from stream_anon.service.starting.singling import Singled, singled
 from stream_anon.service.starting.spellings import Spelling, spellings
 
-MOST_LINKABLE = 0.05  # design: a field passes if at most this share of its values is rare
-_MOST_CHUNK = 2048  # rows that are handed to the engine at once
+MOST_LINKABLE = 0.05  # a field may pass if at most this share of its values is rare
 
 _Outcome = tuple[SealedWindow, Release]  # a window, and what becomes of it
 
@@ -41,9 +41,9 @@ class Sample:
     Parameters
     ----------
     values
-        As they stand in the topic; None for a record without a value.
+        As they are in the topic; None for a record without a value.
     times
-        float64[n], ascending seconds: the broker's timestamps, for which a run will have arrival times.
+        float64[n], ascending seconds: the broker's timestamps, in the place of a run's arrival times.
     """
 
     values: Sequence[bytes | None]
@@ -84,12 +84,12 @@ class RareValues:
     share
         Of all records that fit the policy; it decides.
     share_in_windows
-        Of what the forecast's windows publish, the share whose value fewer than k individuals hold in their window;
-        None if they publish nothing. It is told: every record names its window, and k holds in each.
+        Of the records that the forecast's windows publish, the share whose value is rare within its window; None if
+        they publish nothing. It matters since every record names its window, and k holds in each.
     values, rare
         Distinct values, and how many of them are rare.
     accepted
-        The policy says that somebody weighed it.
+        Whether the policy says that somebody has weighed it.
     """
 
     attribute: str
@@ -107,20 +107,23 @@ class RareValues:
 
     @property
     def too_many_in_windows(self) -> bool:
-        """Return whether somebody should weigh what the field tells within a window."""
+        """Return whether somebody should weigh what the field reveals within a window."""
         return (self.share_in_windows or 0.0) > MOST_LINKABLE and not self.accepted
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What the engine made of the sample.
+    """What the engine makes of the sample.
 
     Parameters
     ----------
     windows
-        Windows it filled; the last one, cut off by the end of the sample, counts only if it is the only one.
+        Windows that it filled. The last one is cut off by the end of the sample and counts only if there is no
+        other.
     whole
-        False if that one window is all there is: a run's windows hold more.
+        False if that window is the only one: a run's windows hold more.
+    above
+        Windows that suppress more records than `max_suppressed`.
     short
         Windows with fewer than k individuals or too few sensitive values for a single class.
     individuals
@@ -138,6 +141,7 @@ class Forecast:
     suppressed: dict[str, int]
     achieved_k: int | None
     gcp: float | None
+    above: int = 0
 
     @property
     def over_limit(self) -> float:
@@ -152,16 +156,16 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """All that a sample tells.
+    """Everything that a sample shows.
 
     Parameters
     ----------
     fit
-        Records that the policy takes.
+        Records that fit the policy.
     individuals
         Distinct individuals among them.
     singled
-        A telling set of one, of two and of three quasi-identifiers.
+        The most telling set of one, of two and of three quasi-identifiers.
     """
 
     records: int
@@ -182,7 +186,7 @@ class Study:
 
 
 def study(policy: Policy, sample: Sample, *, max_record_bytes: int = MOST_RECORD_BYTES) -> Study:
-    """Return what `sample` tells of a run under `policy`; O(n log n) and a few microseconds a record."""
+    """Return what a sample tells about a run under a policy; O(n log n), a few microseconds a record."""
     codec = codec_of(policy, max_record_bytes)
     batch = codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
     windows, whole = _released(policy, batch, sample.times) if len(batch) else ([], False)
@@ -241,12 +245,14 @@ def _rarity(k: int, place: int, payload: Payload, people: NDArray[np.integer]) -
 
 
 def _released(policy: Policy, batch: CodedBatch, times: NDArray[np.float64]) -> tuple[list[_Outcome], bool]:
-    """Put the sample through the engine, its times as the clock; return the windows, and whether they are whole."""
-    # The draws settle window lengths between 0.9 and 1 times max_delay: nothing here is published.
+    """Run the sample through the engine by its own times; return the windows, and whether they are whole."""
+    # The draws decide window lengths between 0.9 and 1 times max_delay; nothing here is published.
     draws = np.random.default_rng(0)
     engine = Engine(policy, draws=draws)
     engine.open(0, 0)
-    sealed, rest = _windows(engine, batch, times[batch.offsets])
+    arrivals = times[batch.offsets]
+    sealed = [window for window, _ in replayed(engine, batch, arrivals, policy.window.max_records)]
+    rest = engine.seal(float(arrivals[-1]))
     closer = Closer(policy)
     windows = sealed or ([rest] if rest else [])
     return [(window, closer.release(window, draws)) for window in windows], bool(sealed)
@@ -268,24 +274,5 @@ def _forecast(windows: Sequence[_Outcome], whole: bool) -> Forecast:
         suppressed=dict(suppressed),
         achieved_k=min((r.achieved_k for r in releases if r.achieved_k is not None), default=None),
         gcp=sum((r.gcp or 0.0) * r.records_in for r in releases) / records if records else None,
+        above=sum(release.above_max_suppressed for release in releases),
     )
-
-
-def _windows(
-    engine: Engine, batch: CodedBatch, times: NDArray[np.float64]
-) -> tuple[list[SealedWindow], SealedWindow | None]:
-    """Return the windows that rows fill when they arrive at `times`, and the one that the end cuts off."""
-    sealed: list[SealedWindow] = []
-    row = 0
-    while row < len(batch):
-        now = float(times[row])
-        due = engine.tick(now)
-        if due is not None:
-            sealed.append(due)
-        # As far as the deadline reaches; a window's first row goes alone, since it sets the deadline.
-        deadline = engine.deadline
-        end = row + 1 if deadline is None else int(np.searchsorted(times, deadline))
-        end = min(max(end, row + 1), row + _MOST_CHUNK, len(batch))
-        sealed += engine.add(batch.take(np.arange(row, end)), now)
-        row = end
-    return sealed, engine.seal(float(times[-1]))

@@ -9,19 +9,19 @@ from stream_anon.measures.ranking import telling
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
-MOST_TOGETHER = 3  # quasi-identifiers that somebody is thought to know of a person
+MOST_TOGETHER = 3  # quasi-identifiers that somebody is assumed to know about a person
 
 
 @dataclass(frozen=True, slots=True)
 class Singled:
-    """A set of quasi-identifiers, and the share of the sampled individuals whom it tells from all others."""
+    """A set of quasi-identifiers, and the share of sampled individuals that it distinguishes from all others."""
 
     attributes: tuple[str, ...]
     share: float
 
 
 def singled(policy: Policy, batch: CodedBatch) -> tuple[Singled, ...]:
-    """Return sets of up to three quasi-identifiers that tell much of the input, and whom they single out."""
+    """Return telling sets of up to three quasi-identifiers, and how many individuals each singles out."""
     people = Population(batch.codes, None if policy.individual == EVERY_RECORD else batch.individuals)
 
     def told(chosen: tuple[int, ...]) -> tuple[float, float]:

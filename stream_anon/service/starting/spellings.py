@@ -1,4 +1,4 @@
-"""Count the ids of a sample that differ in their spelling only. No id leaves here: only counts do."""
+"""Count the ids of a sample that differ only in their spelling. Only counts leave this module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _decode = msgspec.json.Decoder().decode
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How many ids one normalization makes alike, beside those that the policy asks for.
+    """How many ids a normalization makes equal, on top of those that the policy asks for.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Spelling:
     ids
         Distinct ids without it.
     alike
-        How many of these it gives the spelling of another one.
+        How many of these get the spelling of another id.
     asked
         Whether the policy asks for it.
     """
@@ -39,9 +39,9 @@ class Spelling:
 
 
 def spellings(policy: Policy, values: Iterable[bytes | None]) -> tuple[Spelling, ...]:
-    """Return what each normalization would do to the ids of raw records; those that do nothing are left out.
+    """Return what each normalization would do to the ids of raw records; those without an effect are left out.
 
-    All of them together are told where they make more ids alike than any one that the policy does not ask for.
+    All normalizations together are told too, if they make more ids equal than any that the policy does not ask for.
     """
     if policy.individual == EVERY_RECORD:
         return ()

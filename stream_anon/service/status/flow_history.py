@@ -1,4 +1,4 @@
-"""How many records were read and released in each of the last seconds: a page that is loaded anew shows them."""
+"""How many records were read and released in each of the last seconds, for a page that is loaded anew."""
 
 from __future__ import annotations
 

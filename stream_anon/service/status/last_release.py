@@ -1,4 +1,4 @@
-"""The last released window for the status page: what its readers see too, classes with sizes and labels."""
+"""The last released window on the status page: classes with sizes and labels, as its readers see them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SIZE_BINS = 9
 
 
 def last_release(event: WindowPublished, attributes: Sequence[str], k: int) -> Mapping[str, object]:
-    """Return the classes of a window, the largest ones, and how all its sizes and losses are spread.
+    """Return the largest classes of a window, and the distribution of all its sizes and losses.
 
     Parameters
     ----------
     attributes
         Names of the quasi-identifiers, in the order of the event's columns.
     k
-        What the policy asks; sizes are counted from it on.
+        The policy's k, from which on sizes are counted.
     """
     classes = event.classes
     losses = classes.ncp.mean(axis=0) if len(classes.ncp) else np.zeros(len(classes))

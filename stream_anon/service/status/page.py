@@ -1,14 +1,16 @@
-"""The status page: what flows, how it stands, and what an operator should know, in words.
+"""The status page: what flows, the worker's state, and what an operator should know, in words.
 
-Of an open window it shows the count and the age, nothing else: its loss or its classes would tell whether a
-planted record found company. Of a released one it shows what the readers of the output see.
+It shows the count and the age of the open window and nothing else, since loss or classes would tell whether a
+planted record has found others like it. Of a released window it shows what the readers of the output see.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+
+from sortedcontainers import SortedDict, SortedSet
 
 from stream_anon.service.events import (
     Away,
@@ -41,7 +43,7 @@ from stream_anon.service.status.flow_history import FlowHistory
 from stream_anon.service.status.last_release import last_release
 
 LAST_WINDOWS = 10
-WINDOWS_TO_JUDGE = 5  # before a hint about all of them
+WINDOWS_TO_JUDGE = 5  # before there is a hint about all of them
 HALF_EMPTY = 0.5
 MOST_PLACES = 1000
 MOST_NAMED = 8  # places in a warning
@@ -50,7 +52,7 @@ THROTTLED = {
     Throttle.BROKER: "the brokers' quotas hold this client back",
     Throttle.PROCESSOR: "the limit on processor time holds this service back",
 }
-THROTTLED_FOR = 120.0  # seconds that it is shown after it was told
+THROTTLED_FOR = 120.0  # seconds for which an event is shown
 PAUSED = "PAUSED by an operator: nothing more is read until `stream-anon resume`"
 REMARKS = {  # by how windows are delivered
     "at-least-once": "delivery is at-least-once: a record can be published twice, in two classes",
@@ -59,7 +61,7 @@ REMARKS = {  # by how windows are delivered
 
 
 class StatusBoard:
-    """Listen to a worker and tell how it stands; the `Service` of the HTTP pages.
+    """Listens to a worker and tells its state; the `Service` of the HTTP pages.
 
     Parameters
     ----------
@@ -72,12 +74,12 @@ class StatusBoard:
         self._started: WorkerStarted | None = None
         self._ready, self._reason = False, STARTING
         self._away: dict[Away, BrokerAway] = {}
-        self._owned: set[Place] = set()
-        self._stopped: dict[Place, PartitionStopped] = {}
+        self._owned: SortedSet[Place] = SortedSet()
+        self._stopped: SortedDict[Place, PartitionStopped] = SortedDict()
         self._open: WindowProgress | None = None
         self._superseded: Superseded | None = None
-        self._throttled: dict[Throttle, tuple[float, Throttled]] = {}  # with when it was told
-        self._ledger_held: LedgerHeld | None = None  # where it is worth a warning
+        self._throttled: dict[Throttle, tuple[float, Throttled]] = {}  # with the time at which it was told
+        self._ledger_held: LedgerHeld | None = None  # if it is worth a warning
         self._paused = False
         self._windows: deque[dict[str, object]] = deque(maxlen=LAST_WINDOWS)
         self._last: WindowPublished | None = None
@@ -169,14 +171,14 @@ class StatusBoard:
                 window["audit"], window["violations"] = event.result, list(event.violations)
 
     def readiness(self) -> tuple[bool, str]:
-        """Return whether the worker owns partitions or stands by for them; why not, or what else is to be known."""
+        """Return whether the worker owns partitions or stands by for them; and why not, or a remark."""
         if self._ready:
             return True, self._stands_aside()
         causes = "; ".join(f"{away.doing.value}: {away.error}" for away in self._away.values())
         return False, causes or self._reason or "not ready"
 
     def _stands_aside(self) -> str:
-        """Return in words that the worker leaves its partitions to a newer policy; empty where it does not."""
+        """Return in words that the worker leaves its partitions to a newer policy; empty if it does not."""
         event, left = self._superseded, 0 if self._open is None else self._open.left
         if event is None or not left:
             return ""
@@ -196,8 +198,8 @@ class StatusBoard:
             "service": self._service(),
             "partitions": {
                 "owned": len(self._owned),
-                "places": [f"{topic}-{partition}" for topic, partition in sorted(self._owned)[:MOST_PLACES]],
-                "stopped": [_stopped(event) for _, event in sorted(self._stopped.items())[:MOST_PLACES]],
+                "places": [f"{topic}-{partition}" for topic, partition in self._owned[:MOST_PLACES]],
+                "stopped": [_stopped(event) for event in self._stopped.values()[:MOST_PLACES]],
             },
             "open_window": self._open_window(),
             "records": {
@@ -278,7 +280,7 @@ class StatusBoard:
         if self._paused:
             found.append(PAUSED)
         if self._stopped:
-            found.append(_in_words(self._stopped))
+            found.append(_in_words(self._stopped.values()))
         if self._stands_aside():
             found.append(self._stands_aside())
         if self._totals["gate violations"]:
@@ -318,12 +320,12 @@ class StatusBoard:
         return self._monotonic() - event.opened > started.max_delay * 1.05 + 1
 
 
-def _in_words(stopped: Mapping[Place, PartitionStopped]) -> str:
-    named = [f"{topic}-{n} ({event.reason})" for (topic, n), event in sorted(stopped.items())]
-    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+def _in_words(stopped: Sequence[PartitionStopped]) -> str:
+    named = [f"{topic}-{n} ({event.reason})" for event in stopped[:MOST_NAMED] for topic, n in [event.place]]
+    more = f" and {len(stopped) - MOST_NAMED} more" if len(stopped) > MOST_NAMED else ""
     return (
-        f"{len(named)} partitions are stopped and wait for an operator, nothing of them is released meanwhile: "
-        + ", ".join(named[:MOST_NAMED])
+        f"{len(stopped)} partitions are stopped and wait for an operator, nothing of them is released meanwhile: "
+        + ", ".join(named)
         + more
     )
 

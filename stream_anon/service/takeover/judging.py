@@ -1,4 +1,4 @@
-"""Judge where a partition goes on: its committed offset beside its entry in the ledger."""
+"""Decide where a partition goes on, from its committed offset and its entry in the ledger."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def judge(
     entry
         The ledger's.
     topic_id
-        The topic's present one, where it is known.
+        The present id of the topic, if known.
     """
     topic, partition = place
     if entry is not None and is_another(entry, topic_id):
@@ -52,16 +52,16 @@ def judge(
 
 
 def is_another(entry: LedgerEntry, topic_id: str | None) -> bool:
-    """Return whether an entry is of a topic that is gone; what is not known on either side is no proof."""
+    """Return whether an entry is of a deleted topic; False if either id is unknown."""
     return entry.topic_id is not None and topic_id is not None and entry.topic_id != topic_id
 
 
 def unprotected(
     stable: Mapping[Place, int | None], entries: Mapping[Place, LedgerEntry], beginnings: Beginnings
 ) -> tuple[Place, ...]:
-    """Return where something was committed of which the ledger knows nothing: nobody can say if it was set back.
+    """Return the partitions with a committed offset and no entry: nobody can tell whether the offset was set back.
 
-    With `latest` that is so until a partition's first window is out, unless the ledger itself is new.
+    With `latest`, every partition is in this state until its first window is out, unless the ledger itself is new.
     """
     if beginnings.start == "latest" and not beginnings.ledger_is_new:
         return ()

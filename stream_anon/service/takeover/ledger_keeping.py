@@ -1,4 +1,4 @@
-"""Keep the ledger open, and make it anew where somebody has deleted it."""
+"""Keep the ledger open, and create it again if somebody has deleted it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from stream_anon.service.retrying import Reachability, describe
 
 @dataclass(kw_only=True)
 class LedgerKeeper:
-    """Makes the ledger where it is missing, at the start and later, and tells of it.
+    """Creates the ledger if it is missing, at the start and later, and tells of it.
 
     Parameters
     ----------
     prepare
-        Makes the ledger where it is missing, and returns its name then; raises where it is not as it must be.
+        Creates the ledger if it is missing, and returns its name then; raises if the ledger is not as it must be.
     made
-        Whether this worker made the ledger and has not taken over since.
+        Whether this worker created the ledger and has not taken over since.
     """
 
     ledger: ReleaseLedger
@@ -30,19 +30,19 @@ class LedgerKeeper:
     made: bool = False
 
     async def make(self) -> None:
-        """Make the ledger where it is missing. Raises BrokerError."""
+        """Create the ledger if it is missing. Raises BrokerError."""
         name = await self.prepare()
         if name is not None:
             self.made = True
             self.tell(LedgerCreated(name))
 
     async def open(self, doing: Away) -> None:
-        """Follow the ledger; where it was deleted, say so and make it first. Raises BrokerError.
+        """Follow the ledger; if it was deleted, tell so and create it first. Raises BrokerError.
 
         Parameters
         ----------
         doing
-            What waits for it; whoever asks says when that is done.
+            The activity that waits for the ledger; the caller tells when that is done.
         """
         try:
             await self.ledger.open()

@@ -1,4 +1,4 @@
-"""Where a partition goes on, why it must not, and which entries of the ledger, or lack of one, are not believed."""
+"""Where a partition goes on or why it must not, and when the ledger's answer is not believed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Stop:
 async def unbacked(
     source: Source, entries: Mapping[Place, LedgerEntry], judged: Mapping[int, Start | Stop | None]
 ) -> Mapping[int, Stop]:
-    """Return which partitions have an entry that no window can have written: it lies beyond the end of the input.
+    """Return the partitions whose entry lies beyond the end of the input, so that no window can have written it.
 
-    Only those are asked about where the entry decides alone.
+    Only partitions are checked about which the entry alone decides.
     """
     asked = [
         number
@@ -58,9 +58,9 @@ async def unbacked(
 
 
 async def unrecorded(source: Source, numbers: Collection[int]) -> Mapping[int, Stop]:
-    """Return which partitions may have been released though neither ledger nor group know of it.
+    """Return the partitions that may have been released although neither ledger nor group knows about it.
 
-    A partition that never held a record is none of them.
+    A partition that never held a record is not among them.
     """
     ends = await source.bounds(numbers, "latest") if numbers else {}
     found = {}

@@ -1,17 +1,16 @@
 """Take over the partitions that the group gave: seven numbered steps.
 
-A window takes a record only of an open partition, from its next offset on; a partition is opened here and nowhere
-else. Whatever fails, the whole starts over: every step may be repeated; nothing is read, and no row is dropped,
-before the last.
+A window takes records of open partitions only, each from its next offset on. Only this module opens a partition. If
+a step fails, the takeover starts over: at once after `Moved`, after a pause for any other `BrokerError`. Every step
+may be repeated, for no record is read and no row is dropped before the last one. A partition that contradicts the
+ledger does not fail the takeover: it is not read until an operator decides, and the others go on.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Collection, Mapping
-from typing import TypeVar
+from collections.abc import Collection, Mapping
 
-from stream_anon.errors import BrokerError, OwnershipLost, TopicError
+from stream_anon.errors import OwnershipLost, TopicError
 from stream_anon.ports import (
     LedgerEntry,
     Membership,
@@ -23,20 +22,12 @@ from stream_anon.ports import (
     newest_revision,
 )
 from stream_anon.service.fault_points import At
+from stream_anon.service.steps import Steps
 from stream_anon.service.takeover.judging import judge, unprotected
 from stream_anon.service.takeover.resuming import Start, Stop, unbacked, unrecorded
-from stream_anon.service.takeover.values import Beginnings, Moved, OnFailure, OpenRows, Step, TakenOver
+from stream_anon.service.takeover.values import Beginnings, Moved, OpenRows, TakenOver
 
-_T = TypeVar("_T")
-MARK = Step(1, "wait for the group's word", 0.0, OnFailure.START_OVER_AT_ONCE)
-MEMBERSHIP = Step(2, "read generation and member id", 0.0, OnFailure.START_OVER_AT_ONCE)
-STABLE_OFFSETS = Step(3, "read stable offsets", 60.0, OnFailure.START_OVER)
-LEDGER = Step(4, "compare with the ledger", 60.0, OnFailure.START_OVER)
-STOPPED = Step(4, "compare with the ledger", 0.0, OnFailure.STOP_PARTITION)
-ROWS = Step(5, "decide which rows stay", 0.0, OnFailure.START_OVER)
-SEEK = Step(6, "seek", 0.0, OnFailure.START_OVER)
-RESUME = Step(7, "drop the other rows and resume, in an unchanged generation", 0.0, OnFailure.START_OVER_AT_ONCE)
-STEPS = (MARK, MEMBERSHIP, STABLE_OFFSETS, LEDGER, STOPPED, ROWS, SEEK, RESUME)
+ANSWER_WITHIN = 60.0  # seconds for each step that asks the brokers
 
 
 async def take_over(  # noqa: PLR0915 - the steps stand in one function
@@ -48,14 +39,14 @@ async def take_over(  # noqa: PLR0915 - the steps stand in one function
     at: At,
     revision: int = 0,
 ) -> TakenOver:
-    """Open the partitions that the group gave, each from the one offset that loses and repeats nothing.
+    """Open the partitions that the group assigned, each at the one offset that neither loses nor repeats a record.
 
     Parameters
     ----------
     beginnings
-        Where partitions begin of which nothing was ever released.
+        Where partitions begin if nothing of them was ever released.
     revision
-        `privacy.revision`: once the output has been published under a higher one, no partition is opened.
+        `privacy.revision`. If the output has been published under a higher one, no partition is opened.
 
     Raises
     ------
@@ -64,65 +55,67 @@ async def take_over(  # noqa: PLR0915 - the steps stand in one function
     BrokerError
         Start over after a pause.
     """
-    # 1. The callbacks have paused everything and marked it. No window is on its way out, nothing is being polled.
-    await at("takeover.1")
-    marks, assigned = source.marks, source.assigned
-    if not source.settled:
-        raise Moved("the group is reassigning")
-    # 2. Generation and member id: what is read from here on belongs to them.
-    await at("takeover.2")
-    membership = source.membership()
-    if membership is None:
-        raise Moved("not a member of the group")
-    # 3. Stable offsets. An error or a missing partition is a reason to ask again, never "no offset".
-    await at("takeover.3")
-    places = {source.place(number): number for number in assigned}
-    stable = await _within(STABLE_OFFSETS, sink.stable_offsets(places.keys()))
-    # 4. The ledger knows what was released, whatever became of the offsets, and of which topic.
-    await at("takeover.4")
-    topics = await _within(LEDGER, _topics(sink, places.keys()))
-    entries = await _within(LEDGER, _entries(ledger))
-    known = {**ledger.remembered(), **entries}
-    newest = max(newest_revision(known.values()), beginnings.published_revision)
-    left: dict[int, int | None] = {}
-    judged: dict[int, Start | Stop | None] = {}
-    if newest > revision:  # another policy has taken over: its workers go on, and ours stands by
-        left = {n: entries[p].next if p in entries else stable[p] for p, n in places.items()}
-    else:
-        doubtful = beginnings.at_the_first_record if ledger.is_incomplete else ()
-        judged = await _within(LEDGER, _judged(source, places, stable, known, topics, doubtful))
-    anew = topics.differ_from(beginnings.topic_ids)
-    beginnings.keep(number for place, number in places.items() if place[0] not in anew)
-    untouched = frozenset(number for number, verdict in judged.items() if verdict is None)
-    first = await _within(LEDGER, _first_offsets(source, sink, untouched, beginnings, membership))
-    # 5. Decide: rows stay where the stable offset is still the one where the open window began, in the same topic.
-    await at("takeover.5")
-    starts, stopped = _starts(judged, first)
-    kept = frozenset(
-        n
-        for n, begin in starts.items()
-        if n in rows.sources and begin.offset == rows.started_at(n) and source.place(n)[0] not in anew
-    )
-    opened = {n: rows.position(n) if n in kept else begin.offset for n, begin in starts.items()}
-    # 6. Seek: what was fetched before is thrown away.
-    await at("takeover.6")
-    if source.marks != marks:
-        raise Moved("the group moved during the takeover")
-    for number, offset in opened.items():
-        source.seek(number, offset)
-    # 7. Only in the generation of step 2 does all this hold. All other rows leave; nothing fails from here on.
-    await at("takeover.7")
-    if source.marks != marks or source.membership() != membership:
-        raise Moved("the group moved during the takeover")
-    gone = rows.sources - assigned
-    gone_rows = rows.revoke(gone)
-    leaving = rows.sources - kept
-    read_again = sum(max(rows.position(n) - opened[n], 0) for n in leaving if n in opened)
-    dropped = rows.revoke(leaving)
-    for number in opened.keys() - kept:
-        rows.open(number, opened[number])
-    source.resume(opened.keys())
-    beginnings.topic_ids = topics.ids
+    steps = Steps("takeover", at)
+    # The callbacks have paused everything and marked it. No window is on its way out, nothing is being polled.
+    async with steps.step(1, "wait for the group's word"):
+        marks, assigned = source.marks, source.assigned
+        if not source.settled:
+            raise Moved("the group is reassigning")
+    # What is read from here on belongs to this membership.
+    async with steps.step(2, "read generation and member id"):
+        membership = source.membership()
+        if membership is None:
+            raise Moved("not a member of the group")
+    # An error or a missing partition is a reason to ask again, never "no offset".
+    async with steps.step(3, "read stable offsets", ANSWER_WITHIN):
+        places = {source.place(number): number for number in assigned}
+        stable = await sink.stable_offsets(places.keys())
+    # The ledger knows what was released, and of which topic, whatever has happened to the offsets.
+    async with steps.step(4, "compare with the ledger", ANSWER_WITHIN):
+        topics = await _topics(sink, places.keys())
+        await ledger.open()
+        entries = await ledger.caught_up()
+        known = {**ledger.remembered(), **entries}
+        newest = max(newest_revision(known.values()), beginnings.published_revision)
+        left: dict[int, int | None] = {}
+        judged: dict[int, Start | Stop | None] = {}
+        if newest > revision:  # a newer policy has taken over: its workers go on, and ours stands by
+            left = {n: entries[p].next if p in entries else stable[p] for p, n in places.items()}
+        else:
+            doubtful = beginnings.at_the_first_record if ledger.is_incomplete else ()
+            judged = await _judged(source, places, stable, known, topics, doubtful)
+        anew = topics.differ_from(beginnings.topic_ids)
+        beginnings.keep(number for place, number in places.items() if place[0] not in anew)
+        untouched = frozenset(number for number, verdict in judged.items() if verdict is None)
+        first = await _first_offsets(source, sink, untouched, beginnings, membership)
+    # Rows stay where the stable offset is still the one where the open window began, in the same topic.
+    async with steps.step(5, "decide which rows stay"):
+        starts, stopped = _starts(judged, first)
+        kept = frozenset(
+            n
+            for n, begin in starts.items()
+            if n in rows.sources and begin.offset == rows.started_at(n) and source.place(n)[0] not in anew
+        )
+        opened = {n: rows.position(n) if n in kept else begin.offset for n, begin in starts.items()}
+    # What was fetched before is thrown away.
+    async with steps.step(6, "seek"):
+        if source.marks != marks:
+            raise Moved("the group moved during the takeover")
+        for number, offset in opened.items():
+            source.seek(number, offset)
+    # All this holds only in the generation of step 2. All other rows leave. Nothing fails after the first check.
+    async with steps.step(7, "drop the other rows and resume"):
+        if source.marks != marks or source.membership() != membership:
+            raise Moved("the group moved during the takeover")
+        gone = rows.sources - assigned
+        gone_rows = rows.revoke(gone)
+        leaving = rows.sources - kept
+        read_again = sum(max(rows.position(n) - opened[n], 0) for n in leaving if n in opened)
+        dropped = rows.revoke(leaving)
+        for number in opened.keys() - kept:
+            rows.open(number, opened[number])
+        source.resume(opened.keys())
+        beginnings.topic_ids = topics.ids
     return TakenOver(
         membership=membership,
         marks=marks,
@@ -161,10 +154,10 @@ async def _judged(
 
 
 async def _topics(sink: Sink, places: Collection[Place]) -> TopicIds:
-    """Return the ids of the input topics; without one nobody could tell later that a topic is another one."""
+    """Return the ids of the input topics, which show later whether a topic was created anew."""
     found = await sink.topic_ids({topic for topic, _ in places})
     for topic in sorted(found.missing):
-        raise TopicError(f"{topic}: does not exist; create it, the worker goes on by itself then")
+        raise TopicError(f"{topic}: does not exist; create it, then the worker continues by itself")
     return found
 
 
@@ -183,19 +176,14 @@ def _starts(
     return starts, stopped
 
 
-async def _entries(ledger: ReleaseLedger) -> Mapping[Place, LedgerEntry]:
-    await ledger.open()
-    return await ledger.caught_up()
-
-
 async def _first_offsets(
     source: Source, sink: Sink, numbers: frozenset[int], beginnings: Beginnings, membership: Membership
 ) -> Mapping[int, int]:
-    """Return where partitions begin of which nothing was ever committed.
+    """Return where partitions begin if nothing of them was ever committed.
 
-    What was found once holds for as long as the partition is ours: its records may be in a window that was sealed
-    and then abandoned, so where the open window began says nothing. `latest` is written down, or the next owner
-    would begin later.
+    An offset that was found holds as long as the partition is ours. The start of the open window would not do, for
+    earlier records may have been in a window that was sealed and then abandoned. With `latest` the offset is
+    committed, since the next owner would begin later otherwise.
     """
     beginnings.keep(numbers)
     unknown = numbers - beginnings.found.keys()
@@ -208,11 +196,3 @@ async def _first_offsets(
                 raise Moved("the group moved during the takeover") from None
         beginnings.found.update(bounds)
     return dict(beginnings.found)
-
-
-async def _within(step: Step, work: Awaitable[_T]) -> _T:
-    try:
-        async with asyncio.timeout(step.within):
-            return await work
-    except TimeoutError:
-        raise BrokerError(f"takeover, step {step.number} ({step.name}): no answer in {step.within:g} s") from None

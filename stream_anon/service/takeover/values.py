@@ -1,10 +1,9 @@
-"""What a takeover starts from, what it brings, and what its steps are."""
+"""What a takeover starts from and what it brings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Protocol
 
 from stream_anon.errors import BrokerError
@@ -41,45 +40,27 @@ class OpenRows(Protocol):
         ...
 
 
-class OnFailure(Enum):
-    """What happens when a step fails."""
-
-    START_OVER = "start over after a pause"
-    START_OVER_AT_ONCE = "the group has moved: start over at once"
-    STOP_PARTITION = "the partition is not read until an operator decides; the others go on"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A step's number, name, deadline in seconds, and what happens when it fails."""
-
-    number: int
-    name: str
-    within: float
-    policy: OnFailure
-
-
 class Moved(BrokerError):  # noqa: N818 - named after what happened
-    """The group moved on during a takeover: start over at once."""
+    """The group has moved during a takeover, which starts over at once."""
 
 
 @dataclass(slots=True)
 class Beginnings:
-    """Where partitions begin of which nothing was ever committed; the worker keeps it between takeovers.
+    """Where partitions begin if nothing of them was ever committed; the worker keeps it between takeovers.
 
     Parameters
     ----------
     start
         `earliest` or `latest`.
     ledger_is_new
-        Whether this worker made the ledger and has not taken over since.
+        Whether this worker created the ledger and has not taken over since.
     found
-        What an earlier takeover found.
+        The offsets that earlier takeovers found.
     topic_ids
-        The input topics that the last takeover saw.
+        The ids of the input topics at the last takeover.
     published_revision
-        The revision of the newest certificate when the worker started: the ledger may have been deleted, or made to
-        forget.
+        The revision of the newest certificate when the worker started, since entries of the ledger may have been
+        deleted.
     """
 
     start: str
@@ -94,14 +75,14 @@ class Beginnings:
         return (Start(0), None) if self.start == "earliest" else (Start(0),)
 
     def keep(self, numbers: Iterable[int]) -> None:
-        """Forget all others: something was committed of them, somebody else has them, or their topic is another."""
+        """Forget all other partitions: they have a committed offset, another owner, or another topic by now."""
         kept = set(numbers)
         self.found = {number: offset for number, offset in self.found.items() if number in kept}
 
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """What a takeover did.
+    """The result of a takeover.
 
     Parameters
     ----------
@@ -112,18 +93,18 @@ class TakenOver:
     gone
         Sources that the group gave to somebody else, and the rows that left with them.
     dropped, read_again
-        OpenRows that left of sources that are still ours; offsets of theirs that will be read again.
+        Rows that left of sources that are still ours, and how many of their offsets will be read again.
     unprotected
-        Partitions with a committed offset of which the ledger knows nothing.
+        Partitions with a committed offset and no entry in the ledger.
     stopped
         Why a source is not read.
     topic_ids
-        Kafka's ids of the input topics, where the brokers told them.
+        Kafka's ids of the input topics, as far as the brokers told them.
     superseded_by
-        The revision of the policy under which the output has been published, where ours is a lower one: then no
-        source is open. None otherwise.
+        The revision of the policy under which the output has been published, if ours is lower; then no source is
+        open. None otherwise.
     left
-        Sources that are left to workers of that revision; the offset from which on they are not read, where known.
+        Sources that are left to workers of that revision, and the offset from which on they are not read, if known.
     """
 
     membership: Membership
@@ -143,7 +124,7 @@ class TakenOver:
     left: Mapping[int, int | None] = field(default_factory=dict)
 
     def done(self, place: Callable[[int], Place], owned: int, attempts: int, seconds: float) -> TakeoverDone:
-        """Return the event that tells of it."""
+        """Return the event that reports it."""
         return TakeoverDone(
             starts=tuple((*place(number), offset) for number, offset in sorted(self.opened.items())),
             generation=self.membership.generation,

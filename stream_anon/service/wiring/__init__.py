@@ -1,1 +1,1 @@
-"""The composition root: settings in, a running service out. Nothing else knows which parts there are."""
+"""The composition root: makes a running service of settings. Nothing else knows which parts there are."""

@@ -52,9 +52,10 @@ def build_worker(
     stop: asyncio.Event,
     source: Source | None = None,
 ) -> Worker:
-    """Return a worker between two topics of a real broker; by default it is a member of the group by itself.
+    """Return a worker between two topics of a real broker; without a `source` it joins the group itself.
 
-    Certificates have been checked before the service began: from here on, one that cannot be loaded is waited for.
+    Certificates were checked before the service began. From here on, the worker waits for one that cannot be
+    loaded.
     """
     kafka = kafka_of(settings)
     connection = replace(connection_of(kafka), checked=True)
@@ -69,7 +70,7 @@ def build_worker(
     async def prepare() -> str | None:
         nonlocal permitted
         topics = topics_of(kafka)
-        if not permitted:  # a ledger that was deleted while the worker ran is made anew in the same way
+        if not permitted:  # this also creates a ledger that was deleted while the worker ran
             permit = await raise_if_weaker_or_forbidden(
                 connection, topics, kafka, policy, settings.privacy.accept_weaker
             )
@@ -103,12 +104,12 @@ def build_shadow(
     stop: asyncio.Event,
     beside: Beside,
 ) -> Worker:
-    """Return a worker that publishes nothing: no transaction, no ledger, the offsets of a group of its own."""
+    """Return a worker that publishes nothing: without transactions and ledger, and with a group of its own."""
     kafka = kafka_of(settings)
     connection = replace(connection_of(kafka), checked=True, group=beside.group)
 
     async def prepare() -> None:
-        """Make nothing, and compare with no policy before: nothing is promised."""
+        """Do nothing: a shadow promises nothing, so there is no earlier policy to compare with."""
 
     return assemble(
         settings,
@@ -143,9 +144,10 @@ def assemble(  # noqa: PLR0913 - a part an argument
     delivery: Delivery | None = None,
     throttled: Callable[[], float] = lambda: 0.0,
 ) -> Worker:
-    """Return a worker between a source and a sink of any kind; `delivery` is what certificates name instead.
+    """Return a worker between a source and a sink of any kind.
 
-    `throttled` returns for how many seconds brokers have held its clients back.
+    Certificates name `delivery`, or else that of the settings. `throttled` returns for how many seconds brokers
+    have held the clients back.
 
     Age limits, engines without a seed, shuffles, batch ids and output partitions draw from the operating system's
     entropy.

@@ -1,4 +1,4 @@
-"""Leaving: what SIGTERM begins, and the moment at which it is over whatever hangs."""
+"""Leaving: SIGTERM begins it, and after ten seconds it is over, whatever hangs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import threading
 from collections.abc import Callable
 
-from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log
 from stream_anon.service.threads import Abandonable
 
@@ -19,9 +19,9 @@ LEFT_LATE = 1
 def stop_at_signals(log: Log, end: Callable[[int], object] = os._exit) -> asyncio.Event:
     """Return an event that SIGTERM and SIGINT set, and make sure that the process is gone ten seconds later.
 
-    A client that hangs, or a library that waits for a broker while it cleans up, must not keep a process that was
-    asked to stop. Ending the process loses nothing: the next owner reads again what is not committed, as after a
-    crash.
+    A client that hangs, or a library that waits for a broker while it cleans up, must not delay a process that was
+    asked to stop. Ending the process loses nothing: as after a crash, the next owner reads again what is not
+    committed.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def stop_at_signals(log: Log, end: Callable[[int], object] = os._exit) -> asynci
         end(LEFT_LATE)
 
     timer = threading.Timer(GONE_WITHIN, give_up)
-    timer.daemon = True  # a process that has left in time is not kept by it
+    timer.daemon = True  # it does not keep a process that has left in time
 
     def leave() -> None:
         stop.set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log
 from stream_anon.service.events import (
     BrokerAway,
@@ -245,6 +245,8 @@ def _write_window(log: Log, event: WindowPublished) -> None:
         close_seconds=_short(event.durations.release + event.durations.encode),
         publish_seconds=_short(event.durations.publish),
     )
+    if event.above_max_suppressed:
+        log.warning(Line.SUPPRESSED_TOO_MANY, batch=event.batch, suppressed=_reasons(event.suppressed))
     if event.gate_violations:
         log.error(Line.GATE_VIOLATION, batch=event.batch, classes=event.gate_violations)
 
@@ -262,7 +264,7 @@ def _write_outcome(log: Log, outcome: Outcome) -> None:
 
 
 def _reasons(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the reasons that occurred."""
+    """Return the counts that are not 0."""
     return {str(reason): count for reason, count in counts.items() if count}
 
 

@@ -48,7 +48,7 @@ from stream_anon.service.events import (
 
 
 def tell_all(*listeners: Listener) -> Listener:
-    """Return a listener that tells each of `listeners` in order."""
+    """Return a listener that passes each event to all `listeners` in order."""
 
     def tell(event: Event) -> None:
         for listener in listeners:
@@ -58,7 +58,7 @@ def tell_all(*listeners: Listener) -> Listener:
 
 
 def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
-    """Return a listener that counts."""
+    """Return a listener that turns events into metrics."""
 
     def count(event: Event) -> None:  # noqa: C901, PLR0912, PLR0915
         match event:
@@ -111,7 +111,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
             case WorkerStopping() | WorkerStopped():
                 metrics.readiness(False)
             case KernelsCompiling() | KernelsCompiled() | LedgerCreated() | StandingBy() | Superseded():
-                pass  # a first run makes a ledger too; gauges of partitions say the others
+                pass  # a first run creates a ledger too; the gauges of partitions show the other cases
             case ReadingSlowly():
                 pass  # the records themselves are counted
             case _:
@@ -142,6 +142,8 @@ def _show_progress(metrics: Metrics, event: WindowProgress) -> None:
 def _count_window(metrics: Metrics, event: WindowPublished) -> None:
     metrics.records_settled(event.records_in, event.released, event.suppressed, event.rejected)
     metrics.missing(event.missing)
+    if event.above_max_suppressed:
+        metrics.suppressed_too_many()
     metrics.classes_published(event.class_sizes, event.achieved_k, event.gcp, event.gate_violations)
     lost = event.classes.ncp @ event.classes.records + sum(event.suppressed.values())
     metrics.attribute_losses(lost.tolist())

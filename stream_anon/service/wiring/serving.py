@@ -1,4 +1,4 @@
-"""The composition root: settings in, a running service out. Nothing else knows which parts there are."""
+"""Run a worker with its pages, metrics and log until it is asked to stop."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.http.answers import ObservedService
 from stream_anon.adapters.http.server import HttpServers
 from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
-from stream_anon.adapters.logs import Event as Line
+from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.conditions import Condition
-from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, Source
 from stream_anon.service.events import Listener, WorkerStarted, WorkerStopped, WorkerStopping
 from stream_anon.service.orders import Orders
@@ -44,7 +44,7 @@ def serve(config: Path, accepted: Sequence[Condition] = (), shadow: Shadow | Non
     Parameters
     ----------
     accepted
-        Conditions that are accepted beside those of the settings.
+        Conditions that are accepted in addition to those of the settings.
     shadow
         Publish nothing, and work beside the service.
 
@@ -56,7 +56,7 @@ def serve(config: Path, accepted: Sequence[Condition] = (), shadow: Shadow | Non
         If a condition forbids a run that nobody has accepted.
     """
     settings = settings_of_run(config, accepted)
-    connection_of(kafka_of(settings)).options("start")  # files that cannot be read end it before it begins
+    connection_of(kafka_of(settings)).options("start")  # fails before the start if a file cannot be read
     policy = build_policy(settings, config)
     silence_the_end()
     with nullcontext() if shadow is None else shadow.beside(kafka_of(settings)) as beside:
@@ -85,7 +85,7 @@ async def listening(
     log: Log,
     orders: Mapping[str, Callable[[], str]],
 ) -> AsyncIterator[None]:
-    """Serve health, metrics and status as long as the context lasts, and log what ends it.
+    """Serve health, metrics and status as long as the context lasts, and log the error that ends it.
 
     Raises
     ------
@@ -121,8 +121,8 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
     The caller has checked that the options of a connection can be built.
     """
     tell(started(settings, policy, beside))
-    # Compiling takes seconds: probes are answered meanwhile, and no record waits for it later. A stop does not wait
-    # for it either, and to build a worker would compile too.
+    # Compiling takes seconds. Probes are answered meanwhile, no record waits for it later, and a stop does not wait
+    # for it either. It comes first, since building a worker would compile too.
     warmed_up, _ = await unless_stopped(stop, warm_up_aside(lambda: warm_up(policy), clock, tell))
     if not warmed_up:
         tell(WorkerStopping("asked to"))
@@ -158,7 +158,7 @@ def started(settings: Settings, policy: Policy, beside: Beside | None = None) ->
         max_delay=policy.window.max_delay,
         max_records=policy.window.max_records,
         attributes=tuple(attribute.name for attribute in policy.quasi_identifiers),
-        holds=policy.window.shortfall is Shortfall.HOLD,
+        holds=policy.holds,
         declared=tuple(attribute.name for attribute in policy.attributes),
         asked=in_words(policy),
         published=tuple(attribute.name for attribute in policy.published),

@@ -1,4 +1,4 @@
-"""Warm up all that lies between the bytes that come and those that leave: no record waits for a compiler."""
+"""Compile everything between incoming and outgoing bytes beforehand, so that no record waits for a compiler."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.kafka.bulk import draining, packed_batch
+from stream_anon.adapters.second_process import compile_in_two
 from stream_anon.compiled import when_compiling
 from stream_anon.engine import warming
 from stream_anon.microdata.policy import Policy
@@ -16,16 +17,25 @@ from stream_anon.service.events import KernelsCompiled, KernelsCompiling, Listen
 
 
 def warm_up(policy: Policy) -> None:
-    """Compile every kernel that a service with this policy will call."""
+    """Compile every kernel that a service with this policy will call, on two cores where there are two."""
+    compile_in_two(warming.warm_up_first_half, _warm_up_rest, policy)
     warming.warm_up(policy)
-    codec = codec_of(policy)
-    codec.warm_up()
+    _warm_up_adapters(policy)
+
+
+def _warm_up_rest(policy: Policy) -> None:
+    _warm_up_adapters(policy)
+    warming.warm_up_second_half(policy)
+
+
+def _warm_up_adapters(policy: Policy) -> None:
+    codec_of(policy).warm_up()
     draining.warm_up()
     packed_batch.warm_up()
 
 
 async def warm_up_aside(warm: Callable[[], None], clock: Clock, tell: Listener) -> None:
-    """Run `warm` in a thread, and tell the loop's listener if it has to compile."""
+    """Run `warm` in a thread, and report to the loop's listener if it has to compile."""
     loop = asyncio.get_running_loop()
     begun = clock.monotonic()
     compiling = False

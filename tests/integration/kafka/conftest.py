@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.service import Stage
+from tests.support.sockets import until_closed
 
 
 @pytest.fixture(autouse=True)
 async def closed_connections() -> AsyncIterator[None]:
-    """Wait for what clients closed without waiting: its sockets would be found unclosed in a later test."""
+    """Leave no socket to a later test."""
     yield
-    loop: Any = asyncio.get_running_loop()
-    deadline = loop.time() + 5
-    # One is the loop's own. Nothing tells of the end of the others.
-    while len(loop._selector.get_map()) > 1 and loop.time() < deadline:  # noqa: ASYNC110
-        await asyncio.sleep(0.005)
+    await until_closed()
 
 
 @pytest.fixture

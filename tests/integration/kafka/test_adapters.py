@@ -132,7 +132,7 @@ async def test_transaction_sets_records_ledger_and_offsets_together(kafka: Apach
 
 
 @pytest.mark.parametrize("whose", ["ledger", "tail"])
-async def test_ledger_stays_deaf_once_a_task_of_its_client_has_ended(
+async def test_ledger_reads_on_after_a_task_of_its_client_has_ended(
     kafka: ApacheKafka, unique: str, whose: str
 ) -> None:
     await kafka.create_topic(unique, 1)
@@ -173,7 +173,7 @@ async def test_ledger_stays_deaf_once_a_task_of_its_client_has_ended(
         await sink.discard()
 
 
-async def test_topic_made_after_the_producer_hides_the_others(kafka: ApacheKafka, unique: str) -> None:
+async def test_topic_made_after_the_producer_leaves_the_others_writable(kafka: ApacheKafka, unique: str) -> None:
     # aiokafka asks for what it does not know and then forgets all that it did not have to ask for.
     old, new = f"{unique}.old", f"{unique}.new"
     for name in (unique, old):

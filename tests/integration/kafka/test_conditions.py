@@ -1,4 +1,4 @@
-"""What `check` forbids, `run` refuses, on a real Kafka; what somebody accepts stands in every certificate."""
+"""`run` refuses what `check` forbids, on a real Kafka; accepted risks are in every certificate."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ async def test_an_output_on_whose_records_the_brokers_put_the_time_is_refused_by
         assert f"append-time: {stage.output}: message.timestamp.type is LogAppendTime" in refused.text
     assert await stage.kafka.read_to_end(stage.output) == []
 
-    # The same on the topics of the controller, who is told the time anyway, forbids nothing.
+    # The same on the controller's topics forbids nothing: the controller knows the time anyway.
     await _stamped_by_brokers(stage, stage.output, "CreateTime")
     await _stamped_by_brokers(stage, f"{stage.output}.certificates", "LogAppendTime")
     await _stamped_by_brokers(stage, f"{stage.output}.dead-letters", "LogAppendTime")

@@ -131,7 +131,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 
 
 @pytest.mark.timeout(60)
-async def test_bulk_reading_differs_from_the_clients_own_on_a_real_broker(
+async def test_bulk_reading_gives_what_the_client_reads_from_a_real_broker(
     kafka: ApacheKafka, unique: str, ways: dict[str, int]
 ) -> None:
     stamped = f"{unique}-stamped"
@@ -152,7 +152,7 @@ async def test_bulk_reading_differs_from_the_clients_own_on_a_real_broker(
 
 
 @pytest.mark.timeout(60)
-async def test_holes_that_compaction_left_shift_offsets_or_times(kafka: ApacheKafka, unique: str) -> None:
+async def test_holes_that_compaction_left_shift_neither_offsets_nor_times(kafka: ApacheKafka, unique: str) -> None:
     await kafka.create_topic(
         unique,
         1,

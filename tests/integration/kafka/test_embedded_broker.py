@@ -46,7 +46,7 @@ async def read(address: str, topic: str, partitions: int, count: int, within: fl
     return records
 
 
-async def test_broker_without_transactions_loses_records_headers_or_times(unique: str, tmp_path: Path) -> None:
+async def test_broker_without_transactions_keeps_records_headers_and_times(unique: str, tmp_path: Path) -> None:
     with Tansu(tmp_path) as broker:
         stage = Stage(broker, unique, tmp_path)  # type: ignore[arg-type] # an address is all that is needed
         sides = {f"{stage.output}.certificates": 1, f"{stage.output}.dead-letters": 1}

@@ -82,7 +82,9 @@ LOST = {
 }
 
 
-async def test_lost_right_stalls_the_worker_in_silence(stage: Stage, secured: SecuredKafka) -> None:
+async def test_lost_right_is_told_and_the_worker_goes_on_once_it_is_back(
+    stage: Stage, secured: SecuredKafka
+) -> None:
     out = stage.output
     topics = Topics(InputTopics((stage.name,)), out, f"{out}.certificates", f"{out}.dead-letters", f"{out}.ledger")
     needed = least_privileges(stage.name, topics, (stage.name,))
@@ -124,7 +126,7 @@ async def _configure(kafka: SecuredKafka, topic: str, **settings: str) -> None:
         await admin.close()
 
 
-async def test_record_too_large_for_the_output_is_a_riddle_or_never_tried_again(
+async def test_record_too_large_for_the_output_is_explained_and_tried_again(
     stage: Stage, secured: SecuredKafka
 ) -> None:
     # Batches of a few records are too large first: those are made smaller, and nobody is needed for it.
@@ -151,7 +153,7 @@ async def test_record_too_large_for_the_output_is_a_riddle_or_never_tried_again(
         assert _most_lines_a_second(worker) < 20
 
 
-async def test_deleted_output_stalls_the_worker_or_costs_a_window(stage: Stage, secured: SecuredKafka) -> None:
+async def test_deleted_output_costs_no_window_once_it_is_back(stage: Stage, secured: SecuredKafka) -> None:
     with WorkerProcess(stage.config()) as worker:
         await worker.wait_for("ready")
         await produce(stage, make_records(300, 1))
@@ -177,8 +179,8 @@ async def _delete(kafka: SecuredKafka, topic: str) -> None:
         await admin.close()
 
 
-async def test_forgotten_producer_stalls_the_worker(stage: Stage) -> None:
-    # The broker forgets who is at rest for five seconds.
+async def test_worker_goes_on_after_the_broker_forgot_its_producer(stage: Stage) -> None:
+    # The broker forgets a producer that is idle for five seconds.
     with WorkerProcess(stage.config()) as worker:
         await worker.wait_for("ready")
         await produce(stage, make_records(300, 1))
@@ -190,7 +192,7 @@ async def test_forgotten_producer_stalls_the_worker(stage: Stage) -> None:
         await _until(_ready(worker), "ready again")
 
 
-async def test_dead_sender_is_waited_for_without_end(secured: SecuredKafka, stage: Stage, unique: str) -> None:
+async def test_dead_sender_ends_the_transaction_soon(secured: SecuredKafka, stage: Stage, unique: str) -> None:
     sink = TransactionalSink(Connection(secured.address, unique, transaction_timeout=4.0))
     try:
         await sink.open()
@@ -214,7 +216,7 @@ async def test_dead_sender_is_waited_for_without_end(secured: SecuredKafka, stag
     assert [record.value for record in await secured.read_to_end(stage.output)] == [b"b"]
 
 
-async def test_full_disk_of_the_broker_stalls_the_worker_or_floods_its_log(
+async def test_full_disk_of_the_broker_is_survived_and_told_in_few_lines(
     stage: Stage, secured: SecuredKafka
 ) -> None:
     with WorkerProcess(stage.config()) as worker:

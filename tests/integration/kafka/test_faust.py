@@ -68,7 +68,7 @@ async def abort(stage: Stage, values: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("guarantee", ["at_least_once", pytest.param("exactly_once", marks=pytest.mark.slow)])
-async def test_app_exposes_loses_or_repeats_a_record_or_reads_an_aborted_one(stage: Stage, guarantee: str) -> None:
+async def test_app_publishes_every_record_once_and_reads_no_aborted_one(stage: Stage, guarantee: str) -> None:
     await abort(stage, make_records(40, 7, first=90_000))
     await produce(stage, make_records(1500, 1))
     config = stage.config()
@@ -91,7 +91,7 @@ async def test_app_exposes_loses_or_repeats_a_record_or_reads_an_aborted_one(sta
 
 # Between settle and offsets, between offsets and commit, after the commit.
 @pytest.mark.parametrize("point", [pytest.param("closing.7", marks=pytest.mark.slow), "closing.9", "closing.10"])
-async def test_app_killed_in_a_transaction_loses_or_repeats_its_window(stage: Stage, point: str) -> None:
+async def test_app_killed_in_a_transaction_neither_loses_nor_repeats_its_window(stage: Stage, point: str) -> None:
     await produce(stage, make_records(1200, 3))
     with FaustProcess(stage.config(kafka={"fault": f"{point}:kill@2"})) as first:
         assert await first.ended(90) == -signal.SIGKILL
@@ -102,7 +102,7 @@ async def test_app_killed_in_a_transaction_loses_or_repeats_its_window(stage: St
         assert len(aborted) > len((await read_published(stage)).records), "the kill met no open transaction"
 
 
-async def test_app_stopped_beyond_its_session_publishes_what_others_published(stage: Stage) -> None:
+async def test_app_stopped_beyond_its_session_publishes_nothing_twice(stage: Stage) -> None:
     # It wakes before the fence, holding a window that its successor has read again: it must be turned away.
     await produce(stage, make_records(1200, 4))
     with FaustProcess(stage.config(kafka={"fault": "closing.8:stop@2"})) as zombie:
@@ -117,7 +117,7 @@ async def test_app_stopped_beyond_its_session_publishes_what_others_published(st
             assert successor.said("window-published")
 
 
-async def test_apps_that_come_and_go_share_a_record(stage: Stage) -> None:
+async def test_apps_that_come_and_go_publish_every_record_once(stage: Stage) -> None:
     with FaustProcess(stage.config()) as first:
         await first.wait_for("ready", within=90)
         sending = asyncio.create_task(produce(stage, make_records(6000, 6), rate=200))
@@ -130,7 +130,7 @@ async def test_apps_that_come_and_go_share_a_record(stage: Stage) -> None:
             assert first.said("window-published")
 
 
-async def test_at_least_once_is_passed_off_as_more(stage: Stage) -> None:
+async def test_at_least_once_is_called_at_least_once(stage: Stage) -> None:
     # All records of the second window are out, its offsets are not committed: they leave a second time.
     await produce(stage, make_records(1200, 9))
     weaker = {"delivery": "at-least-once"}

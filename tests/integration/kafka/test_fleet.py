@@ -49,7 +49,7 @@ async def _until(fleet: WorkerProcess, series: str, value: float, within: float 
         await asyncio.sleep(0.2)
 
 
-async def test_fleet_counts_wrongly_or_leaves_a_dead_worker_dead(stage: Stage) -> None:
+async def test_fleet_adds_up_its_workers_and_replaces_a_dead_one(stage: Stage) -> None:
     await produce(stage, make_records(1500, 1))
     with WorkerProcess(stage.config(), workers=3) as fleet:
         await fleet.wait_for("ready", times=3)
@@ -84,7 +84,7 @@ async def test_fleet_counts_wrongly_or_leaves_a_dead_worker_dead(stage: Stage) -
         assert len(fleet.said("stopped")) >= 3
 
 
-async def test_workers_outlive_a_fleet_that_was_killed(stage: Stage) -> None:
+async def test_workers_leave_when_their_fleet_was_killed(stage: Stage) -> None:
     with WorkerProcess(stage.config(), workers=2) as fleet:
         await fleet.wait_for("ready", times=2)
         children = _children(fleet.pid)

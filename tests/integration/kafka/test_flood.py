@@ -47,7 +47,7 @@ class Watch:
 
 
 class Flood:
-    """Sends large records in batches, as fast as it is asked to."""
+    """Sends large records in batches, as fast as requested."""
 
     def __init__(self, stage: Stage, producer: AIOKafkaProducer) -> None:
         self._stage = stage
@@ -68,7 +68,7 @@ class Flood:
         await asyncio.gather(*taken)
 
 
-async def test_flood_fills_the_memory_or_drowns_a_record(stage: Stage) -> None:
+async def test_flood_keeps_to_the_bound_on_memory_and_loses_no_record(stage: Stage) -> None:
     # Windows so small that their transactions are all the worker can do.
     narrow = stage.config(window={"max_records": 10})
     producer = AIOKafkaProducer(
@@ -115,7 +115,7 @@ async def test_flood_fills_the_memory_or_drowns_a_record(stage: Stage) -> None:
         await producer.stop()
 
 
-async def test_one_person_or_one_record_fills_the_windows_of_all(stage: Stage) -> None:
+async def test_neither_one_person_nor_one_record_fills_the_windows_of_all(stage: Stage) -> None:
     # The person's thousand records do not count towards 200, but for twenty of them.
     often = [json.dumps({"person": -1, "age": 50, "city": "Bonn", "serial": 600 + i}).encode() for i in range(1000)]
     large = [json.dumps({"person": 1, "age": 5, "city": "B" * 3000, "serial": 1600 + i}).encode() for i in range(7)]

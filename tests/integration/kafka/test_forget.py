@@ -71,7 +71,7 @@ def _ends(published: Published) -> dict[int, int]:
     return dict(ends)
 
 
-async def test_forgotten_records_stay_stopped_or_flow_more_than_once_more(stage: Stage) -> None:
+async def test_forgotten_records_flow_exactly_once_more(stage: Stage) -> None:
     await produce(stage, make_records(SENT, 1))
     config = stage.config()
     code, text = await _forget(config, "--yes")
@@ -136,7 +136,7 @@ async def test_forgotten_records_stay_stopped_or_flow_more_than_once_more(stage:
         await worker.wait_for("partition-stopped", times=2)
 
 
-async def test_a_killed_worker_is_no_member(stage: Stage) -> None:
+async def test_a_killed_worker_is_a_member_until_its_session_ends(stage: Stage) -> None:
     await produce(stage, make_records(SENT, 2))
     with WorkerProcess(stage.config()) as worker:
         await wait_until_accounted(stage, SENT)

@@ -34,7 +34,7 @@ async def _add_partitions(kafka: ApacheKafka, topic: str, total: int) -> None:
         await admin.close()
 
 
-async def test_topic_or_partition_that_comes_later_is_never_read(stage: Stage) -> None:
+async def test_topics_and_partitions_that_come_later_are_read_from_their_starts(stage: Stage) -> None:
     north, south, east = (f"{stage.name}.in.{where}" for where in ("north", "south", "east"))
     for topic in (north, south):
         await stage.kafka.create_topic(topic, 1)
@@ -55,7 +55,7 @@ async def test_topic_or_partition_that_comes_later_is_never_read(stage: Stage) -
         assert read == {(north, 0), (north, 1), (north, 2), (south, 0), (east, 0), (east, 1)}
 
 
-async def test_one_of_two_named_topics_is_not_read(stage: Stage) -> None:
+async def test_both_of_two_named_topics_are_read(stage: Stage) -> None:
     other = f"{stage.name}.other"
     await stage.kafka.create_topic(other, 2)
     await produce(stage, make_records(300, 1))
@@ -68,7 +68,7 @@ async def test_one_of_two_named_topics_is_not_read(stage: Stage) -> None:
         check_published(await wait_until_accounted(stage, 900), 900)
 
 
-async def test_topic_that_is_missing_is_waited_for_in_silence(stage: Stage) -> None:
+async def test_missing_topic_is_told_and_waited_for(stage: Stage) -> None:
     config = stage.config(kafka={"input": {"pattern": f"{stage.name}\\.later"}})
     with WorkerProcess(config) as worker:
         line = await worker.wait_for("broker-away")
@@ -78,7 +78,7 @@ async def test_topic_that_is_missing_is_waited_for_in_silence(stage: Stage) -> N
         await worker.wait_for("ready")
 
 
-async def test_check_looks_at_other_topics_than_a_run_reads(stage: Stage) -> None:
+async def test_check_looks_at_the_topics_that_a_run_reads(stage: Stage) -> None:
     north = f"{stage.name}.in.north"
     await stage.kafka.create_topic(north, 3)
     await produce(stage, make_records(200, 1), topic=north, partitions=3)
@@ -97,7 +97,7 @@ async def test_check_looks_at_other_topics_than_a_run_reads(stage: Stage) -> Non
     assert several.study.records == 200
 
 
-async def test_rebalance_costs_rows_of_partitions_that_stay(stage: Stage) -> None:
+async def test_rebalance_keeps_the_rows_of_partitions_that_stay(stage: Stage) -> None:
     # One window that does not close meanwhile; what stays must neither leave it nor be read again.
     await produce(stage, make_records(400, 1))
     config = stage.config(window={"max_delay": "60s", "max_records": 10_000})
@@ -128,7 +128,7 @@ async def _until_read(worker: WorkerProcess, records: int) -> None:
             await asyncio.sleep(0.1)
 
 
-async def test_worker_without_a_partition_is_not_ready_or_never_takes_over(stage: Stage) -> None:
+async def test_worker_without_a_partition_is_ready_and_takes_over(stage: Stage) -> None:
     topic = f"{stage.name}.narrow"
     await stage.kafka.create_topic(topic, 1)
     config = stage.config(kafka={"input": topic})
@@ -151,7 +151,7 @@ async def test_worker_without_a_partition_is_not_ready_or_never_takes_over(stage
             assert len(idle.said("standing-by")) == 1
 
 
-async def test_member_that_was_away_claims_what_others_have(kafka: ApacheKafka, unique: str) -> None:
+async def test_member_that_was_away_does_not_claim_what_others_have(kafka: ApacheKafka, unique: str) -> None:
     # Each member must tell its own partitions and the generation in which it had them.
     await kafka.create_topic(unique, 4)
     connection = Connection(kafka.address, unique, session_timeout=2.0)

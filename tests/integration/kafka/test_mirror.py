@@ -75,7 +75,7 @@ async def test_a_service_goes_on_behind_a_mirror_and_releases_nothing_twice(
         await kafka_b.create_topic(topic)
 
     await _is_refused(config, copied)
-    if alias is None:  # whoever goes on all the same sees every partition stop: the ledger is of another topic
+    if alias is None:  # a run that is forced stops every partition: the ledger is of another topic
         with WorkerProcess(config, options=["--accept-risk", "mirrored-input-unaligned"]) as worker:
             await worker.wait_for("partition-stopped", times=PARTITIONS)
             assert {line["reason"] for line in worker.said("partition-stopped")} == {"recreated"}

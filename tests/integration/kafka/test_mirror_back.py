@@ -106,7 +106,7 @@ async def test_a_service_that_goes_to_another_cluster_and_back_releases_nothing_
     assert max(in_b.serials.values()) == 1
     await _audit_finds_nothing(there, there.config())
 
-    # Back, into topics that begin anew: the old ones count offsets of A.
+    # Back, into new topics: the old ones count offsets of A.
     await produce(there, values[second : second + WAITING], seed=3)
     await _delete(stage.kafka, [*topics, letters])
     with MirrorMaker(tmp_path / "back", there.kafka, stage.kafka, topics, IDENTITY, flow=("B", "A")):
@@ -134,7 +134,7 @@ async def _release(stage: Stage, config: Path, accounted: int) -> Published:
 
 
 async def _realigned(stage: Stage, config: Path, topic: str, *arguments: str) -> tuple[list[int], int]:
-    """Return the serial numbers that will be read from now on, and how many records are withheld at the most."""
+    """Return the serial numbers that will be read from now on, and how many records are withheld at most."""
     code, text = await realign(config, *arguments, "--yes")
     assert code == 0, text
     at_most = int(re.findall(r"([\d,]+) records at most are withheld", text)[0].replace(",", ""))

@@ -40,7 +40,9 @@ def _filled(expression: str) -> str:
     return expression
 
 
-async def test_a_panel_shows_nothing_a_rule_breaks_or_promtool_objects(stage: Stage, tmp_path: Path) -> None:
+async def test_every_panel_and_every_rule_works_on_the_metrics_of_a_real_service(
+    stage: Stage, tmp_path: Path
+) -> None:
     tool("prometheus")
     (tmp_path / "prometheus").mkdir()
     records = make_records(RATE * LOAD_SECONDS, 1)
@@ -80,7 +82,7 @@ async def test_a_panel_shows_nothing_a_rule_breaks_or_promtool_objects(stage: St
 
 
 def _check_status(status: dict[str, Any]) -> None:
-    """Check that the page tells of the real service what it shall."""
+    """Check that the page shows the state of the real service."""
     assert status["ready"]
     assert status["warnings"] == []
     assert status["audits"]["failed"] == 0

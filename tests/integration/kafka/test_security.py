@@ -1,4 +1,4 @@
-"""TLS, SASL and ACLs on a real Kafka: who gets in, what is said to who does not, and that no secret is told."""
+"""TLS, SASL and ACLs on a real Kafka: who may connect, how refusals are explained, and that no secret shows."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def _opens(connection: Connection) -> None:
 @pytest.mark.parametrize(
     "way", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "token file", "token command", "mutual"]
 )
-async def test_one_of_the_ways_in_is_shut(secured: SecuredKafka, unique: str, tmp_path: Path, way: str) -> None:
+async def test_every_way_of_logging_in_works(secured: SecuredKafka, unique: str, tmp_path: Path, way: str) -> None:
     await secured.allow(least_privileges(unique, Topics(InputTopics(("a",)), "b", "c", "d", "e"), ("a",)))
     authority = secured.authority
     (tmp_path / "token").write_text(token() + "\n")
@@ -163,7 +163,7 @@ def _refused(secured: SecuredKafka, folder: Path, case: str) -> Connection:  # n
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-async def test_who_is_refused_is_not_told_why(
+async def test_a_refusal_is_told_with_its_reason(
     secured: SecuredKafka, tmp_path: Path, case: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     if case == "mechanism that is not offered":
@@ -178,7 +178,7 @@ async def test_who_is_refused_is_not_told_why(
     assert not any(secret in said for secret in SECRETS)
 
 
-async def test_wrong_password_makes_a_storm_or_is_a_riddle(
+async def test_wrong_password_is_named_in_few_lines(
     stage: Stage, secured: SecuredKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STREAM_ANON__KAFKA__SECURITY__PASSWORD", PASSWORD + "!")
@@ -213,7 +213,7 @@ def _command(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     )
 
 
-async def test_documented_rights_do_not_suffice_or_one_of_them_is_not_missed(
+async def test_documented_rights_suffice_and_check_names_each_that_is_missing(
     stage: Stage, secured: SecuredKafka, tmp_path: Path
 ) -> None:
     (tmp_path / "secret").mkdir()
@@ -277,7 +277,7 @@ async def test_a_password_that_changes_while_a_worker_runs_is_taken_from_its_fil
         assert not any(word in worker.text for word in ("old-word", "new-word"))
 
 
-async def test_those_whom_rules_allow_to_write_are_told_to_who_may_see_the_rules(
+async def test_users_whom_rules_allow_to_write_are_told_to_anybody_who_may_see_the_rules(
     stage: Stage, secured: SecuredKafka
 ) -> None:
     topic = f"{stage.output}.ledger"
@@ -293,7 +293,7 @@ async def test_those_whom_rules_allow_to_write_are_told_to_who_may_see_the_rules
     assert await writers_of(Connection(secured.at("SASL"), stage.name, security), topic) is None
 
 
-async def test_token_is_never_fetched_again(stage: Stage, secured: SecuredKafka, tmp_path: Path) -> None:
+async def test_token_is_fetched_again(stage: Stage, secured: SecuredKafka, tmp_path: Path) -> None:
     # The broker ends a connection with its token, after three seconds at the latest.
     (tmp_path / "command").mkdir()
     runs = tmp_path / "command" / "runs"

@@ -41,7 +41,7 @@ async def test_a_storm_loses_repeats_and_exposes_no_record(faults: int, unique: 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("fenced", [False, True])
-async def test_workers_that_wake_up_repeat_records_only_without_fences(stage: Stage, fenced: bool) -> None:
+async def test_workers_that_wake_up_repeat_records_only_where_fences_are_down(stage: Stage, fenced: bool) -> None:
     await asyncio.to_thread(compile_once, stage.config())
     if fenced:
         assert await wake_zombies(stage, FENCED, 2) == (2, 0)

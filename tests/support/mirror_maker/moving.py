@@ -18,7 +18,7 @@ _COPIED_WITHIN = 90.0
 
 
 async def produce_in_transactions(stage: Stage, values: list[bytes], size: int = 60) -> None:
-    """Send records in transactions, every second one of which is aborted first: offsets of the copy are others."""
+    """Send records in transactions, and abort every second one first, so that the copy has other offsets."""
     producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address, transactional_id=f"{stage.name}.input")
     await producer.start()
     try:

@@ -18,7 +18,7 @@ _SEND_WITHIN = 60.0
 
 
 class Crowd:
-    """A producer of numbered records; `people` tells whose each one is.
+    """A producer of numbered records; `people` gives the person of each.
 
     A record is sent once and never again: whether it was taken is for the input topic to say.
     """

@@ -79,7 +79,7 @@ class Line:
             _reset(call.broker)
 
     def heal(self) -> None:
-        """Let everything pass again; who still waits on a half-open connection sees it reset."""
+        """Let everything pass again; half-open connections are reset."""
         self.delay = self.rate = 0.0
         self._flows.set()
         for call in self._calls:

@@ -26,7 +26,7 @@ async def ledger_of(stage: Stage) -> dict[int, int]:
         return entries
     for record in records:
         topic, partition = json.loads(record.key)
-        if topic == stage.name:  # a ledger that was made anew begins with a mark
+        if topic == stage.name:  # a ledger that was created again begins with a mark
             entries[partition] = json.loads(record.value)["next"]
     return entries
 

@@ -152,14 +152,14 @@ class Operator:
     # -- topics --------------------------------------------------------------------------------------------------
 
     async def _delete_ledger(self) -> bool:
-        """Delete the ledger under the workers: they make it anew."""
+        """Delete the ledger while workers run: they create it again."""
         await self.until_the_ledger_is_whole()
         await self.team.have_joined()
         await self._delete(f"{self.stage.output}.ledger")
         return True
 
     async def _recreate_input(self) -> bool:
-        """Delete the input under the workers and create it anew, and let its partitions begin anew by command."""
+        """Delete the input while workers run, create it again, and let its partitions begin again by command."""
         await self.until_the_ledger_is_whole()
         await self.team.have_joined()
         await self.crowd.hold()
@@ -227,7 +227,7 @@ class Operator:
     # -- the policy ----------------------------------------------------------------------------------------------
 
     async def _change_policy(self) -> bool:
-        """Ask for more, or for less with leave, under a higher revision, of whoever joins from now on."""
+        """Give new workers a stronger policy, or an accepted weaker one, under a higher revision."""
         revision = self.team.revision + 1
         k = STRONGER if self.asked[self.team.revision] == K else K
         privacy: dict[str, Any] = {"k": k, "revision": revision}

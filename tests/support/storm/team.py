@@ -1,4 +1,4 @@
-"""The workers of a storm: who is there, who is stopped, and who may end."""
+"""The workers of a storm: which run, which are stopped, and which may end."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Team:
 
     @property
     def revision(self) -> int:
-        """Return the revision of the policy of those who join."""
+        """Return the revision of the policy that new workers get."""
         return int(self.privacy.get("revision", 0))
 
     def join(self, group: str = "", fault: str = "") -> Member:
@@ -95,11 +95,11 @@ class Team:
         return member
 
     def present(self) -> list[Member]:
-        """Return who works: alive, awake, and with no fault of its own."""
+        """Return the workers that are alive, awake, and without a fault."""
         return [member for member in self.members if member.alive and not member.asleep and not member.busy]
 
     async def have_joined(self) -> None:
-        """Wait until everybody who works has joined the group: a start is refused while a topic is missing."""
+        """Wait until all active workers have joined the group: a start is refused while a topic is missing."""
         deadline = time.monotonic() + _JOIN_WITHIN
         while not all(m.process.said("assigned") or m.process.said("standing-by") for m in self.present()):
             if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""What became of every record of the input, told by the output, the certificates and the dead letters alone."""
+"""What became of every record of the input, judged from output, certificates and dead letters alone."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import (
     CONNECTION_LOGGERS,
     LIBRARY_LINES,
     MOST_LIBRARY_LOGGERS,
-    Event,
     LibraryEcho,
     Log,
     describe,
@@ -50,8 +50,8 @@ def log(stream: io.StringIO) -> Log:
     return open_log(lambda: MOMENT, "json", "info", stream)
 
 
-def test_a_line_lacks_its_time_level_or_fields(log: Log, stream: io.StringIO) -> None:
-    log.info(Event.WINDOW_PUBLISHED, released=12, batch="ab")
+def test_a_line_has_its_time_level_and_fields(log: Log, stream: io.StringIO) -> None:
+    log.info(Line.WINDOW_PUBLISHED, released=12, batch="ab")
 
     assert lines(stream) == [
         {
@@ -64,60 +64,60 @@ def test_a_line_lacks_its_time_level_or_fields(log: Log, stream: io.StringIO) ->
     ]
 
 
-def test_a_line_below_the_level_is_written() -> None:
+def test_a_line_below_the_level_is_not_written() -> None:
     stream = io.StringIO()
     log = open_log(lambda: MOMENT, "json", "warning", stream)
-    log.info(Event.STARTED)
-    log.warning(Event.BROKER_AWAY)
+    log.info(Line.STARTED)
+    log.warning(Line.BROKER_AWAY)
 
     assert [line["event"] for line in lines(stream)] == ["broker-away"]
 
 
-def test_a_field_with_a_line_break_becomes_two_lines(log: Log, stream: io.StringIO) -> None:
-    log.info(Event.STARTED, topic="a\nb")
+def test_a_field_with_a_line_break_stays_one_line(log: Log, stream: io.StringIO) -> None:
+    log.info(Line.STARTED, topic="a\nb")
 
     assert len(stream.getvalue().splitlines()) == 1
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(), OSError(28, "No space left on device"), ValueError("closed")])
 @pytest.mark.parametrize("level", ["debug", "info", "warning", "error", "critical"])
-def test_a_full_disk_stops_the_service(error: Exception, level: str) -> None:
+def test_a_full_disk_does_not_stop_the_service(error: Exception, level: str) -> None:
     class Full(io.StringIO):
         def write(self, text: str) -> int:
             raise error
 
-    getattr(open_log(lambda: MOMENT, "json", "debug", Full()), level)(Event.STARTED)
+    getattr(open_log(lambda: MOMENT, "json", "debug", Full()), level)(Line.STARTED)
 
 
-def test_auto_writes_json_to_a_terminal_or_colours_to_a_file() -> None:
+def test_auto_writes_text_to_a_terminal_and_json_to_a_file() -> None:
     terminal, file = Terminal(), io.StringIO()
     for stream in (terminal, file):
-        open_log(lambda: MOMENT, "auto", "info", stream).info(Event.STARTED, group="g")
+        open_log(lambda: MOMENT, "auto", "info", stream).info(Line.STARTED, group="g")
 
     assert "started" in terminal.getvalue()
     assert not terminal.getvalue().startswith("{")
     assert lines(file)[0]["group"] == "g"
 
 
-def test_console_in_a_file_holds_colour_codes() -> None:
+def test_console_in_a_file_has_no_colour_codes() -> None:
     file = io.StringIO()
-    open_log(lambda: MOMENT, "console", "info", file).info(Event.STARTED, group="g")
+    open_log(lambda: MOMENT, "console", "info", file).info(Line.STARTED, group="g")
 
     assert "started" in file.getvalue()
     assert "\x1b" not in file.getvalue()
 
 
 @pytest.mark.parametrize("style", ["json", "console"])
-def test_an_exception_of_a_library_shows_its_text_or_its_frames(style: str) -> None:
+def test_an_exception_of_a_library_shows_neither_its_text_nor_its_frames(style: str) -> None:
     stream = io.StringIO()
     log = open_log(lambda: MOMENT, style, "info", stream)
     try:
         int(PERSON)
     except ValueError as error:
-        log.exception(Event.FAILED)
-        log.exception(Event.FAILED, exc_info=error)
-        log.exception(Event.FAILED, exc_info=(type(error), error, error.__traceback__), stack_info=True)
-        log.warning(Event.BROKER_AWAY, error=error)
+        log.exception(Line.FAILED)
+        log.exception(Line.FAILED, exc_info=error)
+        log.exception(Line.FAILED, exc_info=(type(error), error, error.__traceback__), stack_info=True)
+        log.warning(Line.BROKER_AWAY, error=error)
 
     written = stream.getvalue()
     assert PERSON not in written
@@ -125,13 +125,13 @@ def test_an_exception_of_a_library_shows_its_text_or_its_frames(style: str) -> N
     assert len(written.splitlines()) == 4
 
 
-def test_our_own_message_is_withheld_too(log: Log, stream: io.StringIO) -> None:
-    log.error(Event.FAILED, error=BrokerError("people-3 at offset 7: refused"))
+def test_our_own_message_is_written(log: Log, stream: io.StringIO) -> None:
+    log.error(Line.FAILED, error=BrokerError("people-3 at offset 7: refused"))
 
     assert lines(stream)[0]["error"] == "BrokerError: people-3 at offset 7: refused"
 
 
-def test_a_foreign_exception_does_not_say_where_it_passed_our_code() -> None:
+def test_a_foreign_exception_says_where_it_passed_our_code() -> None:
     with pytest.raises(KeyError) as caught:
         open_log(lambda: MOMENT, "json", "no-such-level", io.StringIO())
 
@@ -167,7 +167,7 @@ def say(echo: LibraryEcho, name: str = "aiokafka.consumer.fetcher", level: int =
     echo.handle(record)
 
 
-def test_a_librarys_text_is_passed_on(echo: LibraryEcho, stream: io.StringIO) -> None:
+def test_the_text_of_a_library_is_not_written(echo: LibraryEcho, stream: io.StringIO) -> None:
     say(echo)
 
     assert PERSON not in stream.getvalue()
@@ -181,7 +181,7 @@ def test_a_librarys_text_is_passed_on(echo: LibraryEcho, stream: io.StringIO) ->
     )
 
 
-def test_a_broker_that_is_away_floods_the_log(echo: LibraryEcho, ticks: Ticks, stream: io.StringIO) -> None:
+def test_a_broker_that_is_away_does_not_flood_the_log(echo: LibraryEcho, ticks: Ticks, stream: io.StringIO) -> None:
     for i in range(3000):  # thirty seconds of a hundred messages a second
         ticks.now = 100.0 + i / 100
         say(echo)
@@ -192,7 +192,7 @@ def test_a_broker_that_is_away_floods_the_log(echo: LibraryEcho, ticks: Ticks, s
     assert len(counts) == 4
 
 
-def test_many_loggers_at_once_break_the_limit_a_second(
+def test_many_loggers_at_once_keep_to_the_limit_a_second(
     echo: LibraryEcho, ticks: Ticks, stream: io.StringIO
 ) -> None:
     for i in range(40):
@@ -204,7 +204,7 @@ def test_many_loggers_at_once_break_the_limit_a_second(
     assert lines(stream)[-1]["messages"] == 2
 
 
-def test_ever_new_loggers_grow_without_bound(echo: LibraryEcho, ticks: Ticks, stream: io.StringIO) -> None:
+def test_ever_new_loggers_do_not_grow_without_bound(echo: LibraryEcho, ticks: Ticks, stream: io.StringIO) -> None:
     for i in range(10 * MOST_LIBRARY_LOGGERS):
         ticks.now += 0.5
         say(echo, f"client-{i}")
@@ -214,7 +214,7 @@ def test_ever_new_loggers_grow_without_bound(echo: LibraryEcho, ticks: Ticks, st
     assert len({line["logger"] for line in lines(stream)}) <= MOST_LIBRARY_LOGGERS + 2
 
 
-def test_a_finished_echo_counts_again(echo: LibraryEcho, stream: io.StringIO) -> None:
+def test_a_finished_echo_does_not_count_again(echo: LibraryEcho, stream: io.StringIO) -> None:
     say(echo)
     say(echo)
     echo.finish()
@@ -231,7 +231,7 @@ def root() -> Iterator[logging.Logger]:
     root.handlers[:], root.level = before
 
 
-def test_libraries_still_write_for_themselves(
+def test_libraries_write_nothing_of_their_own(
     log: Log, stream: io.StringIO, root: logging.Logger, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with quiet_libraries(log, lambda: 0.0), warnings.catch_warnings():
@@ -246,7 +246,7 @@ def test_libraries_still_write_for_themselves(
     assert [line["logger"] for line in lines(stream)] == ["aiokafka.consumer", "aiohttp.server", "py.warnings"]
 
 
-async def test_a_failed_task_shows_its_value(log: Log, stream: io.StringIO, root: logging.Logger) -> None:
+async def test_a_failed_task_does_not_show_its_value(log: Log, stream: io.StringIO, root: logging.Logger) -> None:
     with quiet_libraries(log, lambda: 0.0):
         asyncio.get_running_loop().call_exception_handler({"message": f"failed on {PERSON}"})
 
@@ -254,7 +254,7 @@ async def test_a_failed_task_shows_its_value(log: Log, stream: io.StringIO, root
     assert PERSON not in stream.getvalue()
 
 
-def test_the_loggers_stay_changed_after_the_service(log: Log, root: logging.Logger) -> None:
+def test_the_loggers_are_as_before_after_the_service(log: Log, root: logging.Logger) -> None:
     before = root.handlers[:], root.level
     with quiet_libraries(log, lambda: 0.0):
         assert root.handlers[:] != before[0]
@@ -262,14 +262,14 @@ def test_the_loggers_stay_changed_after_the_service(log: Log, root: logging.Logg
     assert (root.handlers[:], root.level) == before
 
 
-def test_an_event_has_no_meaning_or_a_name_with_blanks() -> None:
-    for event in Event:
+def test_every_event_has_a_meaning_and_a_name_without_blanks() -> None:
+    for event in Line:
         assert event.meaning.endswith(".")
         assert event == event.lower().replace(" ", "-").replace("_", "-")
-    assert len({event.meaning for event in Event}) == len(Event)
+    assert len({event.meaning for event in Line}) == len(Line)
 
 
-def test_of_connection_loggers_the_template_is_written_and_never_an_argument(log: Log, stream: io.StringIO) -> None:
+def test_connection_loggers_write_their_template_and_never_an_argument(log: Log, stream: io.StringIO) -> None:
     with quiet_libraries(log, lambda: 0.0):
         logging.getLogger("aiokafka.client").error('Unable connect to "%s:%s": %s', PERSON, 9092, PERSON)
         logging.getLogger("aiokafka.consumer.fetcher").error("Failed: %s", PERSON)
@@ -278,7 +278,7 @@ def test_of_connection_loggers_the_template_is_written_and_never_an_argument(log
 
 
 @pytest.mark.parametrize("name", sorted(CONNECTION_LOGGERS))
-def test_what_connection_loggers_say_is_a_constant_before_its_arguments(name: str) -> None:
+def test_what_connection_loggers_say_is_a_constant_template(name: str) -> None:
     tree = ast.parse(inspect.getsource(importlib.import_module(name)))
     calls = [
         node
@@ -294,9 +294,7 @@ def test_what_connection_loggers_say_is_a_constant_before_its_arguments(name: st
         assert isinstance(call.args[0], ast.Constant), f"{name}, line {call.lineno}"
 
 
-def test_what_breaks_in_a_thread_or_a_finalizer_is_one_line_without_its_message(
-    log: Log, stream: io.StringIO
-) -> None:
+def test_an_error_in_a_thread_or_a_finalizer_is_one_line_without_its_message(log: Log, stream: io.StringIO) -> None:
     class Breaks:
         def __del__(self) -> None:
             raise ValueError(PERSON)
@@ -313,7 +311,7 @@ def test_what_breaks_in_a_thread_or_a_finalizer_is_one_line_without_its_message(
     assert [line["error"].split(" in ")[0] for line in lines(stream)] == ["KeyError", "ValueError"]
 
 
-def test_a_future_that_nobody_asked_breaks_no_stream_of_json_after_the_service() -> None:
+def test_a_future_that_nobody_awaited_writes_nothing_after_the_service() -> None:
     script = (
         "import asyncio, logging\n"
         "from stream_anon.adapters.logs import silence_the_end\n"

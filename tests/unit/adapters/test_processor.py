@@ -1,4 +1,4 @@
-"""What Linux tells of a limit on processor time."""
+"""What Linux reports about a limit on processor time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIRST = "nr_periods 40\nnr_throttled 12\nthrottled_time 1500000000\n"
         ("", "memory.stat", "", 0.0),
     ],
 )
-def test_the_time_of_our_own_group_counts_and_where_nothing_tells_it_is_none(
+def test_the_throttled_time_is_that_of_our_own_group_and_zero_where_unknown(
     tmp_path: Path, own: str, file: str, content: str, seconds: float
 ) -> None:
     (tmp_path / "own").write_text(own)
@@ -34,5 +34,5 @@ def test_the_time_of_our_own_group_counts_and_where_nothing_tells_it_is_none(
     assert throttled_seconds(tmp_path / "none", tmp_path / "nowhere") == 0.0
 
 
-def test_this_very_machine_is_asked_without_an_error() -> None:
+def test_the_machine_of_the_tests_tells_its_throttled_time() -> None:
     assert throttled_seconds() >= 0.0

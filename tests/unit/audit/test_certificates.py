@@ -30,7 +30,7 @@ def _without_day(policy: Policy) -> Release:
 
 
 @pytest.mark.parametrize(("count", "right"), [(3, False), (4, True), (9, True), (10, False)])
-def test_as_many_values_are_missing_as_are_published_without_at_least(count: int, right: bool) -> None:
+def test_at_least_the_records_published_without_a_value_must_count_as_missing(count: int, right: bool) -> None:
     policy = ward_policy()
     release = _without_day(policy)
     assert [values is None for values in release.classes.values[3]] == [True, False]
@@ -39,7 +39,7 @@ def test_as_many_values_are_missing_as_are_published_without_at_least(count: int
     assert verdict.violations == expected
 
 
-def test_an_attribute_that_no_class_shows_may_lack_values_in_every_record() -> None:
+def test_an_attribute_that_no_class_publishes_may_lack_values_in_every_record() -> None:
     policy = ward_policy()
     release = _without_day(policy)
     assert _verdict(policy, release, missing={"day": 4, "visits": 0, "result": 9}).violations == ()
@@ -53,7 +53,7 @@ def test_a_name_that_is_not_published_is_not_repeated() -> None:
         assert verdict.violations == (Violation(Kind.WRONG_MISSING, f"{1:032x}"),)
 
 
-def test_of_a_policy_on_trust_any_attribute_may_lack_values() -> None:
+def test_on_trust_any_attribute_may_lack_values() -> None:
     policy = ward_policy(k=2)
     release = _without_day(policy)
     given = ward_policy(k=5, digest="sha256:" + "5" * 64)
@@ -77,7 +77,7 @@ def test_people_may_come_twice_in_a_window_on_trust() -> None:
     assert found == {Kind.TOO_MANY_INDIVIDUALS}
 
 
-def test_where_each_record_is_a_person_classes_have_as_many_of_both() -> None:
+def test_where_each_record_is_a_person_a_class_has_as_many_people_as_records() -> None:
     policy = ward_policy(individual=EVERY_RECORD)
     release = release_of(policy, [ward_people(4)])
     assert _verdict(policy, release).violations == ()
@@ -88,7 +88,7 @@ def test_where_each_record_is_a_person_classes_have_as_many_of_both() -> None:
     assert found == {Kind.TOO_MANY_INDIVIDUALS}
 
 
-def test_a_window_of_no_record_has_no_loss() -> None:
+def test_a_window_without_records_has_no_loss() -> None:
     policy = ward_policy()
     release = release_of(policy, [])
     assert _verdict(policy, release, gcp=None).violations == ()
@@ -130,7 +130,7 @@ def test_each_illegal_value_of_a_class_is_named_with_its_attribute() -> None:
     assert Kind.WRONG_NCP not in kinds(verdict)
 
 
-def test_figures_of_an_attribute_that_is_not_asked_for_are_wrong() -> None:
+def test_figures_of_an_attribute_without_a_criterion_are_wrong() -> None:
     policy = ward_policy()
     release = release_of(policy, [ward_people(4)])
     achieved = {"k": 4, "distinct_l": {"result": 3}, "sensitive": {"visits": {"alpha": 0.5}}}
@@ -151,7 +151,7 @@ def test_different_risks_may_be_accepted() -> None:
     assert (verdict.violations, verdict.accepted) == ((), {"few-partitions": 1, "no-replicas": 1})
 
 
-def test_an_illegal_value_hides_no_wrong_loss_of_a_later_class() -> None:
+def test_an_illegal_value_does_not_hide_a_wrong_loss_of_a_later_class() -> None:
     policy = ward_policy()
     release = _without_day(policy)
     (part,) = certificate_parts(release, policy, frame_of(release))

@@ -87,7 +87,7 @@ def test_a_gap_is_excused_up_to_the_horizon(horizon: int, excused: bool) -> None
     assert (removed.gaps, len(findings.listed())) == ((1, 0) if excused else (0, 1))
 
 
-def test_an_overlap_is_excused_by_nothing() -> None:
+def test_nothing_excuses_an_overlap() -> None:
     ranges, findings = _ranges([_Window(1, 0, 10, 1), _Window(2, 9, 20, 2)])
     assert not ranges.joined()
     removed = Removed()
@@ -96,7 +96,7 @@ def test_an_overlap_is_excused_by_nothing() -> None:
     assert removed.gaps == 0
 
 
-def test_a_range_within_another_hides_no_gap_behind_both() -> None:
+def test_a_range_within_another_does_not_hide_a_gap_behind_both() -> None:
     ranges, findings = _ranges([_Window(1, 0, 30, 1), _Window(2, 5, 10, 2), _Window(3, 40, 50, 3)])
     ranges.finish(Removed(), -inf)
     assert set(findings.listed()) == {
@@ -193,7 +193,7 @@ def test_windows_without_an_id_are_part_of_the_first_life_by_time() -> None:
         assert removed.gaps == 0, "they meet"
 
 
-def test_a_range_of_nothing_begins_no_life() -> None:
+def test_an_empty_range_begins_no_life() -> None:
     ranges = Ranges(Findings())
     ranges.add(_certificate(_Window(1, 5, 5, 1, topic_id="new")))
     assert ranges.lives() == []

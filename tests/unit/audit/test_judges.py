@@ -1,4 +1,4 @@
-"""Who judges a window: its own policy, or a stand-in that knows what its certificate says."""
+"""The judge of a window: its own policy, or a stand-in that knows what its certificate says."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_given_policy_judges_windows_that_name_its_document_or_its_digest() 
     assert Judges(GIVEN, Findings(), known).given.promises == known
 
 
-def test_a_document_that_is_not_its_name_s_is_told_once_and_its_windows_are_judged_on_trust() -> None:
+def test_a_document_that_does_not_fit_its_digest_is_told_once_and_its_windows_are_judged_on_trust() -> None:
     findings = Findings()
     judges, certificate = Judges(GIVEN, findings), _certificate(OTHERS[0])
     (part,) = _parts(PolicyDocument.of(OTHERS[0]))
@@ -181,7 +181,7 @@ def test_a_stand_in_takes_its_names_from_the_first_class_and_else_from_the_given
     assert [a.name for a in empty.attributes if isinstance(a, Identifier)] == ["person"]
 
 
-def test_a_stand_in_has_windows_of_k_records_and_none_beyond_what_a_policy_may_ask() -> None:
+def test_a_stand_in_has_windows_of_k_records_within_the_limits_of_a_policy() -> None:
     findings = Findings()
     judges = Judges(GIVEN, findings)
     large = _certificate(asked=Asked(MOST_CLASS, 0.5, {}))

@@ -1,4 +1,4 @@
-"""Windows of several policies: each is judged under its own, and changes are told."""
+"""Windows of several policies: each is judged by its own, and changes are listed."""
 
 from __future__ import annotations
 

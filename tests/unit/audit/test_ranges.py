@@ -1,4 +1,4 @@
-"""How input ranges join where an input topic was deleted and created anew."""
+"""How input ranges join if an input topic was deleted and created again."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_windows_that_name_no_id_belong_to_the_first_life(policy: Policy) -> Non
     assert kinds(_verdict(policy, [*unnamed, _Window("old", 25, 40, 5)])) == {Kind.OVERLAP}
 
 
-def test_a_topic_of_which_no_window_names_an_id_has_one_life(policy: Policy) -> None:
+def test_a_topic_whose_windows_name_no_id_has_one_life(policy: Policy) -> None:
     verdict = _verdict(policy, [window._replace(topic_id=None) for window in OLD])
     assert [(life.topic_id, life.windows) for life in verdict.lives] == [("", 2)]
 

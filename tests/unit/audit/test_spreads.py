@@ -43,7 +43,7 @@ def _verdict(results: dict[int, str | None], reached: Mapping[str, float] = TRUE
     return audit_in_order(POLICY, parts, [decode_record(encode(record)) for record in records])
 
 
-def test_what_is_spread_as_asked_is_accused() -> None:
+def test_classes_that_are_spread_as_asked_pass() -> None:
     assert _verdict({}).clean
 
 
@@ -55,7 +55,7 @@ def test_what_is_spread_as_asked_is_accused() -> None:
         ({0: None, 1: None, 2: None, 3: None}, Kind.DISTANT_VALUES),
     ],
 )
-def test_a_class_that_is_not_spread_as_asked_passes(results: dict[int, str | None], kind: Kind) -> None:
+def test_a_class_that_is_not_spread_as_asked_is_found(results: dict[int, str | None], kind: Kind) -> None:
     assert {kind, Kind.WRONG_ACHIEVED_SPREAD} <= kinds(_verdict(results))
 
 
@@ -73,7 +73,7 @@ def test_a_class_that_is_not_spread_as_asked_passes(results: dict[int, str | Non
         {"beta": 2.1},
     ],
 )
-def test_a_certificate_praises_itself(changes: dict[str, Any]) -> None:
+def test_a_certificate_that_overstates_its_spread_is_found(changes: dict[str, Any]) -> None:
     assert kinds(_verdict({}, TRUE | changes)) == {Kind.WRONG_ACHIEVED_SPREAD}
 
 
@@ -84,7 +84,7 @@ def _shown(text: str) -> Shown:
     return shown
 
 
-def test_the_example_of_the_paper_is_counted_otherwise() -> None:
+def test_the_example_of_the_paper_has_the_distances_of_the_paper() -> None:
     """Li et al. (2007): incomes 3k to 11k; {3k, 4k, 5k} is 0.375 away, {6k, 8k, 11k} 0.167."""
     whole = Shown()
     for income in range(3, 12):
@@ -97,7 +97,7 @@ def test_the_example_of_the_paper_is_counted_otherwise() -> None:
         assert shown.distance(whole, ordered=False) == pytest.approx(2 / 3)
 
 
-def test_missing_values_make_a_class_close_or_diverse() -> None:
+def test_missing_values_count_for_distance_and_not_for_diversity() -> None:
     whole = _shown("0011----")
     assert _shown("01--").distance(whole, ordered=False) == pytest.approx(0)
     assert _shown("----").distance(whole, ordered=True) == pytest.approx(0.5)
@@ -106,7 +106,7 @@ def test_missing_values_make_a_class_close_or_diverse() -> None:
     assert faults(_shown("01--"), whole, Diversity(entropy_l=2)) == []
 
 
-def test_a_closeness_in_order_is_taken_for_one_without() -> None:
+def test_a_closeness_in_order_differs_from_one_without() -> None:
     whole = _shown("01234567" * 2)
     asked = Diversity(t_closeness=Closeness(0.3, Distance.ORDERED))
     assert faults(_shown("0246"), whole, asked) == []
@@ -114,7 +114,7 @@ def test_a_closeness_in_order_is_taken_for_one_without() -> None:
     assert faults(_shown("0011"), whole, asked) == [Kind.DISTANT_VALUES]
 
 
-def test_figures_are_those_of_the_values_and_of_no_value_none() -> None:
+def test_figures_are_those_of_the_values_and_none_without_a_value() -> None:
     shown = _shown("0001--")
     assert shown.entropy_l == pytest.approx(4 / 3**0.75)
     assert shown.alpha == 0.75
@@ -133,7 +133,7 @@ def test_a_window_of_one_value_or_of_none_is_at_no_distance_from_itself(ordered:
         assert _shown(text).distance(_shown(text), ordered=ordered) == 0
 
 
-def test_the_ends_of_two_values_are_as_far_as_can_be() -> None:
+def test_two_values_are_the_two_ends_of_an_order() -> None:
     whole = _shown("01")
     for ordered in (False, True):
         assert _shown("0").distance(whole, ordered=ordered) == pytest.approx(0.5)
@@ -153,19 +153,19 @@ def test_the_ends_of_two_values_are_as_far_as_can_be() -> None:
         (Diversity(t_closeness=Closeness(0.25)), "0111", "0000", Kind.DISTANT_VALUES),
     ],
 )
-def test_a_bound_may_be_met_and_not_passed(asked: Diversity, right: str, wrong: str, kind: Kind | None) -> None:
+def test_a_bound_may_be_met_but_not_exceeded(asked: Diversity, right: str, wrong: str, kind: Kind | None) -> None:
     whole = _shown("0011")
     assert faults(_shown(right), whole, asked) == []
     assert faults(_shown(wrong), whole, asked) == ([] if kind is None else [kind])
 
 
-def test_all_that_is_wrong_with_a_class_is_told() -> None:
+def test_every_fault_of_a_class_is_told() -> None:
     asked = Diversity(3, alpha=0.4, t_closeness=Closeness(0.1))
     found = faults(_shown("00"), _shown("0123"), asked)
     assert found == [Kind.TOO_FEW_VALUES, Kind.UNEVEN_VALUES, Kind.DISTANT_VALUES]
 
 
-def test_the_order_of_values_is_their_own_and_not_that_of_their_coming() -> None:
+def test_the_order_of_values_is_their_own_and_not_that_of_arrival() -> None:
     whole = _shown("3102")
     assert _shown("01").distance(whole, ordered=True) == pytest.approx((0.25 + 0.5 + 0.25) / 3)
     mixed = Shown()
@@ -190,7 +190,7 @@ def test_delta_counts_absent_values_and_beta_gains_only() -> None:
     assert _shown("----").delta(missing) == inf
 
 
-def test_a_delta_that_is_reached_is_a_violation_and_a_beta_that_is_reached_is_none() -> None:
+def test_reaching_delta_is_a_violation_and_reaching_beta_is_not() -> None:
     whole = _shown("000011112222")
     at, below = Diversity(delta_disclosure=log(2)), Diversity(delta_disclosure=log(2) + 1e-6)
     assert faults(_shown("000012"), whole, at) == [Kind.DISTANT_VALUES]

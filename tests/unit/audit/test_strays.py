@@ -61,7 +61,7 @@ def test_an_identifier_is_found_in_a_record_of_a_file_behind_all_certificates(st
     assert verdict.counts.records == 17
 
 
-def test_an_empty_message_among_certificates_is_none(story: Story) -> None:
+def test_an_empty_message_among_certificates_is_no_certificate(story: Story) -> None:
     audit = _read(Audit(story.policy), story)
     assert audit.add_part(None) is None
     assert audit.add_part(b"", "ff") is None
@@ -80,7 +80,7 @@ def test_a_header_that_is_no_batch_is_not_repeated(story: Story) -> None:
     assert audit.finish().violations == (Violation(Kind.MALFORMED_CERTIFICATE, count=2),)
 
 
-def test_a_document_of_a_later_release_is_told(story: Story) -> None:
+def test_a_document_of_a_later_release_is_named_as_such(story: Story) -> None:
     (document,) = PolicyDocument.of(story.policy).parts()
     for schema, found in ((1, set()), (2, {Kind.LATER_VERSION})):
         audit = _read(Audit(story.policy), story)
@@ -88,14 +88,14 @@ def test_a_document_of_a_later_release_is_told(story: Story) -> None:
         assert kinds(audit.finish()) == found
 
 
-def test_how_windows_join_is_not_asked_of_one_batch(story: Story) -> None:
+def test_an_audit_of_one_batch_does_not_ask_how_windows_join(story: Story) -> None:
     story.certificates[1]["inputs"].pop()
     story.certificates[2]["previous"] = "sha256:" + "2" * 64
     stretch = Stretch(batch=story.certificates[0]["batch"])
     assert _read(Audit(story.policy, stretch=stretch), story).finish().violations == ()
 
 
-def test_of_one_batch_only_its_own_records_are_counted_whatever_comes_first(story: Story) -> None:
+def test_an_audit_of_one_batch_counts_its_own_records_whatever_comes_first(story: Story) -> None:
     story.records[1][0]["person"] = "p1"
     for number, count in ((0, 9), (1, 6)):
         stretch = Stretch(batch=story.certificates[number]["batch"])
@@ -105,7 +105,7 @@ def test_of_one_batch_only_its_own_records_are_counted_whatever_comes_first(stor
         assert (counts.windows, counts.records, counts.partitions) == (1, count, 0)
 
 
-def test_of_one_batch_only_its_own_parts_are_missed(story: Story) -> None:
+def test_an_audit_of_one_batch_misses_its_own_parts_only(story: Story) -> None:
     story.certificates[1] |= {"parts": 2}
     for number, found in ((0, set()), (1, {Kind.MISSING_PART})):
         stretch = Stretch(batch=story.certificates[number]["batch"])
@@ -123,7 +123,7 @@ def test_records_beyond_those_that_are_kept_are_read_under_the_given_policy(
     assert kinds(_read(Audit(story.policy), story, records_first=True).finish()) == {Kind.IDENTIFYING_FIELD}
 
 
-def test_a_header_that_names_the_certificate_s_own_batch_is_right(story: Story) -> None:
+def test_a_header_that_names_the_batch_of_its_certificate_is_right(story: Story) -> None:
     audit = Audit(story.policy)
     for certificate, part in zip(story.certificates, story.parts(), strict=True):
         read = audit.add_part(part, certificate["batch"])
@@ -133,7 +133,7 @@ def test_a_header_that_names_the_certificate_s_own_batch_is_right(story: Story) 
     assert audit.finish().violations == ()
 
 
-def test_a_part_of_a_certificate_that_was_refused_is_one_too_many(story: Story) -> None:
+def test_a_part_that_follows_a_refused_certificate_is_one_too_many(story: Story) -> None:
     first = story.certificates[0] | {"parts": 2}
     second = first | {"part": 2, "gcp": 0.5, "inputs": [], "classes": []}
     audit = Audit(story.policy)

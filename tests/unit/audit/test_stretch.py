@@ -68,7 +68,7 @@ def _after(hour: float) -> float:
     return NOON.timestamp() + 3600 * hour
 
 
-def test_records_that_retention_removed_are_told_and_no_violation() -> None:
+def test_records_that_retention_removed_are_told_and_are_no_violation() -> None:
     windows = _windows()
     left = [(hour, record) for hour, record in _all(windows) if hour > 2][2:]
     parts = [part for part, _ in windows]
@@ -87,7 +87,7 @@ def test_records_that_somebody_removed_behind_the_start_are_missed() -> None:
     assert verdict.removed.windows == 1
 
 
-def test_certificates_that_retention_removed_are_told_and_no_violation() -> None:
+def test_certificates_that_retention_removed_are_told_and_are_no_violation() -> None:
     windows = _windows()
     parts = [part for part, _ in windows[2:]]
     verdict = _verdict(parts, _all(windows), Horizon.of(float("-inf"), _after(2)))
@@ -307,5 +307,5 @@ def test_a_window_released_late_stands_within_the_slack() -> None:
 
 
 @pytest.mark.parametrize("text", ["2024-02-30T08:00:00Z", "2024-13-01T08:00:00Z", "0000-01-01T00:00:00Z"])
-def test_a_day_that_does_not_exist_ends_no_audit(text: str) -> None:
+def test_a_day_that_does_not_exist_does_not_end_the_audit(text: str) -> None:
     assert seconds_of(text) == float("inf")

@@ -45,7 +45,7 @@ def test_two_lives_that_are_one_have_the_first_and_the_last_of_their_windows() -
     assert early.joined(longer) == Life("t", "a", "1", "9", 3, "a")
 
 
-def test_a_verdict_is_clean_if_nothing_was_found_listed_or_not() -> None:
+def test_a_verdict_is_clean_only_if_nothing_was_found_whether_listed_or_not() -> None:
     assert Verdict((), 0, Counts(), (), ()).clean
     assert not Verdict((), 1, Counts(), (), ()).clean
     assert not Verdict((Violation(Kind.NO_BATCH),), 0, Counts(), (), ()).clean

@@ -60,7 +60,7 @@ def test_a_whole_window_differs_in_nothing() -> None:
     assert _found(certificate, [*flu, *stroke]) == set()
 
 
-def test_what_is_missing_is_counted_by_class_and_together() -> None:
+def test_missing_records_are_counted_by_class_and_in_all() -> None:
     certificate, (flu, stroke) = _window()
     assert _found(certificate, [*flu[:4], *stroke[:3]]) == {
         Violation(Kind.WRONG_CLASS_SIZE, BATCH, 0, count=4),
@@ -69,7 +69,7 @@ def test_what_is_missing_is_counted_by_class_and_together() -> None:
     }
 
 
-def test_a_class_of_which_nothing_is_left_has_no_record() -> None:
+def test_a_class_whose_records_are_all_missing_has_no_records() -> None:
     certificate, (flu, _) = _window()
     assert _found(certificate, flu) == {
         Violation(Kind.WRONG_CLASS_SIZE, BATCH, 1, count=0),
@@ -77,7 +77,7 @@ def test_a_class_of_which_nothing_is_left_has_no_record() -> None:
     }
 
 
-def test_what_is_too_much_is_counted_by_class_and_together() -> None:
+def test_surplus_records_are_counted_by_class_and_in_all() -> None:
     certificate, (flu, stroke) = _window()
     assert _found(certificate, [*flu, *stroke, *stroke[:2]], records_first=True) == {
         Violation(Kind.WRONG_CLASS_SIZE, BATCH, 1, count=6),
@@ -85,7 +85,7 @@ def test_what_is_too_much_is_counted_by_class_and_together() -> None:
     }
 
 
-def test_a_class_that_was_not_certified_is_judged_as_any_other() -> None:
+def test_a_class_that_was_not_certified_is_judged_like_any_other() -> None:
     certificate, (flu, stroke) = _window()
     strange = [record | {"illness": "none"} for record in stroke[:2]]
     assert _found(certificate, [*flu, *stroke[2:], *strange]) == {
@@ -97,7 +97,7 @@ def test_a_class_that_was_not_certified_is_judged_as_any_other() -> None:
     }
 
 
-def test_a_class_certified_of_no_record_is_not_missed() -> None:
+def test_a_class_that_is_certified_with_no_record_is_not_missed() -> None:
     certificate, (flu, stroke) = _window()
     none = {"records": 0, "individuals": 3, "values": certificate["classes"][0]["values"] | {"illness": "none"}}
     certificate["classes"].append(none | {"ncp": certificate["classes"][0]["ncp"]})
@@ -115,7 +115,7 @@ def test_where_records_may_be_gone_a_class_may_be_smaller_and_no_larger() -> Non
     assert _found(certificate, [*flu, strange], GONE) == {Violation(Kind.UNCERTIFIED_CLASS, BATCH, count=1)}
 
 
-def test_what_is_no_object_counts_as_a_record() -> None:
+def test_a_record_that_is_no_object_counts_as_a_record() -> None:
     certificate, (flu, stroke) = _window()
     found = _found(certificate, [*flu, *stroke[:3], None])
     assert found == {
@@ -185,7 +185,7 @@ def test_a_figure_lies_between_what_is_asked_and_what_is_shown(name: str) -> Non
         ("alpha", Diversity(alpha=0.8)),
     ],
 )
-def test_a_figure_that_nobody_asked_for_is_none(name: str, asked: Diversity) -> None:
+def test_a_figure_that_nobody_asked_for_must_be_absent(name: str, asked: Diversity) -> None:
     policy = ward_policy(diversity={"result": asked})
     values = 2 if asked.values else None
     assert _spread(policy, {name: TRUE[name]}, values) == set()
@@ -224,7 +224,7 @@ def test_a_figure_is_that_of_the_worst_class() -> None:
         assert {one.kind for one in found} == (set() if right else {Kind.WRONG_ACHIEVED_SPREAD})
 
 
-def test_figures_of_a_window_of_which_no_record_is_there_are_not_compared() -> None:
+def test_figures_of_a_window_without_its_records_are_not_compared() -> None:
     policy = ward_policy(diversity={"result": Diversity(alpha=0.8)})
     release = release_of(policy, [ward_people(6)], reached={"result": {"alpha": 1 / 3}})
     (part,) = certificate_parts(release, policy, frame_of(release))
@@ -232,7 +232,7 @@ def test_figures_of_a_window_of_which_no_record_is_there_are_not_compared() -> N
     assert found == {Kind.NO_RECORDS, Kind.WRONG_CLASS_SIZE, Kind.WRONG_ACHIEVED_L}
 
 
-def test_the_recursion_of_a_certificate_is_that_of_its_l() -> None:
+def test_the_recursion_in_a_certificate_is_that_of_its_own_l() -> None:
     policy = ward_policy(diversity={"result": Diversity(recursive_cl=Recursion(3, 3))})
     # A third each: r1 / r3 is 1.
     assert _spread(policy, {"recursive_c": 1.0}, 3) == set()

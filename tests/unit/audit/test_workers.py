@@ -35,7 +35,7 @@ def _workers(policy: Policy) -> tuple[list[bytes], Records]:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_several_workers_are_accused(seed: int, policy: Policy) -> None:
+def test_the_windows_of_several_workers_pass(seed: int, policy: Policy) -> None:
     parts, records = _workers(policy)
     order = list(range(5))
     random.Random(seed).shuffle(order)
@@ -46,14 +46,14 @@ def test_several_workers_are_accused(seed: int, policy: Policy) -> None:
 
 
 @pytest.mark.parametrize("left_out", range(3))
-def test_a_window_of_a_worker_is_lost(left_out: int, policy: Policy) -> None:
+def test_a_missing_window_of_a_worker_is_found(left_out: int, policy: Policy) -> None:
     parts, records = _workers(policy)
     kept = [i for i in range(5) if i != left_out]
     verdict = audit_in_order(policy, [parts[i] for i in kept], [r for i in kept for r in records[i]])
     assert kinds(verdict) & {Kind.GAP, Kind.UNKNOWN_PREVIOUS}
 
 
-def test_two_workers_release_one_range(policy: Policy) -> None:
+def test_one_range_released_by_two_workers_is_found(policy: Policy) -> None:
     releases = [release_of(policy, [ward_people(4)], ranges=[InputRange(0, 0, 8)]) for _ in range(2)]
     parts = [certificate_parts(r, policy, frame_of(r, n))[0] for n, r in enumerate(releases)]
     records = [record for release in releases for record in released_records(release, policy)]

@@ -24,7 +24,7 @@ def _stream(n: int, people: int) -> tuple[Columns, CostModel]:
 
 @pytest.mark.parametrize(("people", "delta"), [(400, 40), (400, 400), (90, 60)])
 @pytest.mark.parametrize("k", [2, 7])
-def test_castle_leaves_a_tuple_with_fewer_than_k_people_or_waits_too_long(people: int, delta: int, k: int) -> None:
+def test_castle_publishes_tuples_of_k_people_in_time(people: int, delta: int, k: int) -> None:
     rows, model = _stream(400, people)
     castle = Castle(_ATTRIBUTES, model, k, delta, beta=10)
     label, ncp, moment = castle.publish(rows)
@@ -36,7 +36,7 @@ def test_castle_leaves_a_tuple_with_fewer_than_k_people_or_waits_too_long(people
     assert castle.alone(rows.individuals) <= castle.reused + castle.general
 
 
-def test_castle_stays_below_what_no_method_can() -> None:
+def test_castle_loses_at_least_what_every_method_loses() -> None:
     rows, model = _stream(400, 400)
     bounds = lower_bounds(rows, model, [2, 5])
     assert 0 < bounds[2] < bounds[5]

@@ -39,7 +39,7 @@ def _by_hand(rows: Columns, members: Sequence[int], criteria: Criteria) -> list[
 
 
 def _uneven(own: Sequence[tuple[int, int]], whole: Sequence[tuple[int, int]], asked: Spread) -> float:
-    """How far (person, value) pairs are from spread as asked, in rows."""
+    """How far (person, value) pairs are from meeting the criteria, in rows."""
     counts, base = (Counter(value for _, value in pairs if value >= 0) for pairs in (own, whole))
     heights, n, m = sorted(counts.values(), reverse=True) or [0], counts.total(), len(own)
     entropy = -sum(h / n * log(h / n) for h in counts.values())
@@ -72,7 +72,7 @@ def _misfit(height: int, n: int, share: float, asked: Spread) -> float:
 
 @examples(150)
 @given(table=tables(), data=st.data())
-def test_a_class_is_nearer_to_legal_or_farther_than_counted_by_hand(table: Table, data: st.DataObject) -> None:
+def test_the_deficit_of_a_class_is_that_counted_by_hand(table: Table, data: st.DataObject) -> None:
     n = len(table.rows)
     members = data.draw(st.lists(st.integers(0, n - 1), max_size=8, unique=True)) if n else []
     parts = np.empty(1 + len(table.rows.sensitive))
@@ -88,7 +88,7 @@ def test_a_class_is_nearer_to_legal_or_farther_than_counted_by_hand(table: Table
 
 @examples(150)
 @given(table=tables(), data=st.data())
-def test_a_legal_class_has_a_deficit_or_a_failing_one_has_none(table: Table, data: st.DataObject) -> None:
+def test_exactly_the_legal_classes_have_no_deficit(table: Table, data: st.DataObject) -> None:
     n = len(table.rows)
     members = np.array(data.draw(st.lists(st.integers(0, n - 1), unique=True)) if n else [], np.int64)
     rules = rules_of(table.rows, table.criteria)
@@ -99,7 +99,7 @@ def test_a_legal_class_has_a_deficit_or_a_failing_one_has_none(table: Table, dat
 
 @examples(150)
 @given(table=tables(), data=st.data())
-def test_the_gate_the_partitioners_and_a_count_by_hand_disagree(table: Table, data: st.DataObject) -> None:
+def test_the_gate_the_partitioners_and_a_count_by_hand_agree(table: Table, data: st.DataObject) -> None:
     n = len(table.rows)
     if not n:
         return

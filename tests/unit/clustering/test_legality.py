@@ -15,7 +15,7 @@ from tests.support.tables import Table, diverse_values
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(-1, 5)), min_size=1, max_size=12), st.integers(1, 6))
-def test_values_of_one_person_are_counted_for_several(pairs: list[tuple[int, int]], enough: int) -> None:
+def test_values_are_counted_for_different_people(pairs: list[tuple[int, int]], enough: int) -> None:
     people, values = (np.array(column, np.int32) for column in zip(*pairs, strict=True))
     marks = np.zeros((2, 6), np.int32)
     found = matched_values(np.arange(len(pairs)), people, values, enough, marks)
@@ -24,7 +24,7 @@ def test_values_of_one_person_are_counted_for_several(pairs: list[tuple[int, int
 
 
 @given(table=tables.tables(), data=st.data())
-def test_the_kernel_calls_other_classes_legal_than_a_count_by_hand(table: Table, data: st.DataObject) -> None:
+def test_the_kernel_calls_the_classes_legal_that_a_count_by_hand_does(table: Table, data: st.DataObject) -> None:
     rows = list(range(len(table.rows)))
     if not rows:
         return
@@ -36,7 +36,7 @@ def test_the_kernel_calls_other_classes_legal_than_a_count_by_hand(table: Table,
 
 
 @given(table=tables.tables(), data=st.data())
-def test_rows_that_two_legal_classes_could_share_are_left_uncut(table: Table, data: st.DataObject) -> None:
+def test_rows_that_could_be_two_legal_classes_may_be_cut(table: Table, data: st.DataObject) -> None:
     if not len(table.rows):
         return
     chosen = st.sets(st.integers(0, len(table.rows) - 1), min_size=1, max_size=8)
@@ -58,7 +58,7 @@ def test_a_value_that_many_hold_counts_once_for_each_class() -> None:
         assert may_part(np.array(members), rules) is may
 
 
-def test_one_person_with_many_values_makes_a_class_diverse() -> None:
+def test_one_person_with_many_values_does_not_make_a_class_diverse() -> None:
     people, values = np.array([0, 0, 1, 2], np.int32), np.array([[0, 1, 2, 2]], np.int32)
     rows = Columns(np.zeros((1, 4), np.int32), people, values)
     for least, legal in ((2, True), (3, False)):
@@ -70,7 +70,7 @@ def test_one_person_with_many_values_makes_a_class_diverse() -> None:
 def test_a_class_in_which_nobody_comes_twice_is_compared_with_all_pairs_too(
     asked: Spread,
 ) -> None:
-    """Person 0 comes four times: of the records 5/8 show value 0, of the pairs 2/5."""
+    """Person 0 comes four times: 5/8 of the records show value 0, and 2/5 of the pairs."""
     people, values = np.array([0, 0, 0, 0, 1, 2, 3, 4], np.int32), np.array([[0, 0, 0, 0, 1, 1, 0, 1]], np.int32)
     rows = Columns(np.zeros((1, 8), np.int32), people, values)
     criteria = Criteria(2, 0.5, np.array([0]), (asked,))

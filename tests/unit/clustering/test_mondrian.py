@@ -11,7 +11,7 @@ from tests.support.tables import Table, classes_of, tables
 
 
 def _alone(table: Table) -> tuple[Columns, Criteria]:
-    """The table as if every row were somebody else's and k were all that is asked."""
+    """The table as if every row were another person's and k were the only criterion."""
     n = len(table.rows)
     rows = Columns(table.rows.codes, np.arange(n, dtype=np.int32), np.empty((0, n), np.int32))
     return rows, Criteria(table.criteria.k, 1.0, np.empty(0, np.int64))
@@ -19,7 +19,7 @@ def _alone(table: Table) -> tuple[Columns, Criteria]:
 
 @pytest.mark.parametrize("least_loss", [False, True])
 @given(table=tables())
-def test_a_relaxed_cut_leaves_a_class_that_could_be_halved(least_loss: bool, table: Table) -> None:
+def test_a_relaxed_cut_leaves_no_class_that_could_be_halved(least_loss: bool, table: Table) -> None:
     """LeFevre et al., theorem 4: at most 2k - 1 rows, if they are not all equal."""
     rows, criteria = _alone(table)
     mondrian = Mondrian(table.model, relaxed=True, least_loss=least_loss)
@@ -30,7 +30,7 @@ def test_a_relaxed_cut_leaves_a_class_that_could_be_halved(least_loss: bool, tab
 
 
 @given(table=tables())
-def test_strict_cuts_part_equal_rows(table: Table) -> None:
+def test_strict_cuts_keep_equal_rows_together(table: Table) -> None:
     rows, criteria = _alone(table)
     mondrian = Mondrian(table.model, least_loss=True)
     mondrian.add(rows)

@@ -42,17 +42,17 @@ def good(events: list[bytes]) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_seed_gives_other_visits_each_time(events: list[bytes]) -> None:
+def test_a_seed_gives_the_same_visits_each_time(events: list[bytes]) -> None:
     assert list(visits(COUNT, 7)) == events
     assert list(visits(COUNT, 8)) != events
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 4999, 5001])
-def test_another_number_of_visits_is_made(count: int) -> None:
+def test_as_many_visits_are_made_as_asked_for(count: int) -> None:
     assert sum(1 for _ in visits(count)) == count
 
 
-def test_the_policy_rejects_what_the_generator_makes(events: list[bytes], policy: Policy) -> None:
+def test_the_policy_rejects_only_what_the_generator_breaks_on_purpose(events: list[bytes], policy: Policy) -> None:
     batch = JsonCodec(policy).decode(events, 0, np.arange(COUNT))
     reasons = Counter(Reason(reason) for reason in batch.rejects.reasons.tolist())
 
@@ -67,7 +67,7 @@ def test_the_policy_rejects_what_the_generator_makes(events: list[bytes], policy
     }
 
 
-def test_nobody_returns_or_somebody_fills_a_window(good: list[dict[str, Any]]) -> None:
+def test_some_patients_return_and_none_fills_a_window(good: list[dict[str, Any]]) -> None:
     people = Counter(record["patient"]["id"] for record in good)
 
     assert 0.05 < len(people) / COUNT < 0.3
@@ -77,7 +77,7 @@ def test_nobody_returns_or_somebody_fills_a_window(good: list[dict[str, Any]]) -
     )
 
 
-def test_the_hierarchy_misses_a_department(good: list[dict[str, Any]], policy: Policy) -> None:
+def test_the_hierarchy_has_every_department(good: list[dict[str, Any]], policy: Policy) -> None:
     attribute = policy.attribute("visit.department")
     assert isinstance(attribute, QuasiIdentifier)
     assert isinstance(attribute.domain, CategoricalDomain)
@@ -86,7 +86,7 @@ def test_the_hierarchy_misses_a_department(good: list[dict[str, Any]], policy: P
     assert made == set(attribute.domain.hierarchy.code_of)
 
 
-def test_days_run_backwards_or_leave_the_year(good: list[dict[str, Any]]) -> None:
+def test_days_ascend_within_the_year(good: list[dict[str, Any]]) -> None:
     days = [record["visit"]["date"] for record in good if record["visit"]["date"].startswith("2025")]
 
     assert all(before <= after for before, after in pairwise(days))
@@ -95,7 +95,7 @@ def test_days_run_backwards_or_leave_the_year(good: list[dict[str, Any]]) -> Non
     assert many[-1] < "2025-12-31"
 
 
-def test_age_and_department_do_not_hang_together(good: list[dict[str, Any]]) -> None:
+def test_age_and_department_hang_together(good: list[dict[str, Any]]) -> None:
     ages: dict[str, list[int]] = {}
     for record in good:
         if record["patient"]["age"] <= 110:
@@ -107,7 +107,7 @@ def test_age_and_department_do_not_hang_together(good: list[dict[str, Any]]) -> 
     assert np.mean(ages["Cardiology"]) > 55
 
 
-def test_the_example_in_the_policys_comment_does_not_fit_it(policy: Policy) -> None:
+def test_the_example_in_the_comment_of_the_policy_fits_it(policy: Policy) -> None:
     lines = POLICY.read_text().splitlines()
     shown = "".join(line.removeprefix("#") for line in lines[3:6])
     batch = JsonCodec(policy).decode([shown.encode()], 0, np.arange(1))

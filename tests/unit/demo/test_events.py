@@ -28,7 +28,7 @@ def _events(folder: Path, text: str, most: int = 100) -> list[dict[str, object]]
     return [json.loads(event) for event in csv_events(_file(folder, text), ward_policy(), most)]
 
 
-def test_cells_are_not_typed_by_the_policy(tmp_path: Path) -> None:
+def test_cells_are_typed_by_the_policy(tmp_path: Path) -> None:
     assert _events(tmp_path, HEADER + ROW) == [
         {
             "person": "p1",
@@ -44,33 +44,33 @@ def test_cells_are_not_typed_by_the_policy(tmp_path: Path) -> None:
     ]
 
 
-def test_an_empty_cell_is_an_empty_text(tmp_path: Path) -> None:
+def test_an_empty_cell_is_a_missing_field(tmp_path: Path) -> None:
     event = _events(tmp_path, HEADER + ROW.replace("42", "").replace(";b;", ";;"))[0]
     assert event["patient"] == {"zip": "01234"}
     assert "result" not in event
 
 
-def test_a_cell_of_a_wrong_type_ends_the_demo(tmp_path: Path) -> None:
+def test_a_cell_of_a_wrong_type_stays_text(tmp_path: Path) -> None:
     assert _events(tmp_path, HEADER + ROW.replace("42", "old"))[0]["patient"] == {"age": "old", "zip": "01234"}
 
 
-def test_more_rows_are_read_than_asked_for(tmp_path: Path) -> None:
+def test_no_more_rows_are_read_than_asked_for(tmp_path: Path) -> None:
     assert len(_events(tmp_path, HEADER + ROW * 9, 5)) == 5
     assert len(_events(tmp_path, HEADER + ROW * 9)) == 9
 
 
 @pytest.mark.parametrize("text", ["", HEADER, "age;zip\n1;2\n"])
-def test_a_file_that_is_no_input_is_streamed(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_input_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match=r"events\.csv"):
         _events(tmp_path, text)
 
 
-def test_a_missing_column_is_not_named(tmp_path: Path) -> None:
+def test_missing_columns_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"illness, person"):
         _events(tmp_path, (HEADER + ROW).replace("person", "who").replace("illness", "what"))
 
 
-def test_a_persons_events_lie_in_two_partitions() -> None:
+def test_the_events_of_a_person_lie_in_one_partition() -> None:
     policy = ward_policy()
     events = [json.dumps({"person": f"p{i % 20}", "patient": {"age": i}}).encode() for i in range(200)]
     places = {(json.loads(event)["person"], partition_of(event, policy, n, 4)) for n, event in enumerate(events)}
@@ -79,12 +79,12 @@ def test_a_persons_events_lie_in_two_partitions() -> None:
 
 
 @pytest.mark.parametrize("event", [b"{", b"[]", b'"p1"', b"\xff", b"", b'{"person": {"a": 1}}'])
-def test_an_event_that_is_no_record_ends_the_demo(event: bytes) -> None:
+def test_an_event_that_is_no_record_has_a_partition(event: bytes) -> None:
     policy: Policy = ward_policy()
     assert 0 <= partition_of(event, policy, 7, 4) < 4
 
 
-def test_the_demo_reaches_somebodys_broker_or_waits_as_long_as_they_do(
+def test_the_demo_talks_to_its_own_broker_only_and_closes_windows_soon(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "settings.yaml"

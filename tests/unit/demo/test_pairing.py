@@ -49,7 +49,7 @@ def _released(policy: Policy, events: list[bytes]) -> tuple[list[bytes], list[st
 
 @examples(40)
 @given(st.lists(st.integers(0, 99), min_size=3, max_size=40), st.sampled_from(["a", "ab", "abcdefg"]))
-def test_an_event_is_shown_beside_somebody_elses_record(ages: list[int], results: str) -> None:
+def test_an_event_is_shown_beside_its_own_record(ages: list[int], results: str) -> None:
     policy = ward_policy(diversity={})
     people = _people(ages, results)
     released, owners = _released(policy, [json.dumps(person).encode() for person in people])
@@ -69,7 +69,7 @@ def _at(record: dict[str, Any], name: str) -> Any:
     return record
 
 
-def test_pairs_are_shown_where_more_events_fit_than_were_published() -> None:
+def test_no_pairs_are_shown_where_more_events_fit_than_were_published() -> None:
     policy = ward_policy(k=2, diversity={})
     events = [json.dumps({**person, "visits": 0}).encode() for person in _people([20, 21, 22, 23, 24, 25], "a")]
     released, _ = _released(policy, events)
@@ -83,7 +83,7 @@ def _names(policy: Policy, record: bytes) -> dict[str, Any]:
     return {attribute.name: _at(json.loads(record), attribute.name) for attribute in policy.published}
 
 
-def test_a_class_that_generalizes_nothing_is_shown() -> None:
+def test_a_class_that_generalizes_nothing_is_not_shown() -> None:
     policy = ward_policy(k=2, diversity={})
     person = _people([30])[0]
     events = [json.dumps({**person, "person": f"p{i}"}).encode() for i in range(6)]
@@ -92,7 +92,7 @@ def test_a_class_that_generalizes_nothing_is_shown() -> None:
     assert list(pairs(policy, events, released)) == []
 
 
-def test_an_identifier_stands_in_what_is_shown_after() -> None:
+def test_no_identifier_stands_in_what_is_shown_after() -> None:
     policy = ward_policy(k=2, diversity={})
     events = [json.dumps(person).encode() for person in _people(list(range(20, 32)))]
     released, _ = _released(policy, events)
@@ -102,7 +102,7 @@ def test_an_identifier_stands_in_what_is_shown_after() -> None:
     assert shown.company >= 2
 
 
-def test_rejected_events_move_the_rows() -> None:
+def test_rejected_events_do_not_move_the_rows() -> None:
     policy = ward_policy(k=2, diversity={})
     good = [json.dumps(person).encode() for person in _people(list(range(20, 32)))]
     events = [b"{", *good[:5], b"[]", *good[5:]]
@@ -115,5 +115,5 @@ def test_rejected_events_move_the_rows() -> None:
 
 
 @pytest.mark.parametrize("nothing", [[], [b"{}"]])
-def test_an_empty_window_breaks_the_pairs(nothing: list[bytes]) -> None:
+def test_an_empty_window_gives_no_pairs(nothing: list[bytes]) -> None:
     assert list(pairs(ward_policy(), nothing, [])) == []

@@ -44,7 +44,7 @@ def _window(**changes: Any) -> WindowPublished:
     return WindowPublished(**(given | changes))
 
 
-def test_counts_of_several_windows_do_not_add_up() -> None:
+def test_counts_of_several_windows_add_up() -> None:
     tally = Tally()
     tally.listen(RecordsConsumed(20))
     tally.listen(_window())
@@ -59,7 +59,7 @@ def test_counts_of_several_windows_do_not_add_up() -> None:
     ]
 
 
-def test_a_window_without_a_class_counts_as_k_zero() -> None:
+def test_a_window_without_a_class_has_no_k() -> None:
     tally = Tally()
     tally.listen(_window(achieved_k=None, released=0, suppressed={"shortfall": 8}, classes=made_up_classes([])))
     assert tally.achieved_k is None
@@ -68,7 +68,7 @@ def test_a_window_without_a_class_counts_as_k_zero() -> None:
     assert tally.achieved_k == 3
 
 
-def test_a_small_window_weighs_as_much_in_the_loss_as_a_large_one() -> None:
+def test_windows_weigh_in_the_loss_by_their_records() -> None:
     tally = Tally()
     assert tally.gcp is None
     tally.listen(_window(gcp=0.5))
@@ -76,7 +76,7 @@ def test_a_small_window_weighs_as_much_in_the_loss_as_a_large_one() -> None:
     assert tally.gcp == pytest.approx((0.5 * 8 + 1.0 * 24) / 32)
 
 
-def test_delays_are_not_weighted_by_records() -> None:
+def test_delays_are_weighted_by_records() -> None:
     tally = Tally()
     assert tally.delay(0.5) is None
     tally.listen(_window(arrivals=((100.0, 1), (102.0, 98), (90.0, 1)), at=103.0))
@@ -86,7 +86,7 @@ def test_delays_are_not_weighted_by_records() -> None:
     assert tally.delay(1.0) == 13.0
 
 
-def test_events_are_sent_before_a_partition_is_open() -> None:
+def test_the_demo_is_ready_once_a_worker_has_taken_over() -> None:
     tally = Tally()
     tally.listen(WindowProgress(7, 1.0, 2.0, False, False, None))
     assert tally.waiting == 7

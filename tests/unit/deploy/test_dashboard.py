@@ -46,7 +46,7 @@ def _exposed() -> tuple[set[str], str]:
     return {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}, text
 
 
-def test_the_committed_dashboard_is_not_what_the_script_writes() -> None:
+def test_the_committed_dashboard_is_what_the_script_writes() -> None:
     if importlib.util.find_spec("grafana_foundation_sdk") is None:
         if os.environ.get("CI") == "true":
             pytest.fail("grafana-foundation-sdk is not installed")
@@ -63,12 +63,12 @@ def test_the_committed_dashboard_is_not_what_the_script_writes() -> None:
         del sys.modules["build_dashboard"]
 
 
-def test_a_row_of_the_issue_is_missing() -> None:
+def test_the_dashboard_has_its_seven_rows_in_order() -> None:
     rows = [panel["title"] for panel in PAGE["panels"] if panel["type"] == "row"]
     assert rows == ["At a glance", "Privacy", "Utility", "Delay", "Flow", "Kafka", "Process"]
 
 
-def test_panels_overlap_share_a_number_or_leave_the_grid() -> None:
+def test_panels_lie_apart_on_the_grid_and_have_numbers_of_their_own() -> None:
     numbers = [panel["id"] for panel in PAGE["panels"]]
     assert len(set(numbers)) == len(numbers)
     assert 0 not in numbers
@@ -82,12 +82,12 @@ def test_panels_overlap_share_a_number_or_leave_the_grid() -> None:
     assert all(one["gridPos"]["y"] <= two["gridPos"]["y"] for one, two in pairwise(PAGE["panels"]))
 
 
-def test_somebody_can_edit_what_the_next_start_overwrites() -> None:
+def test_nobody_can_edit_what_the_next_start_overwrites() -> None:
     assert PAGE["editable"] is False
     assert PAGE["uid"] == "stream-anon"
 
 
-def test_a_variable_the_linter_asks_for_is_missing() -> None:
+def test_every_variable_that_the_linter_asks_for_is_there() -> None:
     source = VARIABLES["datasource"]
     assert (source["type"], source["query"], source["label"]) == ("datasource", "prometheus", "Data source")
     for name, label in (("job", "Job"), ("instance", "Instance")):
@@ -120,8 +120,8 @@ def test_the_first_screen_says_how_the_services_stand() -> None:
 
 
 @pytest.mark.parametrize("title", ["Achieved k", "Delay", "Records per window"])
-def test_what_is_asked_is_compared_within_each_service(title: str) -> None:
-    """The least of one service beside what is asked of another one looks like a breach."""
+def test_figures_are_compared_with_the_policy_of_their_own_service(title: str) -> None:
+    """The least figure of one service beside the policy of another one would look like a breach."""
     (panel,) = [panel for panel in PANELS if panel["title"] == title]
     for target in panel["targets"]:
         assert re.search(r"by \(namespace, job(, le)?\)", target["expr"]), target["expr"]
@@ -129,7 +129,7 @@ def test_what_is_asked_is_compared_within_each_service(title: str) -> None:
 
 
 @every_panel
-def test_a_panel_lacks_title_description_unit_source_or_query(panel: Mapping[str, Any]) -> None:
+def test_every_panel_has_title_description_unit_source_and_query(panel: Mapping[str, Any]) -> None:
     assert panel["title"]
     assert panel["description"].endswith(".")
     assert panel["datasource"] == {"type": "prometheus", "uid": "$datasource"}
@@ -141,12 +141,12 @@ def test_a_panel_lacks_title_description_unit_source_or_query(panel: Mapping[str
     assert all(target.get("instant") if panel["type"] == "stat" else target.get("range") for target in targets)
 
 
-def test_two_panels_have_one_title() -> None:
+def test_no_two_panels_have_one_title() -> None:
     titles = [panel["title"] for panel in PANELS]
     assert len(set(titles)) == len(titles)
 
 
-def test_a_query_forgets_the_variables_or_a_counter_is_shown_raw() -> None:
+def test_every_query_uses_the_variables_and_shows_counters_as_rates() -> None:
     for title, expression in _queries():
         selectors = re.findall(r"[a-z_]+\{([^}]*)\}", expression)
         assert selectors or title == "Firing alerts", title
@@ -159,7 +159,7 @@ def test_a_query_forgets_the_variables_or_a_counter_is_shown_raw() -> None:
             assert counted, f"{title}: {name} is a counter"
 
 
-def test_a_query_asks_for_what_is_not_exposed_or_no_panel_shows_a_metric() -> None:
+def test_queries_and_exposed_metrics_match() -> None:
     names, text = _exposed()
     asked = set()
     for title, expression in _queries():
@@ -193,11 +193,11 @@ NOT_SHOWN = {
 }
 
 
-def test_an_exemplar_is_asked_for() -> None:
+def test_no_panel_asks_for_an_exemplar() -> None:
     assert not any(target.get("exemplar") for panel in PANELS for target in panel["targets"])
 
 
-def test_a_provisioned_name_points_nowhere() -> None:
+def test_every_provisioned_name_points_to_something() -> None:
     sources = yaml.safe_load((FOLDER / "provisioning" / "datasources" / "prometheus.yml").read_text())
     assert [source["type"] for source in sources["datasources"]] == ["prometheus"]
     providers = yaml.safe_load((FOLDER / "provisioning" / "dashboards" / "stream-anon.yml").read_text())

@@ -45,19 +45,19 @@ def _files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_command_beside_the_service_compiles_anew() -> None:
+def test_a_command_beside_the_service_finds_its_kernels() -> None:
     """What `kubectl exec` starts knows the image's variables, and not what `start` has exported."""
     assert f"  NUMBA_CACHE_DIR={PLACE} \\\n" in DOCKERFILE.rpartition("FROM ")[2]
     assert PLACE in SCRIPT.read_text()
 
 
-def test_kernels_are_not_where_the_service_looks(box: Path) -> None:
+def test_kernels_are_where_the_service_looks(box: Path) -> None:
     place = box / "tmp" / "kernels"
     assert _start(box, place) == (str(place), "run --config FILE")
     assert _files(box / "tmp") == ["kernels/room/one.nbi"]
 
 
-def test_a_second_start_copies_again_or_loses_what_was_compiled_meanwhile(box: Path) -> None:
+def test_a_second_start_keeps_what_was_compiled_meanwhile(box: Path) -> None:
     place = box / "tmp" / "kernels"
     _start(box, place)
     (place / "room" / "two.nbi").write_text("compiled later")
@@ -65,7 +65,7 @@ def test_a_second_start_copies_again_or_loses_what_was_compiled_meanwhile(box: P
     assert _files(box / "tmp") == ["kernels/room/one.nbi", "kernels/room/two.nbi"]
 
 
-def test_half_a_copy_of_a_killed_start_spoils_the_next(box: Path) -> None:
+def test_half_a_copy_of_a_killed_start_does_not_spoil_the_next(box: Path) -> None:
     """The first process of a container has the same number after every restart, and /tmp outlives them."""
     place = box / "tmp" / "kernels"
     half = 'mkdir -p "$NUMBA_CACHE_DIR.$$/room" && echo half > "$NUMBA_CACHE_DIR.$$/room/half.nbi"'
@@ -73,17 +73,17 @@ def test_half_a_copy_of_a_killed_start_spoils_the_next(box: Path) -> None:
     assert _files(box / "tmp") == ["kernels/room/one.nbi"]
 
 
-def test_a_service_without_a_place_for_kernels_does_not_start(box: Path) -> None:
+def test_a_service_without_a_place_for_kernels_starts(box: Path) -> None:
     assert _start(box, NOWHERE, TMPDIR=NOWHERE)[1] == "run --config FILE"
 
 
-def test_the_folder_for_temporary_files_is_not_tried(box: Path) -> None:
+def test_the_folder_for_temporary_files_is_tried_next(box: Path) -> None:
     where, _ = _start(box, NOWHERE, TMPDIR=str(box / "tmp"))
     assert where == str(box / "tmp" / "stream-anon-kernels")
     assert _files(box / "tmp") == ["stream-anon-kernels/room/one.nbi"]
 
 
-def test_the_port_of_the_settings_file_makes_the_container_unhealthy() -> None:
+def test_the_health_check_asks_on_the_port_of_the_image() -> None:
     """The check of health reads no settings file, so that the image says the port by a variable, which wins."""
     exposed = re.findall(r"^EXPOSE (\d+)$", DOCKERFILE, re.MULTILINE)
     assert exposed == re.findall(r"STREAM_ANON__HTTP__PORT=(\d+)", DOCKERFILE) == ["9464"]

@@ -81,7 +81,7 @@ def test_a_window_whose_rows_are_all_unplaced_publishes_nothing() -> None:
     assert release.classes.low.shape == release.classes.high.shape == release.classes.ncp.shape == (2, 0)
 
 
-def test_a_window_out_of_reach_is_a_shortfall_and_not_partitioned() -> None:
+def test_a_window_that_cannot_meet_the_criteria_is_a_shortfall_and_not_partitioned() -> None:
     policy = _policy(k=6)
     window = replace(_window(policy, [[0] * 5], [0] * 5, [0] * 5), partitioner=Liar(lambda rows, criteria: 1 / 0))
     release = _released(policy, window)
@@ -129,7 +129,7 @@ def test_a_class_that_fails_is_a_fault_unless_it_was_united_for_frequencies() ->
     assert violations([0] * 9, [0] * 9, values, people) == 1
 
 
-def test_what_was_reached_is_the_worst_class_of_each_criterion_asked_for() -> None:
+def test_each_reached_figure_is_that_of_the_worst_class() -> None:
     asked = Diversity(2, entropy_l=1.2, recursive_cl=Recursion(5, 2), t_closeness=Closeness(0.9), alpha=0.9)
     policy = _policy(diversity={"s": asked})
     values = [0, 1, 0, 1, 0, 0, 0, 1]
@@ -159,7 +159,7 @@ def test_what_was_reached_is_the_worst_class_of_each_criterion_asked_for() -> No
     assert release.achieved_spread["s"] == {"entropy_l": 1}
 
 
-def test_the_time_of_the_gate_is_what_the_watch_says() -> None:
+def test_the_time_of_the_gate_is_measured_by_the_watch_that_was_given() -> None:
     policy = _policy()
     times = iter([3.0, 5.5])
     closer = Closer(policy, lambda: next(times))
@@ -167,7 +167,7 @@ def test_the_time_of_the_gate_is_what_the_watch_says() -> None:
     assert release.gate_seconds == 2.5
 
 
-def test_extra_levels_are_drawn_for_each_class_and_attribute_alone() -> None:
+def test_extra_levels_are_drawn_for_each_class_and_attribute_separately() -> None:
     policy = _policy(attributes=4, extra_levels=2)
     told = np.repeat(np.arange(16), 2)
     codes = np.tile(4 * told, (4, 1))  # each class one value an attribute
@@ -183,13 +183,13 @@ def test_extra_levels_are_drawn_for_each_class_and_attribute_alone() -> None:
     assert len({levels.tobytes() for levels in drawn}) == 3
 
 
-def test_a_window_of_which_nothing_is_placed_draws_no_extra_levels() -> None:
+def test_a_window_without_a_placed_row_draws_no_extra_levels() -> None:
     policy = _policy(attributes=2, extra_levels=1)
     release = _released(policy, _window(policy, [[0] * 5] * 2, [0] * 5, [-1] * 5))
     assert (release.released, release.suppressed) == (0, {Suppression.UNPLACED: 5})
 
 
-def test_cluster_numbers_may_have_gaps_behind_the_first() -> None:
+def test_cluster_numbers_may_have_gaps() -> None:
     policy = _policy(k=2)
     release = _released(policy, _window(policy, [[0, 0, 0, 8, 8, 8, 16]], [0] * 7, [0, 0, 0, 2, 2, 2, -1]))
     assert release.class_of_row.tolist() == [0, 0, 0, 1, 1, 1, -1]
@@ -215,7 +215,7 @@ def test_a_union_is_excused_if_frequencies_of_any_attribute_are_asked_for() -> N
     assert (release.released, release.gate_violations) == (0, 0)
 
 
-def test_the_sets_of_a_union_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gate_looks_at_the_sets_of_a_union(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clusters 0 and 1 publish one set; what is to be published leaves a row out of it."""
 
     def forgetful(*arguments: Any) -> GeneralizedClasses:
@@ -232,7 +232,7 @@ def test_the_sets_of_a_union_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> N
     assert _released(policy, window).class_of_row.tolist() == [-1] * 4 + [0] * 3
 
 
-def test_only_attributes_of_which_values_are_missing_are_named() -> None:
+def test_only_attributes_with_missing_values_are_named() -> None:
     policy = _policy(attributes=3)
     assert missing_by_name(policy, np.array([0, 4, 0, 2])) == {"x1": 4, "s": 2}
     with pytest.raises(ValueError, match="shorter"):
@@ -260,9 +260,7 @@ def test_rows_that_are_too_large_are_dead_letters_and_the_rest_of_their_classes_
 
 
 @pytest.mark.parametrize(("unplaced", "reasons"), [(0, 2), (1, 3)])
-def test_what_falls_below_k_without_its_large_rows_is_unplaced_like_what_was_so_before(
-    unplaced: int, reasons: int
-) -> None:
+def test_a_class_that_falls_below_k_without_its_large_rows_is_unplaced(unplaced: int, reasons: int) -> None:
     codes, told = [0] * 3 + [8] * 4 + [16] * unplaced, [0] * 3 + [1] * 4 + [-1] * unplaced
     release = _without(_policy(k=3), codes, told, [2])
     assert release.class_of_row.tolist() == [-1] * 3 + [0] * 4 + [-1] * unplaced
@@ -270,7 +268,7 @@ def test_what_falls_below_k_without_its_large_rows_is_unplaced_like_what_was_so_
     assert (release.gate_violations, len(release.rejects)) == (0, 1)
 
 
-def test_what_the_gate_held_back_stays_back_when_a_window_is_judged_again() -> None:
+def test_rows_that_the_gate_held_back_stay_back_when_a_window_is_judged_again() -> None:
     release = _without(_policy(k=3), [0] * 2 + [8] * 5, [0] * 2 + [1] * 5, [6])
     assert release.class_of_row.tolist() == [-1] * 2 + [0] * 4 + [-1]
     assert release.suppressed == {Suppression.GATE: 2}

@@ -32,7 +32,7 @@ def _release(policy: Policy, batch: CodedBatch, **more: object) -> Release:
     return Closer(policy).release(window, np.random.default_rng(0))
 
 
-def test_a_window_spills_into_the_next_at_the_wrong_record() -> None:
+def test_a_full_window_is_followed_by_the_next_at_the_next_record() -> None:
     #  window 20:  0 ... 19 | 20 ... 39 | 40 ... 44
     policy = small_policy()
     engine = _engine(policy)
@@ -45,7 +45,7 @@ def test_a_window_spills_into_the_next_at_the_wrong_record() -> None:
     engine.check_invariants()
 
 
-def test_rejects_belong_to_another_window_than_their_neighbours() -> None:
+def test_rejects_belong_to_the_window_of_their_neighbours() -> None:
     policy = small_policy()
     engine = _engine(policy)
     offsets = [i for i in range(50) if i % 5]
@@ -55,7 +55,7 @@ def test_rejects_belong_to_another_window_than_their_neighbours() -> None:
     assert second.rejects.offsets.tolist() == [25, 30, 35, 40, 45]
 
 
-def test_gaps_of_transaction_markers_part_the_ranges() -> None:
+def test_gaps_of_transaction_markers_do_not_part_the_ranges() -> None:
     policy = small_policy()
     engine = _engine(policy)
     engine.add(batch_of(policy, 0, [5, 9]), 1.0)
@@ -68,7 +68,7 @@ def test_gaps_of_transaction_markers_part_the_ranges() -> None:
     assert window.ranges == (InputRange(0, 10, 31),)
 
 
-def test_records_of_closed_partitions_or_from_before_a_takeover_are_taken() -> None:
+def test_only_records_of_open_partitions_from_their_next_offset_are_taken() -> None:
     policy = small_policy()
     engine = _engine(policy)
     engine.open(1, 100)
@@ -93,7 +93,7 @@ def test_records_of_closed_partitions_or_from_before_a_takeover_are_taken() -> N
         engine.position(0)
 
 
-def test_people_who_left_with_their_partition_are_counted() -> None:
+def test_people_who_left_with_their_partition_do_not_count() -> None:
     policy = small_policy(k=3, max_records_per_individual=2)
     engine = _engine(policy)
     engine.open(1, 0)
@@ -110,7 +110,7 @@ def test_people_who_left_with_their_partition_are_counted() -> None:
     assert release.records_in == 4
 
 
-def test_one_flooding_id_closes_windows_or_fills_the_memory() -> None:
+def test_one_flooding_id_neither_closes_windows_nor_fills_the_memory() -> None:
     policy = small_policy(max_records_per_individual=3)
     engine = _engine(policy)
     for i in range(200):
@@ -122,7 +122,7 @@ def test_one_flooding_id_closes_windows_or_fills_the_memory() -> None:
     assert (window.over_limit, window.ranges) == (1_997, (InputRange(0, 0, 2_000),))
 
 
-def test_the_flood_of_one_partition_stays_when_the_partition_leaves() -> None:
+def test_the_flood_of_one_partition_leaves_with_the_partition() -> None:
     policy = small_policy(max_records_per_individual=1)
     engine = _engine(policy)
     engine.open(1, 0)
@@ -135,7 +135,7 @@ def test_the_flood_of_one_partition_stays_when_the_partition_leaves() -> None:
     assert (window.records, window.over_limit) == (1, 2)
 
 
-def test_time_runs_backwards() -> None:
+def test_time_never_runs_backwards() -> None:
     policy = small_policy()
     engine = _engine(policy)
     engine.add(batch_of(policy, 0, [0]), 100.0)
@@ -148,7 +148,7 @@ def test_time_runs_backwards() -> None:
     assert window.arrivals == ((100.0, 1), (100.0, 1))
 
 
-def test_a_window_outlives_its_deadline_or_a_fresh_one_is_sealed() -> None:
+def test_a_window_is_sealed_at_its_deadline_and_not_before() -> None:
     policy = small_policy()
     engine = _engine(policy)
     assert engine.deadline is None
@@ -163,7 +163,7 @@ def test_a_window_outlives_its_deadline_or_a_fresh_one_is_sealed() -> None:
     assert engine.seal(2e9) is None
 
 
-def test_rejects_alone_wait_for_ever() -> None:
+def test_rejects_alone_are_released_at_the_deadline() -> None:
     policy = small_policy()
     engine = _engine(policy)
     engine.add(batch_of(policy, 0, [], rejected=[3, 4]), 1.0)
@@ -176,7 +176,7 @@ def test_rejects_alone_wait_for_ever() -> None:
     assert window.ranges == (InputRange(0, 0, 5),)
 
 
-def test_a_held_window_is_sealed_or_never_released() -> None:
+def test_a_held_window_waits_for_company_and_is_released_then() -> None:
     policy = small_policy(shortfall=Shortfall.HOLD)
     engine = _engine(policy)
     engine.add(batch_of(policy, 0, [0, 1], people=[1, 2]), 1.0)
@@ -191,7 +191,7 @@ def test_a_held_window_is_sealed_or_never_released() -> None:
     assert Closer(policy).release(window, np.random.default_rng(0)).released == 3
 
 
-def test_a_held_window_that_lost_its_company_is_due_all_the_same() -> None:
+def test_a_held_window_that_lost_its_company_waits_again() -> None:
     policy = small_policy(shortfall=Shortfall.HOLD)
     engine = _engine(policy)
     engine.open(1, 0)
@@ -206,7 +206,7 @@ def test_a_held_window_that_lost_its_company_is_due_all_the_same() -> None:
     assert 70.0 <= deadline <= 71.0
 
 
-def test_a_held_window_that_has_company_in_time_waits_longer_than_others() -> None:
+def test_a_held_window_that_has_company_in_time_waits_no_longer_than_others() -> None:
     policy = small_policy(shortfall=Shortfall.HOLD)
     engine = _engine(policy)
     engine.add(batch_of(policy, 0, [0, 1], people=[1, 2]), 0.0)
@@ -216,7 +216,7 @@ def test_a_held_window_that_has_company_in_time_waits_longer_than_others() -> No
     assert 9.0 <= deadline <= 10.0
 
 
-def test_a_held_window_without_room_for_rejects_blocks_its_partitions_for_ever(
+def test_a_held_window_without_room_for_rejects_is_sealed_and_makes_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("stream_anon.engine.engine.LEAST_REJECTS", 5)
@@ -260,7 +260,9 @@ class _Liar:
         pytest.param([0, 0, 0, 2, 2, 2, UNPLACED, UNPLACED], 6, 0, id="a number without a row"),
     ],
 )
-def test_the_gate_lets_a_faulty_partitioner_publish(classes: list[int], released: int, violations: int) -> None:
+def test_the_gate_suppresses_what_a_faulty_partitioner_forms(
+    classes: list[int], released: int, violations: int
+) -> None:
     policy = small_policy()
     batch = batch_of(policy, 0, range(8), codes=[(2 * (c if c >= 0 else 7), 0) for c in classes])
     release = _release(policy, batch, partitioner=lambda: _Liar(classes))
@@ -272,7 +274,7 @@ def test_the_gate_lets_a_faulty_partitioner_publish(classes: list[int], released
     assert release.records_in == 8
 
 
-def test_classes_published_alike_stay_apart() -> None:
+def test_classes_published_alike_become_one() -> None:
     policy = small_policy()
     classes = [0, 0, 0, 1, 1, 1]
     release = _release(policy, batch_of(policy, 0, range(6)), partitioner=lambda: _Liar(classes))
@@ -281,7 +283,7 @@ def test_classes_published_alike_stay_apart() -> None:
     assert sorted(release.order.tolist()) == list(range(6))
 
 
-def test_more_than_half_of_a_window_is_one_person() -> None:
+def test_one_person_holds_no_more_than_half_of_what_is_released() -> None:
     policy = small_policy(k=2, max_records_per_individual=50)
     release = _release(policy, batch_of(policy, 0, range(10), people=[7] * 8 + [1, 2]))
     # Of the heavy person no more rows stay than the others have.
@@ -291,13 +293,13 @@ def test_more_than_half_of_a_window_is_one_person() -> None:
 
 
 def _with_gaps(policy: Policy, count: int) -> CodedBatch:
-    """Return a batch of so many people, of whom every other one has no age and every third one no result."""
+    """Return a batch in which every other person has no age and every third one no result."""
     absent = policy.quasi_identifiers[0].missing_code
     batch = batch_of(policy, 0, range(count), codes=[(absent if i % 2 else 3, 0) for i in range(count)])
     return replace(batch, payload=[(None if i % 3 == 0 else "fine",) for i in range(count)])
 
 
-def test_a_release_counts_the_records_without_a_value_by_attribute() -> None:
+def test_a_release_counts_missing_values_by_attribute() -> None:
     released = _release(small_policy(k=2), _with_gaps(small_policy(k=2), 12))
     assert released.missing == {"age": 6, "result": 4}
 
@@ -362,7 +364,7 @@ def test_a_row_that_is_too_large_is_a_dead_letter_that_names_its_place() -> None
     assert release.classes.records.tolist() == [7]
 
 
-def test_a_class_that_falls_below_k_without_its_large_rows_is_suppressed_and_no_violation() -> None:
+def test_a_class_that_falls_below_k_without_its_large_rows_is_suppressed_without_a_violation() -> None:
     policy = small_policy(k=3)
     batch = batch_of(policy, 0, range(7), codes=[[0, 0]] * 3 + [[9, 4]] * 4)
     release = _without(policy, batch, [(0, 0)])
@@ -380,7 +382,7 @@ def test_a_class_is_generalized_without_the_rows_that_are_too_large() -> None:
     assert rest.classes.values[1] == ["infarct"], "the set of a class shows a value that no record of it has"
 
 
-def test_a_partitioner_s_violation_is_counted_once_however_often_a_window_is_judged() -> None:
+def test_a_violation_of_a_partitioner_is_counted_once_however_often_a_window_is_judged() -> None:
     policy = small_policy(k=3)
     engine = Engine(policy, draws=np.random.default_rng(0), partitioner=Pairs)
     engine.open(0, 0)

@@ -13,7 +13,7 @@ KEYS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)
 
 
 @given(st.lists(st.lists(KEYS, max_size=30), max_size=6), st.integers(1, 4))
-def test_numbers_differ_from_those_of_a_dictionary(batches: list[list[int]], limit: int) -> None:
+def test_people_are_numbered_as_by_a_dictionary(batches: list[list[int]], limit: int) -> None:
     numbering = Numbering(limit)
     known: dict[int, int] = {}
     admitted: dict[int, int] = {}
@@ -27,7 +27,7 @@ def test_numbers_differ_from_those_of_a_dictionary(batches: list[list[int]], lim
         assert len(numbering) == len(known)
 
 
-def test_growing_forgets_numbers_or_counts() -> None:
+def test_growing_keeps_numbers_and_counts() -> None:
     numbering = Numbering(2)
     keys = np.arange(5_000, dtype=np.int64) * 7_919
     assert numbering.number(keys[:10]).tolist() == list(range(10))
@@ -56,7 +56,7 @@ def _chosen(factor: int) -> np.ndarray:
         pytest.param(-np.arange(100_000, dtype=np.int64), id="negative"),
     ],
 )
-def test_keys_alike_in_their_low_bits_walk_one_chain(keys: np.ndarray) -> None:
+def test_keys_alike_in_their_low_bits_are_numbered_fast(keys: np.ndarray) -> None:
     numbering = Numbering(1)
     numbering.number(keys[:10])
     start = time.perf_counter()

@@ -1,21 +1,52 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from stream_anon.clustering.forest.refining import peel
 from stream_anon.clustering.forest.repairing import repair
+from stream_anon.engine.closing import Closer
 from stream_anon.engine.warming import warm_up
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.policy import EngineChoice, Policy
+from stream_anon.microdata.release import Release
 from tests.support.batches import small_policy
 
 
 @pytest.mark.parametrize("least", [None, 2])
 @pytest.mark.parametrize("max_records", [6, 20, 1_000])
-def test_a_policy_cannot_be_warmed_up(least: int | None, max_records: int) -> None:
+def test_any_policy_can_be_warmed_up(least: int | None, max_records: int) -> None:
     warm_up(small_policy(distinct_l=least, max_records=max_records))
 
 
-def test_the_first_window_with_people_who_return_waits_for_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("engine", ["forest", "mondrian", "k-forest", "full-domain"])
+def test_engines_within_limits_meet_windows_of_which_they_can_make_classes(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released: list[int] = []
+    release = Closer.release
+
+    def noted(self: Closer, *given: Any) -> Release:
+        found = release(self, *given)
+        released.append(found.released)
+        return found
+
+    monkeypatch.setattr(Closer, "release", noted)
+    policy = small_policy(max_records=1_000)
+    limited = tuple(
+        (a.at_level(1) if engine == "full-domain" else replace(a, max_level=1))
+        if isinstance(a, QuasiIdentifier)
+        else a
+        for a in policy.attributes
+    )
+    warm_up(replace(policy, attributes=limited, engine=EngineChoice(engine)))
+    assert released
+    assert min(released) > 0
+
+
+def test_the_first_window_with_people_who_return_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernels that mend classes are met before the first record comes."""
     met: list[str] = []
 

@@ -60,12 +60,12 @@ def service(app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Anonym
     return made[0]
 
 
-def test_importing_the_library_needs_faust() -> None:
+def test_importing_the_library_does_not_need_faust() -> None:
     code = "import sys; sys.modules['faust'] = None; import stream_anon, stream_anon.service.wiring.serving"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_who_lacks_the_extra_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_install_without_the_extra_is_told_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = builtins.__import__
 
     def absent(name: str, *arguments: Any, **named: Any) -> Any:
@@ -82,25 +82,25 @@ def test_who_lacks_the_extra_is_told_nothing(monkeypatch: pytest.MonkeyPatch) ->
         sys.modules.update(kept)
 
 
-def test_a_pattern_is_taken_for_a_topic(app: Any, tmp_path: Path) -> None:
+def test_a_pattern_of_topics_is_refused(app: Any, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="reads no pattern"):
         anonymizing_agent(app, config(tmp_path, input={"pattern": "people.*"}))
 
 
-async def test_another_group_than_the_apps_commits_its_offsets(app: Any, tmp_path: Path) -> None:
+async def test_another_group_than_that_of_the_app_is_refused(app: Any, tmp_path: Path) -> None:
     anonymizing_agent(app, config(tmp_path, group="another"))
     with pytest.raises(SettingsError, match="must be the id of the Faust app, app"):
         await app._app_tasks[-1]()
 
 
-async def test_an_app_that_begins_at_the_end_skips_what_was_not_released(tmp_path: Path) -> None:
+async def test_an_app_that_begins_at_the_end_is_refused(tmp_path: Path) -> None:
     app = faust.App("app", broker="kafka://127.0.0.1:1", consumer_auto_offset_reset="latest", web_enabled=False)
     anonymizing_agent(app, config(tmp_path))
     with pytest.raises(SettingsError, match="consumer_auto_offset_reset"):
         await app._app_tasks[-1]()
 
 
-async def test_signals_of_the_app_do_not_reach_the_worker(app: Any, service: AnonymizingService) -> None:
+async def test_signals_of_the_app_reach_the_worker(app: Any, service: AnonymizingService) -> None:
     app.consumer_generation_id = 3
     await app.on_partitions_assigned.send({faust.types.TP("people", 1), faust.types.TP("other", 0)})
     assert service.source.settled
@@ -110,7 +110,7 @@ async def test_signals_of_the_app_do_not_reach_the_worker(app: Any, service: Ano
     await app.on_before_shutdown.send()  # nothing runs: nothing to wait for
 
 
-async def test_faust_logs_a_bug_with_the_value_that_it_quotes(
+async def test_faust_is_given_no_bug_that_quotes_a_value(
     service: AnonymizingService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(*_given: Any, **_more: Any) -> None:
@@ -141,7 +141,9 @@ def message(offset: int, value: bytes | None) -> Any:
     return faust.types.Message("people", 1, offset, 12.5, 0, [], b"key", value, None, generation_id=3)
 
 
-async def test_a_record_is_acknowledged_or_changed_on_its_way(app: Any, service: AnonymizingService) -> None:
+async def test_a_record_is_neither_acknowledged_nor_changed_on_its_way(
+    app: Any, service: AnonymizingService
+) -> None:
     service.source._group.seek = lambda place, offset: asyncio.sleep(0)  # type: ignore[attr-defined]
     app.consumer_generation_id = 3
     await app.on_partitions_assigned.send({faust.types.TP("people", 1)})
@@ -155,7 +157,7 @@ async def test_a_record_is_acknowledged_or_changed_on_its_way(app: Any, service:
     assert chunk.times.tolist() == [12_500, 12_500]
 
 
-def test_faust_decodes_records_itself(app: Any, service: AnonymizingService) -> None:
+def test_faust_leaves_records_as_raw_bytes(app: Any, service: AnonymizingService) -> None:
     # Its errors show values, and a record that it cannot decode would be no dead letter.
     (agent,) = (agent for name, agent in app.agents.items() if name.endswith("stream_anon"))
     topic = agent.channel
@@ -163,7 +165,7 @@ def test_faust_decodes_records_itself(app: Any, service: AnonymizingService) -> 
     assert topic.acks is False
 
 
-def test_values_reach_the_log_at_debug_level(
+def test_no_value_reaches_the_log_even_at_debug_level(
     app: Any, service: AnonymizingService, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -174,7 +176,7 @@ def test_values_reach_the_log_at_debug_level(
     assert caplog.text.count("something else") == 2
 
 
-async def test_what_we_lean_on_inside_of_the_clients_is_gone() -> None:
+async def test_the_clients_have_every_internal_name_that_we_rely_on() -> None:
     # group.py uses these; a new version of Faust or aiokafka must be looked at where one is missing.
     assert callable(Consumer.seek_wait)
     assert callable(AIOKafkaConsumerThread.call_thread)
@@ -190,7 +192,7 @@ async def test_what_we_lean_on_inside_of_the_clients_is_gone() -> None:
     assert "_isolation_level" in Fetcher.__init__.__code__.co_names
 
 
-def test_the_example_does_not_load() -> None:
+def test_the_example_loads() -> None:
     path = Path(__file__).resolve().parents[3] / "examples" / "faust" / "app.py"
     code = f"import runpy; app = runpy.run_path({str(path)!r})['app']; assert len(app.agents) == 2"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -23,7 +23,7 @@ def bring(lane: Lane, *offsets: int) -> list[int]:
     return [offset for offset in offsets if lane.take(offset, b"", 0)]
 
 
-def test_records_after_a_hole_are_left_out() -> None:
+def test_records_after_a_hole_are_taken() -> None:
     # A committed offset often points at a transaction's marker, which is no record.
     lane = lane_at(5)
     assert bring(lane, 6, 7, 10) == [6, 7, 10]
@@ -31,12 +31,12 @@ def test_records_after_a_hole_are_left_out() -> None:
     assert (chunk.first, chunk.offsets.tolist(), chunk.end) == (5, [6, 7, 10], 11)
 
 
-def test_what_was_read_again_is_taken_again() -> None:
+def test_records_that_are_read_again_are_not_taken_again() -> None:
     lane = lane_at(5)
     assert bring(lane, 3, 4, 5, 6, 4, 5, 6, 7) == [5, 6, 7]
 
 
-def test_records_on_their_way_during_a_seek_back_hide_those_before_them() -> None:
+def test_records_on_their_way_during_a_seek_back_do_not_hide_those_before_them() -> None:
     lane = lane_at(0)
     bring(lane, 0, 1, 2, 3, 4)
     lane.aim(1, 0.0)
@@ -44,7 +44,7 @@ def test_records_on_their_way_during_a_seek_back_hide_those_before_them() -> Non
     assert bring(lane, 1, 2, 3) == [1, 2, 3]
 
 
-def test_a_seek_of_which_only_the_end_arrives_counts_as_done() -> None:
+def test_a_seek_is_done_only_when_its_first_record_arrives() -> None:
     # Faust drops what lies below the last record that it handed on, and may note that one after the seek.
     lane = lane_at(0)
     bring(lane, 0, 1, 2, 3, 4)
@@ -54,7 +54,7 @@ def test_a_seek_of_which_only_the_end_arrives_counts_as_done() -> None:
     assert bring(lane, 1, 2) == [1, 2]
 
 
-def test_going_back_by_one_record_waits_for_ever() -> None:
+def test_going_back_by_one_record_does_not_wait_for_ever() -> None:
     lane = lane_at(0)
     bring(lane, 0, 1)
     lane.aim(1, 0.0)
@@ -63,7 +63,7 @@ def test_going_back_by_one_record_waits_for_ever() -> None:
     assert bring(lane, 1, 2) == [1, 2]
 
 
-def test_a_generation_that_is_over_has_a_say_in_the_next() -> None:
+def test_a_generation_that_is_over_has_no_say_in_the_next() -> None:
     lane = lane_at(0)
     bring(lane, 0, 1, 2)
     lane.begin_anew()
@@ -72,7 +72,7 @@ def test_a_generation_that_is_over_has_a_say_in_the_next() -> None:
     assert bring(lane, 2) == [2]  # offset 1 is no record: nothing of before can arrive
 
 
-def test_records_that_were_deleted_count_as_a_hole() -> None:
+def test_records_that_were_deleted_are_told_as_lost() -> None:
     lane = lane_at(0)
     bring(lane, 0, 1, 4, 9)
     assert lane.hole == 5
@@ -97,7 +97,7 @@ steps = st.lists(
 
 @given(log=st.sets(st.integers(0, 30), min_size=10), steps=steps)
 @settings(max_examples=150)
-def test_a_record_is_skipped_or_repeated(log: set[int], steps: list[tuple[str, int]]) -> None:
+def test_no_record_is_skipped_or_repeated(log: set[int], steps: list[tuple[str, int]]) -> None:
     lane, position, aimed = lane_at(0), 0, 0
     under_way: deque[int] = deque()
     taken: list[int] = []

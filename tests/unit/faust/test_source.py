@@ -1,4 +1,4 @@
-"""A stream as the worker's source: who may be fed when, and what the worker hears of the group."""
+"""A stream as the worker's source: when it takes records, and what the worker learns of the group."""
 
 from __future__ import annotations
 
@@ -66,21 +66,21 @@ class Stage:
         return [(chunk.first, chunk.offsets.tolist()) for chunk in polled.chunks]
 
 
-async def test_topics_of_other_agents_are_taken_over() -> None:
+async def test_topics_of_other_agents_are_left_alone() -> None:
     stage = Stage()
     assert stage.source.assigned == frozenset({0})
     assert stage.source.place(0) == PLACE
     assert stage.source.take(("other", 0), 0, b"", 0, 1) is False  # nobody took over yet: it waits
 
 
-async def test_uncommitted_records_may_be_fetched_before_the_first_assignment() -> None:
+async def test_only_committed_records_are_fetched_from_the_first_assignment() -> None:
     group = FakeGroup()
     source = FaustSource(group, ["people"], FakeClock())
     source.revoked()
     assert group.committed_only
 
 
-async def test_records_are_taken_before_the_takeover_is_done() -> None:
+async def test_records_are_taken_only_after_the_takeover() -> None:
     stage = Stage()
     assert stage.bring(0) == [False]
     stage.take_over()
@@ -89,7 +89,7 @@ async def test_records_are_taken_before_the_takeover_is_done() -> None:
     assert await stage.poll() == []
 
 
-async def test_waiting_agent_sleeps_through_the_takeover() -> None:
+async def test_waiting_agent_wakes_at_the_takeover() -> None:
     stage = Stage()
     feeding = asyncio.create_task(stage.source.feed(PLACE, 0, b"", 0, 1))
     await asyncio.sleep(0.01)
@@ -99,7 +99,7 @@ async def test_waiting_agent_sleeps_through_the_takeover() -> None:
     assert await stage.poll() == [(0, [0])]
 
 
-async def test_rows_of_a_revoked_partition_reach_the_worker() -> None:
+async def test_records_of_a_revoked_partition_do_not_reach_the_worker() -> None:
     stage = Stage()
     stage.take_over()
     stage.bring(0, 1)
@@ -111,7 +111,7 @@ async def test_rows_of_a_revoked_partition_reach_the_worker() -> None:
     assert await stage.poll() == []
 
 
-async def test_records_of_an_old_generation_enter_a_window() -> None:
+async def test_records_of_an_old_generation_enter_no_window() -> None:
     stage = Stage()
     stage.take_over()
     stage.source.revoked()
@@ -122,7 +122,7 @@ async def test_records_of_an_old_generation_enter_a_window() -> None:
     assert await stage.poll() == [(0, [0, 1])]
 
 
-async def test_memory_grows_while_the_worker_does_not_poll() -> None:
+async def test_memory_is_bounded_while_the_worker_does_not_poll() -> None:
     stage = Stage()
     stage.take_over()
     assert all(stage.bring(*range(MOST_WAITING)))
@@ -134,7 +134,7 @@ async def test_memory_grows_while_the_worker_does_not_poll() -> None:
     await asyncio.wait_for(feeding, 1)
 
 
-async def test_deleted_input_passes_for_a_hole() -> None:
+async def test_deleted_input_is_told_as_lost() -> None:
     stage = Stage()
     stage.take_over()
     stage.bring(0, 1, 5)
@@ -144,7 +144,7 @@ async def test_deleted_input_passes_for_a_hole() -> None:
     assert [(lost.source, lost.position) for lost in polled.lost] == [(0, 2)]
 
 
-async def test_a_seek_that_failed_is_not_heard_of() -> None:
+async def test_a_seek_that_failed_is_an_error() -> None:
     stage = Stage()
     stage.group.broken = True
     stage.take_over()
@@ -153,7 +153,7 @@ async def test_a_seek_that_failed_is_not_heard_of() -> None:
         await stage.poll()
 
 
-async def test_a_seek_without_effect_stalls_in_silence() -> None:
+async def test_a_seek_without_effect_is_tried_again_and_then_told() -> None:
     stage = Stage()
     stage.take_over()
     stage.bring(0, 1, 2, 3)
@@ -169,7 +169,7 @@ async def test_a_seek_without_effect_stalls_in_silence() -> None:
         await stage.poll()
 
 
-async def test_a_partition_that_was_stopped_is_read_on() -> None:
+async def test_a_partition_that_was_stopped_gives_no_records() -> None:
     stage = Stage()
     stage.take_over()
     stage.bring(0)

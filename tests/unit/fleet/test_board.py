@@ -1,4 +1,4 @@
-"""The page of a fleet: it adds up, names who is not ready, and keeps what ended workers did."""
+"""The page of a fleet: it adds up, names workers that are not ready, and keeps the counts of ended ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Fleet:
         return sum(found)
 
 
-def test_a_fleet_is_ready_before_every_worker_is() -> None:
+def test_a_fleet_is_ready_only_when_every_worker_is() -> None:
     fleet, workers = Fleet(2), [Worker(0), Worker(1)]
     assert fleet.board.readiness() == (False, "worker 0: starting")
     fleet.board.take(0, workers[0].report)
@@ -85,7 +85,7 @@ def test_the_flow_of_a_fleet_is_that_of_all_its_workers() -> None:
     assert fleet.page["flow"]["read"] == [0] * 59 + [11]
 
 
-def test_the_page_of_a_fleet_is_another_page_or_does_not_add_up() -> None:
+def test_the_page_of_a_fleet_has_the_sections_of_a_worker_and_adds_up() -> None:
     fleet, workers = Fleet(2), [Worker(0), Worker(1)]
     workers[0].tell(e.RecordsConsumed(90))
     workers[0].tell(PUBLISHED)
@@ -112,7 +112,7 @@ def test_the_page_of_a_fleet_is_another_page_or_does_not_add_up() -> None:
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_what_an_ended_worker_did_is_forgotten(times: int) -> None:
+def test_what_an_ended_worker_published_still_counts(times: int) -> None:
     fleet = Fleet(1)
     for _ in range(times):
         worker = Worker(0)
@@ -131,7 +131,7 @@ def test_what_an_ended_worker_did_is_forgotten(times: int) -> None:
     assert fleet.value("stream_anon_records_consumed_total") == 90 * times
 
 
-async def test_reports_are_cut_or_changed_on_their_way() -> None:
+async def test_reports_arrive_whole_and_unchanged() -> None:
     sent = [Worker(n).report for n in range(3)]
     stream = asyncio.StreamReader()
     stream.feed_data(b"".join(map(framed, sent)) + framed(sent[0])[:-1])
@@ -142,7 +142,7 @@ async def test_reports_are_cut_or_changed_on_their_way() -> None:
 
 
 @pytest.mark.parametrize("noise", [b"\xff\xff\xff\xffprinted", b"\x00\x00\x00\x01{", b"\x00\x00\x00\x00"])
-async def test_what_is_no_report_is_taken_for_one(noise: bytes) -> None:
+async def test_bytes_that_are_no_report_are_refused(noise: bytes) -> None:
     stream = asyncio.StreamReader()
     stream.feed_data(noise)
     stream.feed_eof()

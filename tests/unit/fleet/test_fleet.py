@@ -63,7 +63,7 @@ def _in_haste(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "STOP_WITHIN", 1.0)
 
 
-async def test_a_worker_that_crashes_is_left_dead_or_started_without_a_pause() -> None:
+async def test_a_worker_that_crashes_is_started_again_after_growing_pauses() -> None:
     bench = Bench("import sys; sys.exit(1)")
     running = asyncio.create_task(bench.fleet.run())
     lines = await bench.until("worker-ended", 4)
@@ -75,7 +75,7 @@ async def test_a_worker_that_crashes_is_left_dead_or_started_without_a_pause() -
     assert bench.value("workers_running") == 0
 
 
-async def test_wrong_settings_are_tried_again_for_ever() -> None:
+async def test_wrong_settings_end_the_fleet_at_once() -> None:
     bench = Bench("import sys; sys.exit(2)", 3)
     async with asyncio.timeout(20):
         with pytest.raises(SettingsError):
@@ -83,7 +83,7 @@ async def test_wrong_settings_are_tried_again_for_ever() -> None:
     assert not bench.said("worker-ended")
 
 
-async def test_others_start_before_the_first_has_compiled() -> None:
+async def test_the_others_start_when_the_first_has_compiled() -> None:
     bench = Bench("import time; time.sleep(60)", 3)
     running = asyncio.create_task(bench.fleet.run())
     await asyncio.sleep(0.5)
@@ -100,7 +100,7 @@ async def test_others_start_before_the_first_has_compiled() -> None:
     assert warm.value("workers_running") == 0
 
 
-async def test_a_worker_that_ignores_the_stop_keeps_the_fleet() -> None:
+async def test_a_worker_that_ignores_the_stop_is_killed() -> None:
     bench = Bench("import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SAY + "time.sleep(60)")
     running = asyncio.create_task(bench.fleet.run())
     async with asyncio.timeout(20):
@@ -112,7 +112,7 @@ async def test_a_worker_that_ignores_the_stop_keeps_the_fleet() -> None:
 
 
 @pytest.mark.parametrize("script", ["print('no report' * 99, flush=True)\nimport time; time.sleep(60)"])
-async def test_a_worker_that_babbles_is_believed(script: str) -> None:
+async def test_a_worker_that_sends_no_reports_but_noise_is_ended(script: str) -> None:
     bench = Bench(script)
     running = asyncio.create_task(bench.fleet.run())
     await bench.until("worker-silent", 1)
@@ -121,7 +121,7 @@ async def test_a_worker_that_babbles_is_believed(script: str) -> None:
     await running
 
 
-async def test_a_worker_that_is_silent_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_worker_that_is_silent_is_ended_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOST", 0.3)
     bench = Bench(SAY + "time.sleep(60)")
     running = asyncio.create_task(bench.fleet.run())
@@ -131,7 +131,7 @@ async def test_a_worker_that_is_silent_is_waited_for(monkeypatch: pytest.MonkeyP
     await running
 
 
-async def test_machine_without_a_process_to_give_takes_the_healthy_workers_down(
+async def test_machine_without_a_process_to_give_leaves_the_healthy_workers_running(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = Bench(SAY + "time.sleep(0.3 if sys.argv[-1] == '1' else 60)", 3)
@@ -160,7 +160,7 @@ async def test_machine_without_a_process_to_give_takes_the_healthy_workers_down(
     assert bench.value("workers_running") == 0
 
 
-def test_files_that_cannot_be_read_are_waited_for_by_all_workers(
+def test_files_that_cannot_be_read_are_a_settings_error_before_any_worker_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     security = {"protocol": "SSL", "ca_file": str(tmp_path / "nowhere.pem")}
@@ -171,7 +171,7 @@ def test_files_that_cannot_be_read_are_waited_for_by_all_workers(
         module.serve_fleet(config, 2)
 
 
-async def test_orders_reach_every_worker_and_a_drain_waits_for_their_own_end(tmp_path: Path) -> None:
+async def test_orders_reach_every_worker_and_a_drain_waits_until_all_have_ended(tmp_path: Path) -> None:
     heed = (
         "letters = b''\n"
         "while not letters.endswith(b'd'): letters += sys.stdin.buffer.read(1)\n"

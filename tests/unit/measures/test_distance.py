@@ -22,7 +22,7 @@ EIGHT = np.array([8])
         ((1, 2), 3, 2.0, 0.0),
     ],
 )
-def test_race_and_zip_are_as_far_from_their_values_as_the_example_says(
+def test_race_and_zip_are_as_far_from_their_values_as_in_the_worked_example(
     node: tuple[int, int], absolute: int, relative: float, precision: float
 ) -> None:
     levels = np.array(node)[:, None]

@@ -78,7 +78,7 @@ def test_leakage_is_the_mean_over_people_of_what_their_values_leave(seed: int, a
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_where_each_row_is_somebody_elses_leakage_is_the_entropy_of_the_partition(seed: int) -> None:
+def test_where_each_row_is_another_person_leakage_is_the_entropy_of_the_partition(seed: int) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     codes = random_table(np.random.default_rng(seed), 60)
     for attributes in SETS[1:]:
@@ -98,7 +98,7 @@ def test_more_attributes_never_leak_less(seed: int) -> None:
                 assert leakage(people, smaller) <= leakage(people, larger) + 1e-12
 
 
-def test_what_is_disclosed_already_is_not_leaked_again() -> None:
+def test_bits_that_are_known_already_are_not_leaked_again() -> None:
     people = Population(np.array([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1]], np.int32))
     assert leakage_given(people, [1], [0]) == 0.0
     assert leakage_given(people, [2], [0]) == 1.0

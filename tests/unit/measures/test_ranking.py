@@ -23,7 +23,7 @@ def test_all_sets_up_to_a_size_are_ranked_by_what_they_leak(seed: int) -> None:
     assert (found.measured, found.implied, found.left) == (7, 0, 0)
 
 
-def test_what_contains_a_set_that_leaks_everything_is_not_measured() -> None:
+def test_supersets_of_a_set_that_leaks_everything_are_not_measured() -> None:
     everyone = np.arange(8)
     people = Population(np.stack([everyone, everyone % 2, everyone % 4]).astype(np.int32))
     asked: list[tuple[int, ...]] = []
@@ -39,7 +39,7 @@ def test_what_contains_a_set_that_leaks_everything_is_not_measured() -> None:
     assert [each.attributes for each in found.sets if each.implied] == [(0, 1), (0, 2), (0, 1, 2)]
 
 
-def test_the_bound_on_work_leaves_out_the_sets_of_the_least_leaky_and_says_how_many() -> None:
+def test_the_bound_on_work_leaves_out_sets_of_the_least_leaking_attributes_and_counts_them() -> None:
     weight = {0: 1.0, 1: 3.0, 2: 2.0, 3: 0.5}
     found = ranked(lambda chosen: sum(weight[place] for place in chosen), range(4), 99.0, 3, 6)
     assert [each.attributes for each in found.sets] == [(1,), (2,), (0,), (3,), (1, 2), (0, 1)]
@@ -48,7 +48,7 @@ def test_the_bound_on_work_leaves_out_the_sets_of_the_least_leaky_and_says_how_m
     assert ranked(lambda _: 0.0, (), 1.0, 3, 100).sets == ()
 
 
-def test_each_telling_set_adds_to_the_one_before_what_tells_most_with_it() -> None:
+def test_each_telling_set_adds_the_attribute_that_tells_most_beside_those_before() -> None:
     worth = {(0,): 1.0, (1,): 3.0, (2,): 2.0, (0, 1): 9.0, (1, 2): 4.0, (0, 1, 2): 9.0}
     assert telling(lambda chosen: (worth[chosen], 0.0), range(3), 3) == ((1,), (0, 1), (0, 1, 2))
     assert telling(lambda chosen: (0.0, worth[chosen]), range(3), 2) == ((1,), (0, 1))

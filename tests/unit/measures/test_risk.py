@@ -13,7 +13,7 @@ from stream_anon.measures.risk import Risk, journalist, marketer, prosecutor, sh
 from tests.support.data import shared_data
 
 
-def test_seven_people_in_three_classes_are_found_with_three_sevenths() -> None:
+def test_the_mean_risk_of_seven_people_in_three_classes_is_three_sevenths() -> None:
     """ARX's table of seven: classes of 2, 2 and 3 at k = 2; before, everybody is alone."""
     assert prosecutor(np.ones(7, np.int64), 0.2) == Risk(1.0, 1.0, 1.0)
     after = prosecutor(np.array([2, 2, 3]), 0.4)
@@ -37,13 +37,13 @@ def test_risks_are_those_of_the_definitions_record_by_record(seed: int) -> None:
     assert prosecutor(sizes, 0.1).average == marketer(sizes) == pytest.approx(30 / sizes.sum())
 
 
-def test_the_journalist_goes_from_the_population_to_the_release_where_that_is_the_better_way() -> None:
+def test_the_risk_of_a_journalist_is_the_larger_of_both_directions() -> None:
     found = journalist(np.array([1, 100]), np.array([50, 100]), 0.5)
     assert found.average == pytest.approx(2 / 150)
     assert marketer(np.array([1, 100]), np.array([50, 100])) == pytest.approx(1.02 / 101)
 
 
-def test_who_holds_all_of_a_population_is_a_prosecutor() -> None:
+def test_a_journalist_who_holds_the_whole_population_is_a_prosecutor() -> None:
     sizes = np.array([1, 4, 2])
     assert journalist(sizes, sizes, 0.3) == prosecutor(sizes, 0.3)
     nobody = np.empty(0, np.int64)

@@ -41,7 +41,7 @@ def _restaurant(people: int, theta: float, alpha: float, seed: int) -> NDArray[n
     return np.array(tables)
 
 
-def test_digamma_is_the_one_of_scipy() -> None:
+def test_digamma_agrees_with_scipy() -> None:
     special = pytest.importorskip("scipy.special", reason="scipy is not installed")
     for x in np.logspace(-9, 8, 100).tolist():
         assert digamma(x) == pytest.approx(special.digamma(x), rel=1e-12)
@@ -49,7 +49,7 @@ def test_digamma_is_the_one_of_scipy() -> None:
 
 
 @pytest.mark.parametrize("population", [30, 31, 60, 400])
-def test_zayatz_is_bayes_rule_on_the_hypergeometric_distribution(population: int) -> None:
+def test_the_estimate_of_zayatz_is_bayes_rule_on_the_hypergeometric_distribution(population: int) -> None:
     classes = np.array([1, 1, 1, 1, 1, 2, 2, 3, 6, 12])  # 30 people
 
     def once(size: int) -> float:
@@ -107,7 +107,7 @@ def _mean_tables(theta: float, alpha: float, people: int) -> list[float]:
 
 
 def test_a_sample_of_a_million_with_a_single_pair_is_almost_all_unique() -> None:
-    """Ewens' formula, alpha = 0, of which theta / (theta + n - 1) is the share of uniques, bounds it from below."""
+    """Ewens' formula (alpha = 0) has theta / (theta + n - 1) as the share of uniques, and bounds it from below."""
     sample = SampleClasses(np.array([1, 2]), np.array([999_998, 1]), 10_000_000)
     found = pitman(sample)
     assert found is not None
@@ -133,7 +133,7 @@ def test_the_slide_negative_binomial_is_near_the_truth_where_its_model_holds(alp
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.3), (2.0, 0.6)])
 @pytest.mark.parametrize("share", [0.3, 0.8])
-def test_its_parameters_give_the_classes_of_one_and_two_that_the_sample_has(
+def test_the_parameters_of_slide_give_the_classes_of_one_and_two_of_the_sample(
     alpha: float, beta: float, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Expected numbers of classes, by sums over the distribution, lead back to its parameters."""
@@ -158,7 +158,7 @@ def test_the_classes_of_the_population_are_estimated_as_haas_and_stokes_modified
     assert found == pytest.approx(6 + 3 * first / second * third**2)
 
 
-def test_without_a_unique_record_nobody_is_thought_unique() -> None:
+def test_without_a_unique_record_nobody_is_estimated_to_be_unique() -> None:
     found = population_uniqueness(SampleClasses.of(np.array([2, 3, 5]), 100))
     assert (found.zayatz, found.pitman, found.snb, found.chosen) == (0.0, 0.0, 0.0, 0.0)
 

@@ -47,14 +47,14 @@ def _cost(attribute: QuasiIdentifier, *values: object) -> tuple[float, int]:
         pytest.param(("Kiel", "Kiel"), "Kiel", (0, 0), id="one value"),
     ],
 )
-def test_missing_and_unknown_leaves_are_published_otherwise(
+def test_missing_and_unknown_leaves_are_published_as_null_and_as_the_star(
     values: tuple[object, ...], published: object, cost: tuple[float, int]
 ) -> None:
     assert _published(OPEN, *values) == published
     assert _cost(OPEN, *values) == cost
 
 
-def test_all_that_is_published_as_the_star_has_several_bounds() -> None:
+def test_all_that_is_published_as_the_star_has_the_same_bounds() -> None:
     star = (0, OPEN.unknown_code)
     pairs = [
         (0, 3),
@@ -73,7 +73,7 @@ def test_all_that_is_published_as_the_star_has_several_bounds() -> None:
         assert attribute.ncp(0, attribute.unknown_code) == 1
 
 
-def test_missing_or_unknown_values_are_taken_where_the_policy_rejects_them() -> None:
+def test_missing_and_unknown_values_are_rejected_where_the_policy_says_so() -> None:
     strict = QuasiIdentifier("place", TREE, missing=Missing.REJECT)
     for value, reason in ((None, Reason.MISSING), ("Mars", Reason.UNKNOWN_VALUE), (7.5, Reason.WRONG_TYPE)):
         with pytest.raises(Unfit) as caught:
@@ -81,7 +81,7 @@ def test_missing_or_unknown_values_are_taken_where_the_policy_rejects_them() -> 
         assert caught.value.reason == reason
 
 
-def test_a_wrong_type_slips_in_as_an_unknown_value() -> None:
+def test_a_wrong_type_is_never_an_unknown_value() -> None:
     for attribute, value in (
         (OPEN, ["Kiel"]),
         (QuasiIdentifier("n", NumericDomain(Decimal(0), Decimal(9), Decimal(1), 0), unknown=Unknown.ROOT), "5"),
@@ -91,7 +91,7 @@ def test_a_wrong_type_slips_in_as_an_unknown_value() -> None:
         assert caught.value.reason == Reason.WRONG_TYPE
 
 
-def test_sets_are_published_out_of_order_or_show_the_missing() -> None:
+def test_sets_are_published_in_order_and_hide_the_missing() -> None:
     sets = QuasiIdentifier("place", TREE, unknown=Unknown.ROOT, publication=Publication.VALUES)
     code = {label: sets.code(label) for label in ("Kiel", "Rostock", "Ulm", "Bonn")}
     assert sets.publish_set([code["Ulm"], code["Kiel"], code["Ulm"]]) == ["Kiel", "Ulm"]
@@ -106,7 +106,7 @@ def test_sets_are_published_out_of_order_or_show_the_missing() -> None:
         assert sets.ncp_set(mixed) == 1
 
 
-def test_exact_categories_lose_their_type_or_groups_gain_one() -> None:
+def test_exact_categories_keep_their_type_and_groups_are_texts() -> None:
     tree = CategoricalDomain(Hierarchy.from_rows([["1", "low", "*"], ["2", "low", "*"], ["30", "high", "*"]]))
     whole = QuasiIdentifier("n", tree, type=ScalarType.INTEGER)
     assert _published(whole, 1, 1) == 1
@@ -121,7 +121,7 @@ def test_exact_categories_lose_their_type_or_groups_gain_one() -> None:
 
 
 @pytest.mark.parametrize("weight", [0, -1, 1001, float("nan"), float("inf")])
-def test_a_weight_without_sense_is_taken(weight: float) -> None:
+def test_an_impossible_weight_is_refused(weight: float) -> None:
     with pytest.raises(SettingsError, match="weight"):
         QuasiIdentifier("place", TREE, weight)
 
@@ -143,7 +143,7 @@ def test_a_weight_without_sense_is_taken(weight: float) -> None:
         (ScalarType.BOOLEAN, None, None),
     ],
 )
-def test_a_field_that_passes_is_changed(kind: ScalarType, value: object, expected: object) -> None:
+def test_a_field_that_passes_keeps_its_value(kind: ScalarType, value: object, expected: object) -> None:
     got = pass_value(Insensitive("x", kind), value)
     assert got == expected
     assert type(got) is type(expected)
@@ -165,6 +165,6 @@ def test_a_field_that_passes_is_changed(kind: ScalarType, value: object, expecte
         (ScalarType.STRING, {"raw": "bytes"}),
     ],
 )
-def test_a_field_of_a_wrong_type_passes(kind: ScalarType, value: object) -> None:
+def test_a_field_of_a_wrong_type_is_rejected(kind: ScalarType, value: object) -> None:
     with pytest.raises(Unfit):
         pass_value(Insensitive("x", kind), value)

@@ -19,17 +19,17 @@ def _batch(n: int, payload: int) -> CodedBatch:
     )
 
 
-def test_columns_of_different_lengths_make_a_batch() -> None:
+def test_columns_of_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="one length"):
         _batch(3, 2)
 
 
-def test_chosen_rows_take_the_rejects_along_or_other_payloads() -> None:
+def test_chosen_rows_keep_their_payloads_and_leave_the_rejects() -> None:
     part = _batch(5, 5).take(np.array([3, 1]))
     assert (part.payload, part.offsets.tolist(), len(part.rejects)) == ([3, 1], [3, 1], 0)
 
 
-def test_rejects_mix_up_their_columns() -> None:
+def test_rejects_are_joined_column_by_column() -> None:
     rejects = Rejects.of([(Reason.MISSING, 2, 7, 2**40), (Reason.EMPTY, -1, 0, 5)])
     both = Rejects.concatenate([rejects.take(np.array([1])), rejects.take(slice(0, 1))])
     assert both.reasons.tolist() == [Reason.EMPTY, Reason.MISSING]
@@ -40,7 +40,7 @@ def test_rejects_mix_up_their_columns() -> None:
     assert Reason.NOT_AN_OBJECT.label == "not-an-object"
 
 
-def test_columns_lose_rows() -> None:
+def test_columns_are_joined_without_losing_a_row() -> None:
     columns = Columns(
         np.arange(6, dtype=np.int32).reshape(2, 3), np.arange(3, dtype=np.int32), np.zeros((1, 3), np.int32)
     )

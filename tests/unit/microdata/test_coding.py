@@ -38,7 +38,7 @@ def code(**fields: Any) -> CodedRecord | Misfit:
     return RecordCoder(POLICY).code_object({"id": "p", "a": {"age": 3}, "note": "x", "n": 1} | fields)
 
 
-def test_a_record_that_fits_is_taken_apart_wrong() -> None:
+def test_a_record_that_fits_is_taken_apart_by_attribute() -> None:
     assert code(name=[{}]) == CodedRecord((3,), (), individual_key("p"), ("x", 1))
 
 
@@ -57,7 +57,7 @@ def test_a_record_that_fits_is_taken_apart_wrong() -> None:
         ({"id": ""}, Misfit(Reason.NO_INDIVIDUAL, 1)),
     ],
 )
-def test_what_json_could_not_hold_gets_in_from_python(fields: dict[str, Any], misfit: Misfit) -> None:
+def test_a_python_value_that_json_cannot_hold_is_rejected(fields: dict[str, Any], misfit: Misfit) -> None:
     assert code(**fields) == misfit
 
 
@@ -70,7 +70,7 @@ def test_a_parent_that_is_a_scalar_counts_as_missing() -> None:
     assert find({"a": {"b": []}}, ("a", "b", "c")) is UNREADABLE
 
 
-def test_ids_of_one_person_have_several_keys() -> None:
+def test_ids_of_one_person_have_one_key() -> None:
     assert individual_key("12") == individual_key(12) == individual_key(12.0)
     assert individual_key("0") == individual_key(-0.0)
     assert individual_key("-1") != individual_key("-2")
@@ -80,7 +80,7 @@ def test_ids_of_one_person_have_several_keys() -> None:
         assert raised.value.reason == Reason.WRONG_TYPE
 
 
-def test_sensitive_values_that_differ_count_as_one() -> None:
+def test_sensitive_values_that_differ_have_different_keys() -> None:
     assert sensitive_key(1) == sensitive_key(1.0)
     numbers = [-(10**400), -1e300, -2, -1.5, -1e-300, 0, 1e-300, 0.5, 1, 2, 3.25, 1e300, 10**400]
     ordered = [sensitive_key(number, True) for number in numbers]
@@ -91,7 +91,7 @@ def test_sensitive_values_that_differ_count_as_one() -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_a_batch_mixes_records_with_rejects() -> None:
+def test_a_batch_keeps_records_and_rejects_apart() -> None:
     builder = BatchBuilder(POLICY, 6)
     builder.add(code(), 3)
     builder.add(Misfit(Reason.EMPTY), 4)

@@ -67,13 +67,13 @@ texts = st.text(max_size=12) | st.text(
 
 
 @given(texts, st.sets(st.sampled_from(ALL)))
-def test_what_was_made_alike_stays_as_it_is(text: str, steps: set[Normalization]) -> None:
+def test_normalizing_an_id_twice_changes_nothing_more(text: str, steps: set[Normalization]) -> None:
     once = normalized(text, steps)
     assert normalized(once, steps) == once
 
 
 @given(texts, texts)
-def test_more_steps_never_tell_apart_what_fewer_make_alike(one: str, other: str) -> None:
+def test_more_steps_never_tell_apart_ids_that_fewer_steps_make_alike(one: str, other: str) -> None:
     few = "0" * 31 + "7"
     for text, twin in ((one, other), (one, one.upper()), (one, f" {one}"), (one, f"0{one}"), (few, "7")):
         for size in range(len(ALL)):
@@ -106,7 +106,7 @@ def test_marks_are_folded_before_they_are_ordered(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("blank", ["", "   ", "\u200b", "\t\ufeff"])
-def test_an_id_of_blanks_is_none_where_blanks_do_not_count(blank: str) -> None:
+def test_an_id_of_blanks_is_rejected_where_blanks_are_stripped(blank: str) -> None:
     with pytest.raises(Unfit) as caught:
         individual_key(blank, ALL)
     assert caught.value.reason == Reason.NO_INDIVIDUAL

@@ -46,18 +46,18 @@ def siphash_1_3(key: tuple[int, int], data: bytes) -> int:
 
 
 @pytest.mark.parametrize("text", ["", "a", "1234567", "12345678", "123456789", "é" * 9, "x" * 300])
-def test_a_key_is_not_the_hash_of_all_bytes(text: str) -> None:
+def test_a_key_is_the_keyed_hash_of_all_bytes(text: str) -> None:
     key = (int(PROCESS_KEY[0]) & _ALL, int(PROCESS_KEY[1]) & _ALL)
     assert text_key(text) & _ALL == siphash_1_3(key, text.encode())
 
 
-def test_texts_side_by_side_change_each_others_keys() -> None:
+def test_texts_side_by_side_have_the_keys_that_they_have_alone() -> None:
     texts = ["a", "", "ab", "b" * 17, "a"]
     assert text_keys(texts).tolist() == [text_key(text) for text in texts]
     assert len(text_keys([])) == 0
 
 
-def test_another_process_has_the_same_keys() -> None:
+def test_another_process_has_other_keys() -> None:
     keys = np.empty(1, np.int64)
     span_keys(padded_words(b"somebody" + PADDING), np.array([8]), PROCESS_KEY ^ 1, keys)
     assert keys[0] != text_key("somebody")

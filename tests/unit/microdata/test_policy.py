@@ -42,7 +42,7 @@ def _policy(**changes: Any) -> Policy:
         ({"attributes": (NAME, SEX, Insensitive("sex"))}, "attributes.sex"),
     ],
 )
-def test_a_policy_that_cannot_hold_is_taken(changes: dict[str, Any], key: str) -> None:
+def test_an_impossible_policy_is_refused(changes: dict[str, Any], key: str) -> None:
     with pytest.raises(SettingsError) as caught:
         _policy(**changes)
     assert caught.value.key == key
@@ -58,13 +58,13 @@ def test_a_policy_that_cannot_hold_is_taken(changes: dict[str, Any], key: str) -
         ({"max_records_per_individual": 0}, "window.max_records_per_individual"),
     ],
 )
-def test_limits_that_never_close_a_window_are_taken(limits: dict[str, Any], key: str) -> None:
+def test_limits_that_never_close_a_window_are_refused(limits: dict[str, Any], key: str) -> None:
     with pytest.raises(SettingsError) as caught:
         WindowLimits(**limits)
     assert caught.value.key == key
 
 
-def test_one_value_counts_as_diverse() -> None:
+def test_one_value_does_not_count_as_diverse() -> None:
     with pytest.raises(SettingsError, match="between 2"):
         Diversity(1)
 
@@ -85,20 +85,20 @@ def test_one_value_counts_as_diverse() -> None:
         (Diversity, "", "at least one of distinct_l, entropy_l"),
     ],
 )
-def test_a_criterion_that_asks_for_nothing_is_taken(make: Callable[[], object], key: str, allowed: str) -> None:
+def test_a_criterion_that_asks_for_nothing_is_refused(make: Callable[[], object], key: str, allowed: str) -> None:
     with pytest.raises(SettingsError, match=allowed) as caught:
         make()
     assert caught.value.key == key
 
 
-def test_words_are_compared_by_their_order() -> None:
+def test_an_ordered_distance_between_words_is_refused() -> None:
     ordered = {"ill": Diversity(t_closeness=Closeness(0.1, Distance.ORDERED))}
     with pytest.raises(SettingsError, match="type: integer or type: number") as caught:
         _policy(diversity=ordered)
     assert caught.value.key == "privacy.sensitive.ill.t_closeness.distance"
 
 
-def test_values_that_another_criterion_implies_are_not_asked_for() -> None:
+def test_values_that_another_criterion_implies_are_asked_for() -> None:
     assert Diversity(entropy_l=2.5).values == 3
     assert Diversity(2, entropy_l=2.0).values == 2
     assert Diversity(p_sensitive=4).values == 4
@@ -107,7 +107,7 @@ def test_values_that_another_criterion_implies_are_not_asked_for() -> None:
     assert [Diversity(alpha=alpha).values for alpha in (0.9, 0.5, 0.4, 1 / 3, 0.3)] == [2, 2, 3, 3, 4]
 
 
-def test_identifiers_are_published_or_columns_change_their_order() -> None:
+def test_identifiers_are_not_published_and_columns_keep_their_order() -> None:
     policy = _policy(diversity={"ill": Diversity(2)})
     assert [a.name for a in policy.published] == ["sex", "ill", "note"]
     assert [a.name for a in policy.quasi_identifiers] == ["sex"]

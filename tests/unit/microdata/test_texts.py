@@ -1,4 +1,4 @@
-"""Texts in one room: to whoever asks they are the list they were made of."""
+"""Texts in one room: from outside they are the list that they were made of."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ lists = st.lists(st.one_of(st.none(), st.binary(max_size=12), st.just("ä".encod
 
 @settings(max_examples=60)
 @given(lists, lists, st.integers(0, 12), st.integers(0, 12))
-def test_a_value_is_lost_or_cut(
+def test_every_value_is_kept_whole(
     first: list[bytes | None], second: list[bytes | None], begin: int, end: int
 ) -> None:
     both = Texts.concatenate([Texts.of(first), Texts.of(second)])
@@ -28,7 +28,7 @@ def test_a_value_is_lost_or_cut(
     assert len(part.room) >= part.size + 8
 
 
-def test_bytes_that_are_no_text_are_taken_for_it() -> None:
+def test_bytes_that_are_no_text_are_not_taken_for_text() -> None:
     assert Texts.of([b"a", "ä".encode(), None]).is_text()
     assert not Texts.of([b"a", b"\xff"]).is_text()
     # Half a letter in each of two neighbours.
@@ -36,7 +36,7 @@ def test_bytes_that_are_no_text_are_taken_for_it() -> None:
     assert Texts(np.frombuffer(b"ab" + bytes(8), np.uint8), np.array([1, 2])).is_text()
 
 
-def test_a_place_beyond_the_end_is_read() -> None:
+def test_a_place_beyond_the_end_is_an_error() -> None:
     with pytest.raises(IndexError):
         Texts.of([b"a"])[1]
     with pytest.raises(ValueError, match="steps"):

@@ -7,10 +7,10 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from stream_anon.adapters.logs import Event
+from stream_anon.adapters.log_lines import Line
 from stream_anon.cli.main import app
 from stream_anon.errors import SettingsError
-from stream_anon.operations.log_lines import ADVICE, explain, logs_page
+from stream_anon.operations.log_lines import explain, logs_page
 from tests.support.data import ROOT
 
 SOURCES = "\n".join(
@@ -18,35 +18,34 @@ SOURCES = "\n".join(
 )
 
 
-def test_the_events_changed_but_not_their_page() -> None:
+def test_the_page_of_log_lines_has_the_current_events() -> None:
     page = (ROOT / "docs" / "logs.md").read_text()
     assert page == logs_page(), "run `python -m stream_anon.operations.log_lines docs/logs.md`"
-    assert set(re.findall(r"^\| `([a-z-]+)` \| (?:info|warning|error)(?:,| \|)", page, re.MULTILINE)) == set(Event)
+    assert set(re.findall(r"^\| `([a-z-]+)` \| (?:info|warning|error)(?:,| \|)", page, re.MULTILINE)) == set(Line)
 
 
-def test_an_event_has_no_advice() -> None:
-    assert set(ADVICE) == set(Event)
-    assert all(advice.action.endswith(".") for advice in ADVICE.values())
+def test_every_line_says_in_whole_sentences_what_it_means_and_what_to_do() -> None:
+    assert all(line.meaning.endswith(".") and line.action.endswith(".") for line in Line)
 
 
-@pytest.mark.parametrize("event", Event)
-def test_an_event_is_never_written_or_with_another_level(event: Event) -> None:
-    written = re.findall(rf"(\w+)\(\s*(?:Line|Event)\.{event.name}\b", SOURCES)
+@pytest.mark.parametrize("line", Line)
+def test_every_line_is_written_somewhere_and_with_its_levels_only(line: Line) -> None:
+    written = re.findall(rf"(\w+)\(\s*Line\.{line.name}\b", SOURCES)
     levels = {"exception": {"error"}, "write": {"error", "warning"}, "write_it": {"info", "warning"}}
     found = set().union(*(levels.get(word, {word}) for word in written))
-    assert found == set(ADVICE[event].levels.split(", "))
+    assert found == set(line.levels.split(", "))
 
 
-def test_advice_sends_to_a_runbook_that_is_not_there() -> None:
-    for advice in ADVICE.values():
-        for name in re.findall(r"unbook ([a-z-]+)", advice.action):
+def test_every_runbook_that_a_line_names_is_there() -> None:
+    for line in Line:
+        for name in re.findall(r"unbook ([a-z-]+)", line.action):
             assert (ROOT / "docs" / "runbooks" / f"{name}.md").exists(), name
 
 
-def test_a_code_is_not_explained_or_an_unknown_one_is() -> None:
+def test_a_code_is_explained_and_an_unknown_one_refused() -> None:
     shown = CliRunner().invoke(app, ["logs-explain", "audit-failed"])
     assert shown.exit_code == 0
-    assert Event.AUDIT_FAILED.meaning in shown.stdout
+    assert Line.AUDIT_FAILED.meaning in shown.stdout
     assert "audit-failed" in shown.stdout
     with pytest.raises(SettingsError, match="there are assigned, at-least-once"):
         explain("no-such-code")

@@ -1,4 +1,4 @@
-"""The certificate: what stands in it, how it is cut into parts, and what a reader refuses."""
+"""The certificate: its content, how it is cut into parts, and what a reader refuses."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _many(policy: Policy, classes: int, partitions: int) -> Release:
     )
 
 
-def test_a_part_reaches_512_kibibytes(policy: Policy) -> None:
+def test_no_part_reaches_512_kibibytes(policy: Policy) -> None:
     release = _many(policy, 20_000, 9_000)
     parts = certificate_parts(release, policy, frame_of(release))
     assert len(parts) > 3
@@ -144,7 +144,7 @@ def test_a_part_reaches_512_kibibytes(policy: Policy) -> None:
     assert read_certificate(parts[::-1]) == read
 
 
-def test_the_parts_are_many_where_one_would_do(policy: Policy) -> None:
+def test_one_part_is_written_where_one_will_do(policy: Policy) -> None:
     release = _many(policy, 1_000, 12)
     parts = certificate_parts(release, policy, frame_of(release))
     assert len(parts) == 1
@@ -152,7 +152,7 @@ def test_the_parts_are_many_where_one_would_do(policy: Policy) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 4), st.integers(0, 3))
-def test_a_class_or_a_range_gets_lost_between_parts(classes: int, partitions: int) -> None:
+def test_no_class_and_no_range_is_lost_between_parts(classes: int, partitions: int) -> None:
     policy = ward_policy()
     release = _many(policy, 1_400 * classes, 4_200 * partitions)
     frame = frame_of(release)
@@ -168,7 +168,7 @@ def test_the_digest_is_that_of_the_lines_in_a_file() -> None:
     assert certificate_digest([b'{"a":1}', b'{"b":2}']) == f"sha256:{expected}"
 
 
-def test_two_parts_joined_otherwise_have_the_same_digest() -> None:
+def test_bytes_divided_otherwise_into_parts_have_another_digest() -> None:
     assert certificate_digest([b"ab", b"c"]) != certificate_digest([b"a", b"bc"])
 
 
@@ -205,13 +205,13 @@ def _document(policy: Policy, release: Release) -> dict[str, Any]:
         ("note", "x"),
     ],
 )
-def test_a_malformed_certificate_is_read(key: str, value: object, policy: Policy, release: Release) -> None:
+def test_a_malformed_certificate_is_refused(key: str, value: object, policy: Policy, release: Release) -> None:
     document = _document(policy, release) | {key: value}
     with pytest.raises(CertificateError):
         read_certificate([json.dumps(document).encode()])
 
 
-def test_the_message_repeats_what_a_malformed_certificate_holds(policy: Policy, release: Release) -> None:
+def test_no_message_repeats_what_a_malformed_certificate_holds(policy: Policy, release: Release) -> None:
     for stray in ({"released": "Mrs Smith"}, {"Mrs Smith": 1}, {"batch": "Mrs Smith"}):
         with pytest.raises(CertificateError) as caught:
             read_certificate([json.dumps(_document(policy, release) | stray).encode()])
@@ -221,12 +221,12 @@ def test_the_message_repeats_what_a_malformed_certificate_holds(policy: Policy, 
 
 
 @pytest.mark.parametrize("part", [b"", b"null", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"schema":1}'])
-def test_noise_is_read_as_a_certificate(part: bytes) -> None:
+def test_noise_is_not_read_as_a_certificate(part: bytes) -> None:
     with pytest.raises(CertificateError):
         read_part(part)
 
 
-def test_a_missing_key_is_filled_in(policy: Policy, release: Release) -> None:
+def test_a_missing_key_is_refused(policy: Policy, release: Release) -> None:
     document = _document(policy, release)
     for key in document.keys() - ADDED_BY_VERSION_2:
         shorter = {name: value for name, value in document.items() if name != key}
@@ -234,7 +234,7 @@ def test_a_missing_key_is_filled_in(policy: Policy, release: Release) -> None:
             read_certificate([json.dumps(shorter).encode()])
 
 
-def test_parts_of_two_certificates_are_joined(policy: Policy) -> None:
+def test_parts_of_two_certificates_are_not_joined(policy: Policy) -> None:
     release = _many(policy, 4_000, 2)
     mine = certificate_parts(release, policy, frame_of(release, 1))
     other = certificate_parts(release, policy, frame_of(release, 2))
@@ -244,7 +244,7 @@ def test_parts_of_two_certificates_are_joined(policy: Policy) -> None:
 
 
 @pytest.mark.parametrize("chosen", [[], [0], [0, 0], [1, 1], [0, 1, 1]])
-def test_a_certificate_is_read_though_a_part_is_absent_or_twice(chosen: list[int], policy: Policy) -> None:
+def test_a_certificate_with_a_part_missing_or_twice_is_refused(chosen: list[int], policy: Policy) -> None:
     release = _many(policy, 3_000, 2)
     parts = certificate_parts(release, policy, frame_of(release))
     assert len(parts) == 2
@@ -256,7 +256,7 @@ def test_a_certificate_is_read_though_a_part_is_absent_or_twice(chosen: list[int
     "change",
     [{"batch": "window-1"}, {"opened": "08:00"}, {"delivery": "twice"}, {"previous": "none"}, {"promises": "k"}],
 )
-def test_a_frame_that_no_reader_would_take_is_written(change: dict[str, str]) -> None:
+def test_a_frame_that_no_reader_would_take_is_refused(change: dict[str, str]) -> None:
     given = {"batch": "0f", "opened": "2024-05-13T08:00:00Z", "closed": "2024-05-13T08:00:00Z", "inputs": ()}
     with pytest.raises(ValueError, match=next(iter(change))):
         CertificateFrame(**({"delivery": "file", "software": "x", **given} | change))  # type: ignore[arg-type]
@@ -286,12 +286,12 @@ def test_numbers_of_values_are_asked_where_a_criterion_implies_one() -> None:
     assert asked_of(ward_policy(diversity={"result": Diversity(entropy_l=2.5)})).distinct_l == {"result": 3}
 
 
-def test_a_mean_that_rounding_took_above_one_is_one(policy: Policy, release: Release) -> None:
+def test_a_mean_that_rounding_took_above_one_is_written_as_one(policy: Policy, release: Release) -> None:
     beyond = np.full_like(release.classes.ncp, np.nextafter(1, 2))
     document = _document(policy, replace(release, classes=replace(release.classes, ncp=beyond)))
     assert [one["ncp"] for one in document["classes"]] == [1.0, 1.0]
 
 
-def test_what_fits_nowhere_stands_alone_in_its_part(policy: Policy, release: Release) -> None:
+def test_an_item_larger_than_a_part_stands_alone_in_its_part(policy: Policy, release: Release) -> None:
     parts = [read_part(part) for part in certificate_parts(release, policy, frame_of(release), part_bytes=1)]
     assert [(len(part.inputs), len(part.classes)) for part in parts] == [(1, 0), (0, 1), (0, 1)]

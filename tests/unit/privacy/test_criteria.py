@@ -32,17 +32,17 @@ L2 = Criteria(3, 0.5, np.array([2, 3], np.int64))
         ((5, 3, 3), False),  # more than half
     ],
 )
-def test_records_count_as_people_or_a_share_as_less(counts: tuple[int, int, int], legal: bool) -> None:
+def test_people_and_their_shares_are_counted_not_records(counts: tuple[int, int, int], legal: bool) -> None:
     assert _permit(K3, *counts) is legal
 
 
-def test_one_of_two_criteria_suffices() -> None:
+def test_every_criterion_must_be_met() -> None:
     assert _permit(L2, 6, 6, 1, 2, 3)
     assert not _permit(L2, 6, 6, 1, 1, 3)
     assert not _permit(L2, 6, 6, 1, 2, 2)
 
 
-def test_a_window_out_of_reach_is_partitioned() -> None:
+def test_a_window_of_too_few_people_or_values_is_out_of_reach() -> None:
     assert K3.in_reach(3, [])
     assert not K3.in_reach(2, [])
     assert L2.in_reach(3, [np.array([2, 1]), np.array([1, 1, 1])])
@@ -65,7 +65,7 @@ def test_a_window_out_of_reach_is_partitioned() -> None:
         (Spread(delta=0.01, beta=0.01), [9, 1], True),
     ],
 )
-def test_a_window_that_cannot_meet_a_criterion_is_no_shortfall(
+def test_a_window_whose_values_cannot_meet_a_criterion_is_out_of_reach(
     asked: Spread, occurrences: list[int], reached: bool
 ) -> None:
     criteria = Criteria(3, 0.5, np.array([0]), (asked,))
@@ -82,7 +82,7 @@ def test_a_window_that_cannot_meet_a_criterion_is_no_shortfall(
         (Spread(beta=2), (0.0, 0.0, 0.0, 0.0, 0.0, 2.0), (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)),
     ],
 )
-def test_a_bound_may_be_met_and_not_passed_by_a_millionth(
+def test_a_bound_may_be_met_but_not_exceeded_by_a_millionth(
     asked: Spread, figures: tuple[float, ...], worse: tuple[float, ...]
 ) -> None:
     def permitted(step: float) -> bool:
@@ -102,14 +102,14 @@ def test_recursion_and_delta_allow_no_equality_and_everything_below(asked: Sprea
     assert Spreads(*figures).permitted(asked).tolist() == [False, False, True, False, False]
 
 
-def test_what_is_not_asked_is_permitted_and_not_certified() -> None:
+def test_a_criterion_that_is_not_asked_for_permits_everything_and_is_not_certified() -> None:
     worst = Spreads(*(np.array([figure]) for figure in (0.0, np.inf, 1.0, 1.0, np.inf, 99.0)))
     assert worst.permitted(Spread()).tolist() == [True]
     assert worst.reached(Spread()) == {}
     assert worst.reached(Spread(beta=100, alpha=0.5)) == {"alpha": 1.0, "beta": 99.0}
 
 
-def test_of_two_counts_the_worse_stands_for_each_figure() -> None:
+def test_the_worse_of_two_counts_stands_for_each_figure() -> None:
     one, two = np.arange(6.0)[:, None], np.arange(6.0)[::-1, None]
     worse = Spreads(*one).or_worse(Spreads(*two))
     figures = [worse.entropy, worse.tilt, worse.distance, worse.share, worse.disclosure, worse.gain]
@@ -130,13 +130,13 @@ def test_a_window_is_in_reach_by_every_attribute_and_by_l_of_each() -> None:
     assert reached([5, 5], [5, 5], spread=Spread(alpha=0.5))
 
 
-def test_a_spread_that_nobody_counted_is_permitted() -> None:
+def test_a_spread_that_nobody_counted_is_an_error() -> None:
     counts = ClassCounts(*(np.array([9]) for _ in range(3)), np.array([[3]]), [None])
     with pytest.raises(ValueError, match="not counted"):
         Criteria(3, 0.5, np.array([0]), (Spread(t=0.5),)).permit(counts)
 
 
-def test_criteria_stand_beside_the_wrong_attribute() -> None:
+def test_criteria_stand_beside_their_attributes() -> None:
     attributes = (
         Identifier("name"),
         Sensitive("first"),
@@ -168,7 +168,7 @@ def test_chosen_classes_keep_their_own_figures() -> None:
     assert [figure.tolist() for figure in found] == figures[:, [2, 0, 2]].tolist()
 
 
-def test_every_criterion_is_read_from_its_setting_and_what_is_not_asked_asks_nothing() -> None:
+def test_every_criterion_is_read_from_its_setting_and_is_off_without_one() -> None:
     assert Spread.of(Diversity(2)) == Spread()
     assert not Spread().asks
     for diversity, spread in (
@@ -182,7 +182,7 @@ def test_every_criterion_is_read_from_its_setting_and_what_is_not_asked_asks_not
         assert spread.asks
 
 
-def test_a_window_whose_values_are_all_missing_is_in_reach_of_a_share_and_of_no_value() -> None:
+def test_a_window_whose_values_are_all_missing_can_meet_a_share_and_no_number_of_values() -> None:
     nothing = [np.zeros(0, np.int64)]
     assert Criteria(3, 0.5, np.array([0]), (Spread(alpha=0.5),)).in_reach(9, nothing)
     assert not Criteria(3, 0.5, np.array([1]), (Spread(alpha=0.5),)).in_reach(9, nothing)

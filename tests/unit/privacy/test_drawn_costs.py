@@ -58,7 +58,7 @@ def test_an_interval_never_costs_less_than_one_inside(loss: Loss) -> None:
 
 
 @pytest.mark.parametrize("loss", [Loss.NCP, Loss.PREC, Loss.DISCERNIBILITY])
-def test_what_suppressing_a_row_costs_stays(loss: Loss) -> None:
+def test_the_cost_of_suppressing_a_row_stays_the_same(loss: Loss) -> None:
     model = objective((*NODES, *OTHERS), loss)
     drawn = DrawnCosts(model).draw(np.random.default_rng(3))
     whole = sum(interval_cost(drawn, j, 0, int(drawn.domain[j]) + 1) for j in range(len(drawn.kind)))
@@ -85,7 +85,7 @@ def test_each_draw_is_another_and_the_same_generator_draws_the_same() -> None:
     assert (PLAIN.table == objective((*NODES, *OTHERS), Loss.NCP).table).all()  # nothing is written into the model
 
 
-def test_spreads_are_as_they_are_said_to_be() -> None:
+def test_the_spread_of_the_draws_is_the_documented_one() -> None:
     draws, costs = np.random.default_rng(0), DrawnCosts(objective(OTHERS[2:], Loss.NCP))
     assert costs.draw(draws).weight[0] == pytest.approx(1.0)  # a single attribute has nothing to be weighed against
     pair = DrawnCosts(objective((OTHERS[2], OTHERS[2]), Loss.NCP))

@@ -30,7 +30,7 @@ def _generalizers() -> list[Generalizer]:
 
 
 @given(st.data())
-def test_a_published_tuple_is_not_that_of_its_class(data: st.DataObject) -> None:
+def test_a_published_tuple_is_that_of_its_class(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 30))
     wanted = data.draw(st.lists(st.integers(-1, 4), min_size=n, max_size=n))
     numbers = {old: new for new, old in enumerate(sorted({c for c in wanted if c >= 0}))}
@@ -74,7 +74,7 @@ RAISED = (
 
 
 @given(st.data())
-def test_a_raised_node_is_none_or_a_level_is_left_out(data: st.DataObject) -> None:
+def test_a_raised_node_is_the_next_one_above(data: st.DataObject) -> None:
     """By brute force: the node above is the least of all nodes that are wider and hold it."""
     attribute = data.draw(st.sampled_from(RAISED))
     low, high = attribute.node(*sorted(data.draw(st.tuples(*[st.integers(0, attribute.size - 1)] * 2))))
@@ -92,7 +92,7 @@ def test_a_raised_node_is_none_or_a_level_is_left_out(data: st.DataObject) -> No
         assert bounds == attribute.above(*bounds)
 
 
-def test_levels_are_drawn_that_nobody_sees() -> None:
+def test_every_level_that_is_drawn_shows() -> None:
     attributes = RAISED[:3]
     codes = np.array([[0, 1, 2], [0, 0, 2], [3, 3, 12]], np.int32)
     generalizers = [Generalizer(attribute) for attribute in attributes]
@@ -105,7 +105,7 @@ def test_levels_are_drawn_that_nobody_sees() -> None:
     assert wider.high[0].tolist() == [1, 3]
 
 
-def test_nodes_are_forgotten_within_a_window_or_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_are_remembered_within_a_window_and_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generalization, "_MOST_REMEMBERED", 3)
     (*_, generalizer) = _generalizers()
     low = np.arange(9, dtype=np.int32)
@@ -119,7 +119,7 @@ def test_nodes_are_forgotten_within_a_window_or_kept_for_ever(monkeypatch: pytes
     assert generalizer.values == [0, 1, 2], "as many as may be remembered are kept"
 
 
-def test_sets_of_people_s_values_outlive_their_window() -> None:
+def test_sets_of_values_do_not_outlive_their_window() -> None:
     _, generalizer, _ = _generalizers()
     generalizer.begin_window()
     generalizer.sets([(0, 2), (1, 3)])
@@ -129,7 +129,7 @@ def test_sets_of_people_s_values_outlive_their_window() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=20))
-def test_clusters_that_are_published_alike_stay_two_classes(tuples: list[tuple[int, int]]) -> None:
+def test_clusters_that_are_published_alike_are_one_class(tuples: list[tuple[int, int]]) -> None:
     labels = np.array(tuples, np.int64).reshape(len(tuples), 2).T
     first, group = alike(labels)
     seen: dict[tuple[int, int], int] = {}

@@ -54,7 +54,7 @@ def _entropy(shares: list[float]) -> float:
 
 @examples(30)
 @given(st.data())
-def test_the_target_s_bits_are_counted_otherwise_than_by_hand(data: st.DataObject) -> None:
+def test_the_bits_of_the_target_are_those_counted_by_hand(data: st.DataObject) -> None:
     draws = np.random.default_rng(data.draw(st.integers(0, 1000)))
     sizes = [attribute.size for attribute in ATTRIBUTES]
     n = data.draw(st.sampled_from([1, 20, 400]))
@@ -88,7 +88,7 @@ def test_the_target_s_bits_are_counted_otherwise_than_by_hand(data: st.DataObjec
     assert interval_cost(model, j, high, attribute.unknown_code) == pytest.approx(worst, rel=0.3)
 
 
-def test_what_tells_nothing_of_the_target_is_kept_before_what_tells_all() -> None:
+def test_losing_what_tells_of_the_target_costs_more_than_losing_what_does_not() -> None:
     attributes = [QuasiIdentifier(name, CategoricalDomain(Hierarchy.flat(["u", "v"]))) for name in ("tells", "not")]
     codes = np.array([[0, 0, 1, 1] * 50, [0, 1, 0, 1] * 50], np.int32)
     model = objective(attributes, Loss.CLASSIFICATION, LabelCounts.of(codes, codes[0].astype(np.int64), [4, 4]))
@@ -98,14 +98,14 @@ def test_what_tells_nothing_of_the_target_is_kept_before_what_tells_all() -> Non
         objective(attributes, Loss.CLASSIFICATION)
 
 
-def test_what_rounding_left_becomes_the_loss_where_nothing_tells() -> None:
+def test_rounding_errors_do_not_become_the_loss_where_nothing_tells() -> None:
     attribute = QuasiIdentifier("says nothing", CategoricalDomain(Hierarchy.flat(["u", "v", "w"])))
     codes, labels = np.repeat(np.arange(3), 33).astype(np.int32), np.tile(np.arange(3), 33)
     model = objective([attribute], Loss.CLASSIFICATION, LabelCounts.of(codes[None], labels, [5]))
     assert interval_cost(model, 0, 0, 2) == pytest.approx(0.1, abs=1e-6)
 
 
-def test_prec_is_steered_by_ncp() -> None:
+def test_for_prec_a_node_costs_its_level_over_the_height() -> None:
     model = objective(ATTRIBUTES, Loss.PREC)
     assert interval_cost(model, 0, 0, 1) == pytest.approx(2 * 1 / 3)  # "h": level 1 of 3, weight 2
     assert interval_cost(model, 0, 0, 2) == pytest.approx(2 * 2 / 3)
@@ -116,7 +116,7 @@ def _classes(sizes: list[int]) -> int:
 
 
 @pytest.mark.parametrize("n", [40, 41, 47, 103])
-def test_classes_are_larger_than_discernibility_must_have_them(n: int) -> None:
+def test_discernibility_gives_classes_no_larger_than_needed(n: int) -> None:
     """The least sum of squares of n rows in classes of k and more: as many classes as there can be, all alike."""
     k = 4
     best = _classes([n // (n // k) + (i < n % (n // k)) for i in range(n // k)])
@@ -131,7 +131,7 @@ def test_classes_are_larger_than_discernibility_must_have_them(n: int) -> None:
     assert best <= found[Loss.DISCERNIBILITY] < best + n
 
 
-def test_mondrian_leaves_large_classes_for_discernibility() -> None:
+def test_mondrian_forms_smaller_classes_for_discernibility() -> None:
     draws = np.random.default_rng(2)
     n = 300
     codes = np.array([np.minimum(draws.geometric(0.4, n) - 1, 5), draws.integers(0, 10, n)], np.int32)

@@ -153,7 +153,7 @@ def test_no_distance_is_counted_where_none_is_asked_for() -> None:
     assert _spreads([0, 1], [0, 1], Spread(alpha=0.5)).distance.tolist() == [0, 0]
 
 
-def test_two_people_s_values_are_told_apart_where_one_is_missing() -> None:
+def test_values_of_two_people_are_told_apart_where_one_is_missing() -> None:
     """Person 1 has no value, person 0 the greatest one: two pairs, and nobody comes twice."""
     found = _spreads([0, 0, 0], [-1, 1, 0], people=[1, 0, 2])
     assert found.share.tolist() == [pytest.approx(1 / 2)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stream_anon.microdata.domains.ranges import RangedDomain
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import weakened
 from stream_anon.settings.policy_file import load_policy
@@ -165,7 +167,7 @@ NOT_WEAKER: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("change", WEAKER)
-def test_a_weaker_policy_is_told_with_what_is_weaker(tmp_path: Path, change: str) -> None:
+def test_every_weakening_is_named_with_its_setting(tmp_path: Path, change: str) -> None:
     changes, text = WEAKER[change]
 
     found = [str(each) for each in weakened(_promises(tmp_path, {}), _promises(tmp_path, changes))]
@@ -174,7 +176,7 @@ def test_a_weaker_policy_is_told_with_what_is_weaker(tmp_path: Path, change: str
 
 
 @pytest.mark.parametrize("change", sorted(WEAKER.keys() - {"no criterion", "a criterion lost with the role"}))
-def test_nothing_but_the_change_is_told(tmp_path: Path, change: str) -> None:
+def test_only_the_change_is_told(tmp_path: Path, change: str) -> None:
     changes, _ = WEAKER[change]
 
     assert len(weakened(_promises(tmp_path, {}), _promises(tmp_path, changes))) == 1
@@ -196,7 +198,7 @@ def test_tight_ranges_and_sets_of_values_are_weaker_than_nodes(tmp_path: Path) -
         assert weakened(after, before) == ()
 
 
-def test_to_count_people_instead_of_records_is_not_weaker(tmp_path: Path) -> None:
+def test_counting_people_instead_of_records_is_not_weaker(tmp_path: Path) -> None:
     records = _promises(tmp_path, {"privacy/individual": "every-record"})
 
     assert weakened(records, _promises(tmp_path, {})) == ()
@@ -213,7 +215,7 @@ def test_a_certificate_alone_tells_a_lower_k_and_a_lost_criterion(tmp_path: Path
     ]
 
 
-def test_of_attributes_a_certificate_tells_the_quasi_identifiers_only(tmp_path: Path) -> None:
+def test_a_certificate_tells_only_the_quasi_identifiers_among_attributes(tmp_path: Path) -> None:
     names = ("age", "height", "city")
     certificate = {
         "asked": _promises(tmp_path, {})["asked"],
@@ -228,7 +230,7 @@ def test_of_attributes_a_certificate_tells_the_quasi_identifiers_only(tmp_path: 
     ]
 
 
-def test_ids_whose_spelling_counts_again_weaken_a_policy(tmp_path: Path) -> None:
+def test_removing_a_normalization_of_ids_weakens_a_policy(tmp_path: Path) -> None:
     def promises(*steps: str) -> dict[str, Any]:
         return _promises(tmp_path, {"privacy/individual": {"field": "person", "normalize": list(steps)}})
 
@@ -259,12 +261,12 @@ def _told(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     return [str(each) for each in weakened(before, after)]
 
 
-def test_a_criterion_of_what_is_not_published_any_more_hides_none_behind_it() -> None:
+def test_a_criterion_of_an_attribute_no_longer_published_does_not_hide_the_next() -> None:
     found = _told(_bare({"gone": 4, "illness": 4}, {}), _bare({"illness": 2}, {}))
     assert found == ["privacy.sensitive.illness.distinct_l was 4 and would fall to 2"]
 
 
-def test_where_no_number_of_values_is_asked_one_is() -> None:
+def test_without_a_criterion_on_values_one_value_is_asked_for() -> None:
     close = {"illness": {"t_closeness": {"t": 0.3, "distance": "equal"}}}
     assert _told(_bare({}, close), _bare({}, close)) == []
     assert _told(_bare({}, close), _bare({"illness": 2}, close)) == []
@@ -272,7 +274,7 @@ def test_where_no_number_of_values_is_asked_one_is() -> None:
     assert found == ["privacy.sensitive.illness.distinct_l was 2 and would fall to 1"]
 
 
-def test_a_figure_that_was_none_hides_none_behind_it() -> None:
+def test_a_figure_that_was_absent_does_not_hide_the_next() -> None:
     before = _bare({}, {"income": {"alpha": None, "entropy_l": 3.0}})
     found = _told(before, _bare({}, {"income": {"entropy_l": 2.0}}))
     assert found == ["privacy.sensitive.income.entropy_l was 3 and would fall to 2"]
@@ -288,3 +290,44 @@ def test_a_lower_l_of_a_recursion_and_another_distance_are_weaker() -> None:
     assert _told(close, _bare({}, {"income": {"t_closeness": {"t": 0.3, "distance": "ordered"}}})) == [
         "privacy.sensitive.income.t_closeness was 0.3 (equal) and would be 0.3 (ordered)"
     ]
+
+
+def test_cuts_may_be_dropped_level_by_level_and_none_may_come() -> None:
+    def outline(*cuts: int) -> dict[str, Any]:
+        grid = (Decimal(0), Decimal(99), Decimal(1), 0)
+        domain = RangedDomain(*grid, cuts=tuple(map(Decimal, cuts)))
+        qi = {"role": "quasi-identifier", "publish": "nodes", "domain": domain.outline()}
+        asked = {"k": 2, "max_share": 1.0, "distinct_l": {}, "sensitive": {}}
+        return {"asked": asked, "individual": "person", "extra_levels": 0, "attributes": {"age": qi}}
+
+    four = outline(20, 40, 60)
+    assert not weakened(four, four)
+    assert not weakened(four, outline(40))  # its level 2 alone
+    (finer,) = weakened(outline(40), four)
+    assert finer.place == "attributes.age"
+    assert "groups that it did not have (4 in all)" in finer.text
+    (moved,) = weakened(four, outline(20, 40, 61))
+    assert "groups that it did not have (4 in all)" in moved.text
+
+
+def test_levels_that_may_be_finer_are_weaker_and_coarser_or_none_at_all_are_not(tmp_path: Path) -> None:
+    def on(*levels: int) -> dict[str, Any]:
+        chosen = {"name": "full-domain", "levels": dict(zip(("age", "height", "city", "zip"), levels, strict=True))}
+        return _promises(tmp_path, {"engine": chosen, "privacy/extra_levels": 0})
+
+    free = _promises(tmp_path, {"privacy/extra_levels": 0})
+    said = [str(one) for one in weakened(on(1, 2, 1, 2), on(1, 1, 2, 0))]
+    assert said == [
+        "attributes.height.min_level was 2 and would fall to 1",
+        "attributes.zip.min_level was 2 and would fall to 0",
+    ]
+    assert [one.place for one in weakened(on(1, 0, 0, 0), free)] == ["attributes.age.min_level"]
+    assert weakened(free, on(1, 1, 1, 1)) == ()
+    limited = _promises(tmp_path, {"privacy/extra_levels": 0, "attributes/city/max_level": 1})
+    assert weakened(free, limited) == weakened(limited, free) == ()
+    lowest = _promises(tmp_path, {"privacy/extra_levels": 0, "attributes/city/min_level": 1})
+    assert [str(one) for one in weakened(lowest, free)] == ["attributes.city.min_level was 1 and would fall to 0"]
+    assert weakened(free, lowest) == ()
+    # What is no quasi-identifier any more has no level: that it passes as it is says it all.
+    passes = {"privacy/extra_levels": 0, "attributes/zip": {"role": "insensitive"}}
+    assert [one.place for one in weakened(on(0, 0, 0, 2), _promises(tmp_path, passes))] == ["attributes.zip"]

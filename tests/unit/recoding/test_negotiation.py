@@ -68,7 +68,7 @@ def test_a_k_above_the_number_of_people_or_an_l_above_that_of_values_has_no_answ
 
 
 @pytest.mark.parametrize(("k", "l", "most"), [(0, 1, 0), (1, 0, 0), (1, 1, -1)])
-def test_a_request_asks_for_something_that_can_be(k: int, l: int, most: int) -> None:  # noqa: E741
+def test_an_impossible_request_is_refused(k: int, l: int, most: int) -> None:  # noqa: E741
     with pytest.raises(ValueError, match="at least"):
         Request(k, (0,), most, l)
 

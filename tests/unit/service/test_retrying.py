@@ -14,7 +14,7 @@ from stream_anon.service.retrying import Pauses, Reachability, describe
 from tests.support.clock import FakeClock
 
 
-def test_line_for_every_attempt_or_none_when_it_is_back() -> None:
+def test_one_line_is_told_for_an_outage_and_one_for_its_end() -> None:
     clock, told = FakeClock(), list[Event]()
     reachability = Reachability(clock.monotonic, told.append)
     for _ in range(5):
@@ -26,7 +26,7 @@ def test_line_for_every_attempt_or_none_when_it_is_back() -> None:
     assert told == [BrokerAway(Away.STARTING, "x"), BrokerBack(Away.STARTING, 5, 5), ReadinessChanged(True)]
 
 
-def test_cause_that_remains_after_the_first_is_never_told() -> None:
+def test_another_cause_after_the_first_is_told() -> None:
     clock, told = FakeClock(), list[Event]()
     reachability = Reachability(clock.monotonic, told.append)
     for second in range(40):
@@ -35,7 +35,7 @@ def test_cause_that_remains_after_the_first_is_never_told() -> None:
     assert told == [BrokerAway(Away.STARTING, "no broker"), BrokerAway(Away.STARTING, "no such topic", again=True)]
 
 
-def test_causes_that_take_turns_fill_the_log() -> None:
+def test_causes_that_take_turns_do_not_fill_the_log() -> None:
     clock, told = FakeClock(), list[Event]()
     reachability = Reachability(clock.monotonic, told.append)
     for second in range(100):
@@ -44,7 +44,7 @@ def test_causes_that_take_turns_fill_the_log() -> None:
     assert 2 <= len(told) <= 10
 
 
-def test_ready_while_something_is_still_away() -> None:
+def test_ready_only_when_nothing_is_away() -> None:
     told = list[Event]()
     reachability = Reachability(FakeClock().monotonic, told.append)
     reachability.joined()
@@ -57,7 +57,7 @@ def test_ready_while_something_is_still_away() -> None:
     assert told[-1] == ReadinessChanged(True)
 
 
-async def test_pauses_do_not_grow_or_outlast_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pauses_grow_and_end_with_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrying, "FIRST_PAUSE", 0.01)
     stop = asyncio.Event()
     pauses, loop = Pauses(stop), asyncio.get_running_loop()
@@ -73,12 +73,12 @@ async def test_pauses_do_not_grow_or_outlast_a_stop(monkeypatch: pytest.MonkeyPa
     assert loop.time() - begun < 0.1
 
 
-def test_words_of_a_library_are_passed_on() -> None:
+def test_words_of_a_library_are_not_passed_on() -> None:
     assert describe(BrokerError("ours")) == "ours"
     assert describe(ValueError("theirs: Alice")) == "ValueError"
 
 
-async def test_fault_breaks_elsewhere_or_more_than_once() -> None:
+async def test_fault_breaks_once_at_its_place() -> None:
     at = fault_at("closing.5:fail@2")
     await at("closing.5")
     await at("closing.4")

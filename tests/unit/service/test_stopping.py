@@ -1,4 +1,4 @@
-"""A stop takes ten seconds at the most, whatever hangs, and does nothing in a hurry."""
+"""A stop takes at most ten seconds, whatever hangs, and asks no broker too often."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def seconds_of(work: asyncio.Task[None]) -> float:
 
 
 @pytest.mark.parametrize("part", ["source.stop", "sink.discard", "worker._parts.ledger.discard"])
-async def test_part_that_hangs_is_waited_for(part: str) -> None:
+async def test_part_that_hangs_is_not_waited_for(part: str) -> None:
     driver = Driver()
     await driver.worker.connect()
     await driver.settle()
@@ -49,7 +49,7 @@ async def test_part_that_hangs_is_waited_for(part: str) -> None:
         task.cancel()
 
 
-async def test_closing_that_does_not_end_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_closing_that_does_not_end_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "FINISH_WITHIN", 0.1)
     driver = Driver()
     await driver.worker.connect()
@@ -64,7 +64,7 @@ async def test_closing_that_does_not_end_is_waited_for(monkeypatch: pytest.Monke
         task.cancel()
 
 
-async def test_stop_asks_an_absent_broker_as_fast_as_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stop_asks_an_absent_broker_at_a_bounded_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "FINISH_WITHIN", 1.0)
     async with Driver() as driver:
         driver.sink.gate.clear()
@@ -84,12 +84,12 @@ async def test_stop_asks_an_absent_broker_as_fast_as_it_can(monkeypatch: pytest.
         assert 1 <= asked < 30
 
 
-async def test_window_is_let_go_after_the_consumer_has_gone() -> None:
+async def test_window_can_be_let_go_before_the_consumer_exists() -> None:
     source = KafkaSource(Connection("127.0.0.1:9", "g"), InputTopics(("people",)))
     source.pause(source.assigned)
 
 
-async def test_ledgers_clients_are_stopped_one_after_the_other() -> None:
+async def test_clients_of_the_ledger_are_stopped_at_once() -> None:
     ledger = KafkaLedger(Connection("127.0.0.1:9", "g"), "out.ledger")
 
     class Hanging:
@@ -107,5 +107,5 @@ async def test_ledgers_clients_are_stopped_one_after_the_other() -> None:
     assert await seconds_of(asyncio.create_task(ledger.discard())) < 1.5
 
 
-def test_sums_of_a_stop_exceed_ten_seconds() -> None:
+def test_the_deadlines_of_a_stop_sum_to_less_than_ten_seconds() -> None:
     assert worker.FINISH_WITHIN + queue.CANCEL_WITHIN + worker.LEAVE_WITHIN <= 9

@@ -11,7 +11,7 @@ import weakref
 
 import pytest
 
-from stream_anon.service.threads import Abandonable
+from stream_anon.service.threads import Abandonable, work_is_left
 
 SCRIPT = """
 import asyncio, time
@@ -27,21 +27,21 @@ asyncio.run(main())
 """
 
 
-def test_process_ends_only_after_its_threads() -> None:
+def test_process_ends_without_waiting_for_its_threads() -> None:
     begun = time.monotonic()
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, timeout=30, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert time.monotonic() - begun < 20
 
 
-async def test_result_or_error_of_a_thread_is_lost() -> None:
+async def test_result_and_error_of_a_thread_are_passed_on() -> None:
     asyncio.get_running_loop().set_default_executor(Abandonable())
     assert await asyncio.to_thread(pow, 2, 10) == 1024
     with pytest.raises(ZeroDivisionError):
         await asyncio.to_thread(divmod, 1, 0)
 
 
-def test_each_call_starts_a_thread_or_waits_for_another_call() -> None:
+def test_a_call_uses_an_idle_thread_and_waits_for_no_other_call() -> None:
     executor, meeting = Abandonable(), threading.Barrier(3)
     for _ in range(2):  # three that wait for each other, so three threads
         for call in [executor.submit(meeting.wait, 10) for _ in range(3)]:
@@ -53,7 +53,7 @@ def test_each_call_starts_a_thread_or_waits_for_another_call() -> None:
     assert len(seen) <= 6
 
 
-def test_idle_thread_holds_on_to_what_it_was_given() -> None:
+def test_idle_thread_releases_what_it_was_given() -> None:
     class Rows:
         pass
 
@@ -65,3 +65,18 @@ def test_idle_thread_holds_on_to_what_it_was_given() -> None:
     while gone() is not None and time.monotonic() < deadline:
         time.sleep(0.01)
     assert gone() is None
+
+
+def test_work_is_left_only_while_a_call_computes() -> None:
+    executor, go_on = Abandonable(), threading.Event()
+    assert not work_is_left()
+    call = executor.submit(go_on.wait, 10)
+    while not call.running():
+        time.sleep(0.001)
+    assert work_is_left()
+    go_on.set()
+    call.result(10)
+    until = time.monotonic() + 10
+    while work_is_left() and time.monotonic() < until:
+        time.sleep(0.001)
+    assert not work_is_left()

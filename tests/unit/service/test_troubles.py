@@ -1,4 +1,4 @@
-"""Throttling is summed up by the minute; a ledger that is held is told of at once, and warned of in time."""
+"""Throttling is summed up by the minute; a ledger that is held is reported at once, and warned of in time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.clock import FakeClock
 
 
 class Watched:
-    """What is watched, and what was told."""
+    """The watched clients and ledger, and the reported events."""
 
     def __init__(self) -> None:
         self.ledger = SimpleNamespace(held_seconds=0.0)
@@ -53,7 +53,7 @@ def test_throttling_is_told_once_a_minute_with_what_came_since() -> None:
     ]
 
 
-def test_a_ledger_is_warned_of_once_no_workers_transaction_lasts_so_long_and_now_and_then_again() -> None:
+def test_a_ledger_held_for_longer_than_a_worker_would_is_warned_of_now_and_then() -> None:
     watched = Watched()
     assert watched.look(0.0) == []
     assert watched.look(29.0) == [LedgerHeld("out.ledger", 29.0, warns=False)]
@@ -66,7 +66,7 @@ def test_a_ledger_is_warned_of_once_no_workers_transaction_lasts_so_long_and_now
     assert watched.look(0.0) == []
 
 
-def test_log_metrics_and_status_page_name_both() -> None:
+def test_log_metrics_and_status_page_name_throttling_and_a_held_ledger() -> None:
     registry, stream, clock = CollectorRegistry(), io.StringIO(), FakeClock()
     board = StatusBoard(clock.monotonic)
     listeners = (into_metrics(Metrics(registry)), into_log(open_log(clock.wall, "json", stream=stream)), board)

@@ -33,7 +33,7 @@ from stream_anon.service.events import (
     WindowProgress,
     WindowPublished,
 )
-from tests.support.driver import Driver, people
+from tests.support.driver import CITIES, Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemorySource
 
 VERBS = ["begin", "send", "send after", "settle", "add_offsets", "commit_offsets", "commit_offsets after", "commit"]
@@ -57,7 +57,7 @@ def check_once(broker: MemoryBroker, sent: int) -> None:
     assert not broker.astray
 
 
-async def test_full_window_waits_for_its_deadline() -> None:
+async def test_full_window_closes_at_once() -> None:
     async with Driver() as driver:
         driver.send(people(20))
         await driver.settle()
@@ -70,7 +70,7 @@ async def test_full_window_waits_for_its_deadline() -> None:
         assert driver.told(RecordsConsumed)[0].records == 20
 
 
-async def test_window_on_an_idle_topic_never_closes() -> None:
+async def test_window_on_an_idle_topic_closes_at_its_deadline() -> None:
     async with Driver() as driver:
         driver.send(people(7))
         await driver.advance(8.9)
@@ -82,7 +82,7 @@ async def test_window_on_an_idle_topic_never_closes() -> None:
         assert 9 <= driver.told(WindowPublished)[0].at - driver.told(WindowPublished)[0].opened_at <= 10
 
 
-async def test_published_record_carries_a_key_a_second_header_or_a_fine_time() -> None:
+async def test_published_record_has_no_key_one_header_and_a_time_in_whole_seconds() -> None:
     async with Driver() as driver:
         driver.send(people(20))
         await driver.settle()
@@ -93,7 +93,7 @@ async def test_published_record_carries_a_key_a_second_header_or_a_fine_time() -
         assert {p.headers[0] for p in parcels} == {("batch", driver.told(WindowPublished)[0].batch.encode())}
 
 
-async def test_certificates_do_not_follow_each_other() -> None:
+async def test_certificates_follow_each_other() -> None:
     async with Driver() as driver:
         for turn in range(3):
             driver.send(people(20, 20 * turn))
@@ -103,7 +103,7 @@ async def test_certificates_do_not_follow_each_other() -> None:
         assert len({second["previous"], third["previous"], None}) == 3
 
 
-async def test_certificate_names_one_that_never_got_out() -> None:
+async def test_certificate_names_only_one_that_was_committed() -> None:
     broker = MemoryBroker(1)
     async with Driver(broker) as driver:
         driver.send(people(20))
@@ -126,7 +126,7 @@ async def test_certificate_names_one_that_never_got_out() -> None:
         assert named == [None, *(certificate_digest([part]) for part in parts[:-1])]
 
 
-async def test_reject_is_lost_or_quoted() -> None:
+async def test_reject_is_a_dead_letter_that_quotes_nothing() -> None:
     async with Driver() as driver:
         bad = [b"{broken", None, b'{"person": 77, "age": 1000, "city": "Bonn", "serial": 5}']
         driver.send(people(10) + bad)
@@ -143,7 +143,7 @@ async def test_reject_is_lost_or_quoted() -> None:
         assert driver.broker.offsets == {("people", 0): 13}
 
 
-async def test_third_window_is_taken_while_one_closes_and_one_is_full() -> None:
+async def test_no_third_window_is_filled_while_one_closes_and_one_is_full() -> None:
     async with Driver() as driver:
         driver.sink.gate.clear()
         driver.send(people(200))
@@ -184,7 +184,7 @@ async def test_a_window_waits_to_be_partitioned_until_the_one_before_is_committe
 
 
 @pytest.mark.parametrize("seconds", [4.9, 5.1])
-async def test_sigterm_starves_the_output_or_loses_a_young_window(seconds: float) -> None:
+async def test_sigterm_closes_an_old_window_and_leaves_a_young_one(seconds: float) -> None:
     broker = MemoryBroker()
     async with Driver(broker) as driver:
         driver.send(people(9))
@@ -204,7 +204,7 @@ async def test_sigterm_starves_the_output_or_loses_a_young_window(seconds: float
         check_once(broker, 29)
 
 
-async def test_window_that_closes_at_sigterm_is_thrown_away() -> None:
+async def test_window_that_closes_at_sigterm_is_published() -> None:
     async with Driver() as driver:
         driver.sink.gate.clear()
         driver.send(people(25))
@@ -215,7 +215,7 @@ async def test_window_that_closes_at_sigterm_is_thrown_away() -> None:
         assert driver.broker.offsets == {("people", 0): 20}
 
 
-async def test_revoked_rows_are_published_or_the_others_dropped() -> None:
+async def test_revoked_rows_leave_the_window_and_the_others_stay() -> None:
     broker = MemoryBroker()
     async with Driver(broker) as one:
         one.send(people(6), 0)
@@ -236,7 +236,7 @@ async def test_revoked_rows_are_published_or_the_others_dropped() -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-async def test_broken_transaction_repeats_or_loses_or_changes_a_window(verb: str) -> None:
+async def test_broken_transaction_is_repeated_with_the_same_bytes(verb: str) -> None:
     async with Driver() as driver:
         driver.sink.break_at = [verb, verb]
         driver.send(people(20))
@@ -254,7 +254,7 @@ async def test_broken_transaction_repeats_or_loses_or_changes_a_window(verb: str
         check_once(driver.broker, 40)
 
 
-async def test_window_too_large_for_its_transaction_is_repeated_without_a_hint() -> None:
+async def test_window_too_large_for_its_transaction_is_repeated_with_a_hint() -> None:
     async with Driver() as driver:
         driver.sink.break_at = ["settle", "settle", "commit"]
         driver.send(people(20))
@@ -265,7 +265,7 @@ async def test_window_too_large_for_its_transaction_is_repeated_without_a_hint()
         assert "kafka.transaction_timeout" in driver.told(BrokerAway)[0].error
 
 
-async def test_commit_whose_answer_was_lost_is_sent_again() -> None:
+async def test_commit_whose_answer_was_lost_is_not_sent_again() -> None:
     async with Driver() as driver:
         driver.sink.break_at = ["commit after"]
         driver.send(people(20))
@@ -279,7 +279,7 @@ async def test_commit_whose_answer_was_lost_is_sent_again() -> None:
         assert driver.broker.certificates[1]["previous"] is not None
 
 
-async def test_zombie_publishes_what_its_successor_published() -> None:
+async def test_zombie_does_not_publish_what_its_successor_published() -> None:
     broker = MemoryBroker(1)
     async with Driver(broker) as one:
         one.send(people(30))
@@ -308,7 +308,7 @@ async def test_zombie_publishes_what_its_successor_published() -> None:
             check_once(broker, 50)
 
 
-async def test_zombie_takes_its_successors_window_for_its_own() -> None:
+async def test_zombie_does_not_take_its_successors_window_for_its_own() -> None:
     # Both cover the same records, so the offsets stand where the zombie's window ended. Its certificate is not out:
     # none may name it, and it must not count as released.
     broker = MemoryBroker(1)
@@ -336,7 +336,7 @@ async def test_zombie_takes_its_successors_window_for_its_own() -> None:
         assert not broker.astray
 
 
-async def test_offsets_that_fit_neither_end_are_guessed() -> None:
+async def test_offsets_that_fit_neither_end_lead_to_a_takeover() -> None:
     async with Driver() as driver:
         driver.sink.break_at = ["commit"]
         driver.sink.gate.clear()
@@ -350,7 +350,7 @@ async def test_offsets_that_fit_neither_end_are_guessed() -> None:
         assert driver.broker.serials == Counter(range(7, 20))
 
 
-async def test_deleted_offsets_release_everything_again() -> None:
+async def test_deleted_offsets_release_nothing_again() -> None:
     broker = MemoryBroker()
     async with Driver(broker) as driver:
         driver.send(people(20))
@@ -364,7 +364,7 @@ async def test_deleted_offsets_release_everything_again() -> None:
         check_once(broker, 40)
 
 
-async def test_rewound_partition_stops_the_others_or_goes_on() -> None:
+async def test_rewound_partition_stops_and_the_others_go_on() -> None:
     broker = MemoryBroker()
     async with Driver(broker) as driver:
         driver.send(people(20))
@@ -381,7 +381,7 @@ async def test_rewound_partition_stops_the_others_or_goes_on() -> None:
         assert broker.offsets == {("people", 0): 12, ("people", 1): 20}
 
 
-async def test_skip_beyond_the_ledger_is_refused_or_unsaid() -> None:
+async def test_skip_beyond_the_ledger_is_allowed_and_told() -> None:
     broker = MemoryBroker()
     broker.ledger["people", 0] = 3
     broker.offsets["people", 0] = 8
@@ -392,7 +392,7 @@ async def test_skip_beyond_the_ledger_is_refused_or_unsaid() -> None:
         assert driver.broker.serials == Counter(range(8, 20))
 
 
-async def test_latest_start_moves_on_when_a_worker_is_lost() -> None:
+async def test_latest_start_stays_where_it_was_when_a_worker_is_lost() -> None:
     broker = MemoryBroker(1)
     broker.send(people(5))
     async with Driver(broker, kafka={"start": "latest"}) as driver:
@@ -405,7 +405,7 @@ async def test_latest_start_moves_on_when_a_worker_is_lost() -> None:
 
 
 @pytest.mark.parametrize("choice", ["stop", "skip"])
-async def test_lost_input_is_passed_over_in_silence(choice: str) -> None:
+async def test_lost_input_is_told_and_skipped_or_stopped_as_the_settings_say(choice: str) -> None:
     broker = MemoryBroker()
     async with Driver(broker, kafka={"lost_input": choice}) as driver:
         driver.send(people(5))
@@ -425,7 +425,7 @@ async def test_lost_input_is_passed_over_in_silence(choice: str) -> None:
 
 
 @pytest.mark.parametrize("choice", ["stop", "skip"])
-async def test_an_unreadable_partition_is_skipped_or_stops_the_others(choice: str) -> None:
+async def test_an_unreadable_partition_stops_and_the_others_go_on(choice: str) -> None:
     broker = MemoryBroker(2)
     async with Driver(broker, kafka={"lost_input": choice}) as driver:
         driver.source.rotten.add(1)
@@ -437,7 +437,7 @@ async def test_an_unreadable_partition_is_skipped_or_stops_the_others(choice: st
         assert ("people", 1) not in broker.offsets
 
 
-async def test_a_damaged_batch_is_passed_over_counted_and_named_where_the_settings_say_so() -> None:
+async def test_a_damaged_batch_is_skipped_counted_and_named_where_the_settings_say_so() -> None:
     broker = MemoryBroker(2)
     async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
         driver.source.damaged = (1, 3, 7)
@@ -450,7 +450,7 @@ async def test_a_damaged_batch_is_passed_over_counted_and_named_where_the_settin
         assert broker.offsets == {(INPUT, 0): 10, (INPUT, 1): 10}
 
 
-async def test_group_that_moves_while_lost_input_is_answered_ends_the_worker() -> None:
+async def test_group_that_moves_while_lost_input_is_answered_does_not_end_the_worker() -> None:
     broker = MemoryBroker()
     async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
         driver.send(people(5), 1)
@@ -478,7 +478,7 @@ async def test_group_that_moves_while_lost_input_is_answered_ends_the_worker() -
         assert broker.serials == Counter(range(12, 20))
 
 
-async def test_dead_consumer_stalls_the_worker() -> None:
+async def test_dead_consumer_is_replaced() -> None:
     async with Driver() as driver:
         driver.send(people(10))
         await driver.settle()
@@ -491,7 +491,7 @@ async def test_dead_consumer_stalls_the_worker() -> None:
 
 
 @pytest.mark.parametrize("refusal", [BrokerError("refused"), DeadClient("dead")], ids=str)
-async def test_a_refusal_while_the_group_reassigns_stalls_the_worker(refusal: BrokerError) -> None:
+async def test_a_refusal_while_the_group_reassigns_is_told_and_waited_for(refusal: BrokerError) -> None:
     async with Driver() as driver:
         driver.send(people(10))
         await driver.settle()
@@ -508,7 +508,7 @@ async def test_a_refusal_while_the_group_reassigns_stalls_the_worker(refusal: Br
         assert driver.told(ReadinessChanged)[-1].ready
 
 
-async def test_who_is_held_is_suppressed_where_the_worker_stops() -> None:
+async def test_a_held_window_is_not_published_when_the_worker_stops() -> None:
     broker = MemoryBroker()
     window = {"shortfall": "hold", "max_delay": 10}
     async with Driver(broker, window=window) as driver:
@@ -522,7 +522,30 @@ async def test_who_is_held_is_suppressed_where_the_worker_stops() -> None:
         check_once(broker, 5)
 
 
-async def test_absent_broker_is_told_again_and_again_or_stops_the_worker() -> None:
+@pytest.mark.parametrize("seconds", [6, 60])
+async def test_a_window_held_for_what_it_would_suppress_is_left_to_the_next_owner_and_goes_out_once(
+    seconds: int,
+) -> None:
+    """Three people of each city are needed; it is past half of its age, or long beyond all of it."""
+    broker = MemoryBroker()
+    sections: dict[str, dict[str, Any]] = {
+        "privacy": {"max_suppressed": "10%", "above_max_suppressed": "hold"},
+        "attributes": {"city": {"role": "quasi-identifier", "values": list(CITIES), "max_level": 0}},
+    }
+    async with Driver(broker, **sections) as driver:
+        driver.send(people(9))
+        await driver.advance(seconds)
+        await driver.stop()
+        assert broker.certificates == []
+    async with Driver(broker, driver.clock, "two", **sections) as driver:
+        driver.send(people(3, 9))
+        await driver.advance(30)
+        check_once(broker, 12)
+        (window,) = driver.told(WindowPublished)
+        assert not window.above_max_suppressed
+
+
+async def test_absent_broker_is_told_once_and_waited_for() -> None:
     async with Driver() as driver:
         assert driver.told(ReadinessChanged) == [ReadinessChanged(True)]
         driver.send(people(20))
@@ -547,7 +570,7 @@ async def test_absent_broker_is_told_again_and_again_or_stops_the_worker() -> No
 
 
 @pytest.mark.parametrize("topic", ["people", "out", "out.certificates", "out.dead-letters"])
-async def test_missing_topic_is_waited_for_without_its_name(topic: str) -> None:
+async def test_missing_topic_is_named_and_waited_for(topic: str) -> None:
     driver = Driver()
     driver.broker.missing.add(topic)
     connecting = asyncio.create_task(driver.worker.connect())
@@ -559,7 +582,7 @@ async def test_missing_topic_is_waited_for_without_its_name(topic: str) -> None:
     await driver.worker.disconnect()
 
 
-async def test_worker_without_partitions_is_not_ready() -> None:
+async def test_worker_without_partitions_is_ready() -> None:
     broker = MemoryBroker(1)
     async with Driver(broker) as one, Driver(broker, one.clock, "two") as idle:
         await one.settle()
@@ -575,7 +598,7 @@ async def test_worker_without_partitions_is_not_ready() -> None:
         check_once(broker, 40)
 
 
-async def test_window_of_an_old_generation_goes_out_under_the_new_one() -> None:
+async def test_window_of_an_old_generation_is_fenced() -> None:
     broker = MemoryBroker()
     async with Driver(broker) as one:
         one.send(people(10), 0)
@@ -594,7 +617,7 @@ async def test_window_of_an_old_generation_goes_out_under_the_new_one() -> None:
 
 
 @pytest.mark.parametrize("step", [5, 6, 7])
-async def test_takeover_that_fails_late_counts_what_left_as_kept(step: int) -> None:
+async def test_takeover_that_fails_late_counts_what_left_as_dropped(step: int) -> None:
     broker = MemoryBroker(1)
     failing = False
 
@@ -675,7 +698,7 @@ async def test_a_record_that_the_output_would_not_take_is_a_dead_letter_before_a
         assert sum(count for _, count in window.arrivals) == 17
 
 
-async def test_a_record_that_the_output_refuses_is_read_again_and_a_dead_letter_then(
+async def test_a_record_that_the_output_refuses_becomes_a_dead_letter_when_it_is_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(errors, "LEAST_LIMIT", 100)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,14 @@ from stream_anon.microdata.attributes import (
     Sensitive,
     Unknown,
 )
+from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.ids import Normalization
-from stream_anon.microdata.policy import Loss, Policy, Shortfall
+from stream_anon.microdata.policy import AboveMost, Loss, Policy, Shortfall
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import promises_of
 from stream_anon.settings.policy_file import load_policy
@@ -70,7 +72,7 @@ def _quasi(policy: Policy, name: str) -> QuasiIdentifier:
     return attribute
 
 
-def test_a_setting_is_lost_on_its_way_into_the_policy(tmp_path: Path) -> None:
+def test_every_setting_arrives_in_the_policy(tmp_path: Path) -> None:
     policy = _load(tmp_path)
     assert (policy.k, policy.individual, policy.max_share) == (4, "person.id", 0.4)
     assert policy.diversity == {"result": Diversity(2)}
@@ -85,7 +87,7 @@ def test_a_setting_is_lost_on_its_way_into_the_policy(tmp_path: Path) -> None:
     assert policy.attribute("visits") == Insensitive("visits", ScalarType.INTEGER, accept_linkable=True)
 
 
-def test_a_domain_is_another_than_declared(tmp_path: Path) -> None:
+def test_every_domain_is_the_one_declared(tmp_path: Path) -> None:
     policy = _load(tmp_path)
     age, weight, income = (_quasi(policy, name) for name in ("age", "weight", "income"))
     assert isinstance(age.domain, NumericDomain)
@@ -113,6 +115,33 @@ def test_a_domain_is_another_than_declared(tmp_path: Path) -> None:
     assert grade.publish(*grade.node(0, 0)) == 1
     assert grade.publish(*grade.node(0, 1)) == "1..2"
     assert smoker.publish(*smoker.node(smoker.code(True), smoker.code(True))) is True
+
+
+def test_ranges_are_of_one_width_or_begin_at_the_cuts_and_texts_lose_words(tmp_path: Path) -> None:
+    attributes = {
+        "age": QI | {"numeric": {"min": 0, "max": 99, "ranges": 10}},
+        "height": QI | {"numeric": {"min": 0.5, "max": 2.5, "step": 0.1, "ranges": 4, "arity": 3}},
+        "weight": QI | {"numeric": {"min": 30, "max": 150, "cuts": [50, 60, 75, 90]}},
+        "ill": QI | {"hierarchy": {"texts": ["flu/a/1", "flu/a/2", "flu/b", "cold"], "separator": "/"}},
+    }
+    policy = _load(tmp_path, _changed(**attributes))
+    age, height = _quasi(policy, "age").domain, _quasi(policy, "height").domain
+    assert isinstance(age, NumericDomain)
+    assert isinstance(height, NumericDomain)
+    assert age.levels == (10, 20, 40, 80)
+    assert height.levels == (Decimal("0.5"), Decimal("1.5"))
+    weight = _quasi(policy, "weight").domain
+
+    def published(low: int, high: int) -> object:
+        return weight.publish(*weight.node(weight.code(low), weight.code(high)))
+
+    assert published(55, 59) == {"min": 50, "max": 59}
+    assert published(30, 55) == {"min": 30, "max": 59}  # two ranges
+    assert published(55, 75) == {"min": 30, "max": 89}  # four
+    assert published(55, 90) == "*"
+    ill = _quasi(policy, "ill").domain
+    assert ill.publish(*ill.node(*sorted((ill.code("flu/a/1"), ill.code("flu/a/2"))))) == "flu/a"
+    assert PolicyDocument.of(PolicyDocument.of(policy).policy()).text == PolicyDocument.of(policy).text
 
 
 def _changed(**attributes: Any) -> str:
@@ -152,7 +181,7 @@ QI = {"role": "quasi-identifier"}
         pytest.param(
             {"age": QI | {"numeric": {"min": 1, "max": 9}, "publish": "values"}},
             "attributes.age.publish",
-            "values is for",
+            "values needs",
             id="set",
         ),
         pytest.param(
@@ -172,6 +201,54 @@ QI = {"role": "quasi-identifier"}
             "attributes.age.numeric.levels",
             "above 0",
             id="level 0",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": 9, "levels": [2], "ranges": 2}}},
+            "attributes.age.numeric",
+            "one of levels, ranges and cuts",
+            id="levels and ranges",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": 9, "ranges": 10}}},
+            "attributes.age.numeric.ranges",
+            "at most 9",
+            id="more ranges than cells",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": 9, "cuts": [5, 5]}}},
+            "attributes.age.numeric.cuts",
+            "ascend",
+            id="a range of nothing",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": 9, "cuts": [1, 5]}}},
+            "attributes.age.numeric.cuts",
+            "above min",
+            id="a cut at min",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": 9, "step": 2, "cuts": [4]}}},
+            "attributes.age.numeric.cuts",
+            "on the grid",
+            id="a cut inside a cell",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 1, "max": 9, "cuts": [4], "publish": "tight"}}},
+            "attributes.age.numeric.cuts",
+            "publish: tight",
+            id="tight cuts",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 0, "max": 2**21, "cuts": [4]}}},
+            "attributes.age.numeric.step",
+            "too many for cuts",
+            id="cuts of millions of cells",
+        ),
+        pytest.param(
+            {"ill": QI | {"hierarchy": {"texts": ["flu", "flu bad"]}}},
+            "attributes.ill.hierarchy",
+            "both a leaf and a group",
+            id="a text before another",
         ),
         pytest.param(
             {"age": QI | {"numeric": {"min": 1, "max": float("inf")}}},
@@ -252,7 +329,7 @@ QI = {"role": "quasi-identifier"}
         pytest.param({"age__years": {"role": "insensitive"}}, "attributes.age", "parent", id="value and parent"),
     ],
 )
-def test_a_wrong_attribute_is_taken_or_its_message_hides_the_key(
+def test_a_wrong_attribute_is_refused_with_its_key_and_what_is_allowed(
     tmp_path: Path, attributes: dict[str, Any], key: str, allowed: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
@@ -273,7 +350,7 @@ def test_a_wrong_attribute_is_taken_or_its_message_hides_the_key(
         ("Kiel;north;south;north;*\n", "cycle"),
     ],
 )
-def test_a_hierarchy_file_that_is_no_tree_gives_a_traceback(tmp_path: Path, table: str, complaint: str) -> None:
+def test_a_hierarchy_file_that_is_no_tree_is_refused_by_its_key(tmp_path: Path, table: str, complaint: str) -> None:
     with pytest.raises(SettingsError, match=complaint) as caught:
         _load(tmp_path, table=table)
     assert caught.value.key == "attributes.place.hierarchy"
@@ -318,7 +395,7 @@ def test_an_error_about_the_type_of_a_files_leaf_does_not_quote_it(tmp_path: Pat
 
 @pytest.mark.parametrize("place", ["/dev/zero", "pipe"])
 @pytest.mark.parametrize("key", ["attributes.place.hierarchy", "engine.sample", "engine.order"])
-def test_what_a_settings_file_names_must_be_a_regular_file(tmp_path: Path, key: str, place: str) -> None:
+def test_every_file_that_the_settings_name_must_be_a_regular_file(tmp_path: Path, key: str, place: str) -> None:
     """A device never ends, and a pipe that nobody writes to never begins."""
     os.mkfifo(tmp_path / "pipe")
     document = yaml.safe_load(EVERYTHING)
@@ -335,7 +412,7 @@ def test_what_a_settings_file_names_must_be_a_regular_file(tmp_path: Path, key: 
     assert caught.value.key == key
 
 
-def test_a_settings_file_may_come_through_a_pipe_and_has_a_bound(tmp_path: Path) -> None:
+def test_a_settings_file_may_come_through_a_pipe_and_has_a_largest_size(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="larger than 64 MiB"):
         load_policy(Path("/dev/zero"))
     pipe = tmp_path / "pipe.yaml"
@@ -347,13 +424,13 @@ def test_a_settings_file_may_come_through_a_pipe_and_has_a_bound(tmp_path: Path)
     writer.join()
 
 
-def test_a_comma_or_a_byte_order_mark_spoils_a_hierarchy(tmp_path: Path) -> None:
+def test_neither_commas_nor_a_byte_order_mark_spoil_a_hierarchy(tmp_path: Path) -> None:
     place = _quasi(_load(tmp_path, table="\ufeffKiel, north, *\r\n\r\nUlm, south, *\r\n"), "place")
     assert isinstance(place.domain, CategoricalDomain)
     assert sorted(place.domain.hierarchy.code_of) == ["Kiel", "Ulm"]
 
 
-def test_too_small_a_window_or_share_is_found_too_late(tmp_path: Path) -> None:
+def test_too_small_a_window_or_share_is_refused_when_the_file_is_read(tmp_path: Path) -> None:
     for change, key in (
         ({"window": {"max_records": 3}}, "window.max_records"),
         ({"privacy": {"k": 2}}, "privacy.max_share"),
@@ -363,13 +440,13 @@ def test_too_small_a_window_or_share_is_found_too_late(tmp_path: Path) -> None:
         assert caught.value.key == key
 
 
-def test_numbers_of_any_decimals_cannot_be_categories(tmp_path: Path) -> None:
+def test_numbers_of_any_decimals_can_be_categories(tmp_path: Path) -> None:
     text = _changed(grade=QI | {"values": ["0.5", "1", "1234567.25", "-2"], "type": "number"})
     grade = _quasi(_load(tmp_path, text), "grade")
     assert [grade.publish(code, code) for code in range(4)] == [0.5, 1.0, 1234567.25, -2.0]
 
 
-def test_policies_that_differ_have_one_digest(tmp_path: Path) -> None:
+def test_policies_that_differ_have_different_digests(tmp_path: Path) -> None:
     digest = _load(tmp_path).digest
     assert digest == _load(tmp_path).digest
     document = yaml.safe_load(_write(tmp_path, EVERYTHING).read_text())
@@ -385,7 +462,7 @@ def test_policies_that_differ_have_one_digest(tmp_path: Path) -> None:
     assert with_http.digest == digest  # where metrics are served is no matter of privacy
 
 
-def test_classification_learns_from_something_else_than_the_sample(tmp_path: Path) -> None:
+def test_classification_learns_from_the_records_of_the_sample_that_fit(tmp_path: Path) -> None:
     text = """\
 privacy: {k: 2, individual: every-record}
 engine: {loss: classification, target: ill, sample: past.csv}
@@ -419,7 +496,7 @@ attributes:
         assert "flu" not in str(error.value)
 
 
-def test_levels_are_added_to_what_has_none(tmp_path: Path) -> None:
+def test_extra_levels_are_refused_where_nodes_are_not_published(tmp_path: Path) -> None:
     text = "privacy: {k: 2, individual: every-record, extra_levels: 2}\nattributes:\n"
     nodes = "  age: {role: quasi-identifier, numeric: {min: 0, max: 99}}\n"
     assert _load(tmp_path, text + nodes).extra_levels == 2
@@ -432,7 +509,7 @@ def test_levels_are_added_to_what_has_none(tmp_path: Path) -> None:
         assert error.value.key == "privacy.extra_levels"
 
 
-def test_an_engine_without_rounds_takes_them(tmp_path: Path) -> None:
+def test_rounds_are_refused_for_an_engine_without_rounds(tmp_path: Path) -> None:
     text = """\
 privacy: {k: 2, individual: every-record}
 engine: {name: NAME, rounds: 3}
@@ -447,7 +524,7 @@ attributes: {sex: {role: quasi-identifier, values: [f, m]}}
         _load(tmp_path, text.replace("NAME", "forest").replace("3", "6"))
 
 
-def test_an_engine_minimises_what_it_cannot(tmp_path: Path) -> None:
+def test_a_loss_that_an_engine_cannot_minimise_is_refused(tmp_path: Path) -> None:
     text = """\
 privacy: {k: 2, individual: every-record}
 engine: {name: NAME, loss: discernibility}
@@ -460,7 +537,7 @@ attributes: {sex: {role: quasi-identifier, values: [f, m]}}
             _load(tmp_path, text.replace("NAME", name))
 
 
-def test_settings_that_came_later_leave_the_digest_of_policies_that_do_not_use_them(tmp_path: Path) -> None:
+def test_later_settings_leave_the_digest_of_policies_that_do_not_use_them(tmp_path: Path) -> None:
     # Certificates name a policy by its digest: this one was published under before these settings were there.
     before = "sha256:2c7b049a872bbfb0acf209480c7f9f59384ca37c52ed41cf133b1862a9c77d2b"
     assert _load(tmp_path).digest == before
@@ -469,8 +546,69 @@ def test_settings_that_came_later_leave_the_digest_of_policies_that_do_not_use_t
         ("visits: {", 'visits: {path: ["visits"], '),
         ("prefix: {length: 5}", "prefix: {length: 5, pad: zeros}"),
         ("prefix: {length: 5}", "prefix: {length: 5, shorter: true}"),
+        ("place: {", "place: {max_level: 1, "),
+        ("place: {", "place: {min_level: 1, "),
+        ("max_share: 0.4", "max_share: 0.4, max_suppressed: 5%"),
+        ("max_share: 0.4", "max_share: 0.4, max_suppressed: 40, above_max_suppressed: suppress"),
+        ("engine: {name: mondrian", "engine: {name: full-domain, levels: {place: 1}"),
     ):
         assert _load(tmp_path, EVERYTHING.replace(old, new)).digest != before
+
+
+def test_a_bound_on_suppression_is_a_share_or_a_number(tmp_path: Path) -> None:
+    def bounded(text: str) -> Policy:
+        return _load(tmp_path, EVERYTHING.replace("max_share: 0.4", f"max_share: 0.4, {text}"))
+
+    assert bounded("max_suppressed: 2.5%").max_suppressed == RecordBound(0.025)
+    assert bounded('max_suppressed: "7 %"').max_suppressed == RecordBound(0.07)
+    assert bounded("max_suppressed: 40").max_suppressed == RecordBound(records=40)
+    held = bounded("max_suppressed: 0, above_max_suppressed: hold")
+    assert (held.max_suppressed, held.above_max_suppressed) == (RecordBound(records=0), AboveMost.HOLD)
+    assert (held.holds, bounded("max_suppressed: 0").above_max_suppressed) == (True, AboveMost.PUBLISH)
+    for wrong in ("101%", "-1", "a few", "5 percent", "0.05"):
+        with pytest.raises(SettingsError, match=r"privacy\.max_suppressed"):
+            bounded(f"max_suppressed: {wrong}")
+    for wrong in ("max_suppressed: 5%, above_max_suppressed: wait", "above_max_suppressed: hold"):
+        with pytest.raises(SettingsError, match=r"privacy\.above_max_suppressed"):
+            bounded(wrong)
+
+
+def test_a_highest_level_is_one_of_the_hierarchy_and_for_quasi_identifiers_only(tmp_path: Path) -> None:
+    def limited(old: str, level: int) -> Policy:
+        return _load(tmp_path, EVERYTHING.replace(old, f"{old}max_level: {level}, "))
+
+    attribute = _quasi(limited("zip: {", 3), "zip")
+    assert (attribute.min_level, attribute.max_level) == (0, 3)
+    with pytest.raises(SettingsError, match=r"attributes\.zip\.max_level: must lie between 0 and 5, its height"):
+        limited("zip: {", 6)
+    with pytest.raises(SettingsError, match=r"attributes\.zip\.max_level"):
+        limited("zip: {", -1)
+    with pytest.raises(SettingsError, match=r"attributes\.visits\.max_level: is for role: quasi-identifier only"):
+        limited("visits: {", 1)
+    both = EVERYTHING.replace("zip: {", "zip: {max_level: 2, ")
+    both = both.replace("name: mondrian", "name: full-domain, levels: {zip: 3}")
+    with pytest.raises(SettingsError, match=r"engine\.levels\.zip: must be at most 2, its max_level"):
+        _load(tmp_path, both)
+
+
+def test_a_lowest_level_is_one_of_the_hierarchy_and_not_above_the_highest(tmp_path: Path) -> None:
+    def limited(old: str, text: str) -> Policy:
+        return _load(tmp_path, EVERYTHING.replace(old, f"{old}{text}, "))
+
+    attribute = _quasi(limited("zip: {", "min_level: 3"), "zip")
+    assert (attribute.min_level, attribute.max_level) == (3, None)
+    assert limited("zip: {", "min_level: 0").digest == _load(tmp_path).digest
+    for wrong in ("min_level: 6", "min_level: -1", "min_level: 3, max_level: 2"):
+        with pytest.raises(SettingsError, match=r"attributes\.zip\.min_level"):
+            limited("zip: {", wrong)
+    with pytest.raises(SettingsError, match=r"attributes\.visits\.min_level: is for role: quasi-identifier only"):
+        limited("visits: {", "min_level: 1")
+    both = EVERYTHING.replace("zip: {", "zip: {min_level: 2, ")
+    for levels in ("place: 0", "zip: 1"):
+        with pytest.raises(SettingsError, match=r"engine\.levels\.zip: must be at least 2, its min_level"):
+            _load(tmp_path, both.replace("name: mondrian", f"name: full-domain, levels: {{{levels}}}"))
+    on_it = both.replace("name: mondrian", "name: full-domain, levels: {zip: 2}")
+    assert _quasi(_load(tmp_path, on_it), "zip").min_level == 2
 
 
 def test_a_path_names_the_keys_to_a_value(tmp_path: Path) -> None:
@@ -512,7 +650,7 @@ def test_a_path_or_a_prefix_that_contradicts_the_policy_is_refused(
     assert message in refused.value.message
 
 
-def test_null_values_make_another_policy_whatever_their_order(tmp_path: Path) -> None:
+def test_null_values_change_the_policy_and_their_order_does_not(tmp_path: Path) -> None:
     given = [
         _load(tmp_path, f"input: {{null_values: {texts}}}\n" + EVERYTHING) for texts in ('[NA, ""]', '["", NA]')
     ]
@@ -536,7 +674,7 @@ def test_a_name_alone_is_short_for_an_individual_whose_every_spelling_counts(tmp
         assert (given.individual, given.normalize) == ("person.id", ())
 
 
-def test_normalization_of_ids_makes_another_policy_in_whatever_order_it_is_listed(tmp_path: Path) -> None:
+def test_normalization_of_ids_changes_the_policy_and_its_order_does_not(tmp_path: Path) -> None:
     def given(steps: str) -> Policy:
         written = f"individual: {{field: person.id, normalize: [{steps}]}}"
         return _load(tmp_path, EVERYTHING.replace("individual: person.id", written))
@@ -560,7 +698,7 @@ def test_normalization_of_ids_makes_another_policy_in_whatever_order_it_is_liste
         ("{field: who}", "privacy.individual"),
     ],
 )
-def test_an_individual_that_cannot_be_told_apart_is_refused(tmp_path: Path, written: str, key: str) -> None:
+def test_an_impossible_setting_of_the_individual_is_refused(tmp_path: Path, written: str, key: str) -> None:
     with pytest.raises(SettingsError) as caught:
         _load(tmp_path, EVERYTHING.replace("individual: person.id", f"individual: {written}"))
     assert caught.value.key.startswith(key)
@@ -573,7 +711,7 @@ def test_the_environment_says_who_is_an_individual(tmp_path: Path, monkeypatch: 
     assert _load(tmp_path).normalize == (Normalization.DIGITS,)
 
 
-def test_a_seed_that_came_to_be_drawn_leaves_the_digest_as_it_was(tmp_path: Path) -> None:
+def test_a_seed_of_zero_and_no_seed_have_one_digest(tmp_path: Path) -> None:
     without = EVERYTHING.replace(", seed: 9", "")
     policies = [
         _load(tmp_path, EVERYTHING.replace("seed: 9", "seed: 0")),
@@ -599,7 +737,7 @@ attributes:
 """
 
 
-def test_criteria_that_came_later_change_no_hash_of_a_policy_without_them(tmp_path: Path) -> None:
+def test_later_criteria_leave_the_hashes_of_policies_without_them(tmp_path: Path) -> None:
     """The hashes and texts were written down before there were delta_disclosure and beta_likeness."""
     file = tmp_path / "policy.yaml"
     file.write_text(CRITERIA)

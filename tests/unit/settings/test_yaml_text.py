@@ -15,11 +15,11 @@ from stream_anon.settings.yaml_text import MOST_REPEATED, read_yaml
 @pytest.mark.parametrize(
     "text", ["NO", "no", "yes", "On", "off", "y", "trueish", "01067", "1_000", "0x1F", "0b1", "1:30", "2025-02-28"]
 )
-def test_a_word_or_a_code_becomes_something_else(text: str) -> None:
+def test_words_and_codes_stay_texts(text: str) -> None:
     assert read_yaml(f"[{text}, {{{text}: 1}}]") == [text, {text: 1}]
 
 
-def test_numbers_true_false_and_nothing_are_texts() -> None:
+def test_numbers_truth_values_and_null_are_read_as_such() -> None:
     assert read_yaml("[0, -12, +7, 1.5, -0.5e+3, true, False, null, ~, ]") == [
         *(0, -12, 7, 1.5, -500.0),
         *(True, False, None, None),
@@ -29,18 +29,18 @@ def test_numbers_true_false_and_nothing_are_texts() -> None:
 @pytest.mark.parametrize(
     "text", ["a: &a {b: *a}", "a: [", "2025-02-29: !!timestamp 2025-02-29", "? [1]\n: 2", "a: \t"]
 )
-def test_a_document_without_sense_or_end_gives_a_traceback(text: str) -> None:
+def test_an_invalid_document_is_refused_with_its_name(text: str) -> None:
     with pytest.raises(SettingsError, match="is not valid YAML") as caught:
         read_yaml(text, "policy.yaml")
     assert "policy.yaml" in str(caught.value)
 
 
-def test_a_key_stands_twice() -> None:
+def test_a_key_that_stands_twice_is_refused() -> None:
     with pytest.raises(SettingsError, match="stands twice in line 3"):
         read_yaml("a: 1\nb: 2\na: 3")
 
 
-def test_a_part_that_is_used_twice_is_refused() -> None:
+def test_a_part_may_be_used_twice() -> None:
     assert read_yaml("a: &a {b: [1]}\nc: *a\nd: {<<: *a, e: 2}") == {
         "a": {"b": [1]},
         "c": {"b": [1]},
@@ -72,7 +72,7 @@ def test_a_small_document_that_expands_to_gigabytes_is_refused_before_it_does(tm
         tracemalloc.stop()
 
 
-def test_what_aliases_may_repeat_is_counted_in_characters() -> None:
+def test_repetition_by_aliases_is_bounded_in_characters() -> None:
     half = "x" * (MOST_REPEATED // 2)
     assert read_yaml(f"a: &a {half}\nb: *a") == {"a": half, "b": half}
     with pytest.raises(SettingsError, match="by aliases"):
@@ -84,6 +84,6 @@ def test_a_document_without_aliases_may_be_long() -> None:
     assert read_yaml("- " + "\n- ".join(items)) == items
 
 
-def test_a_document_that_is_nested_without_end_is_refused_with_a_word() -> None:
+def test_a_document_that_is_nested_too_deeply_is_refused_with_a_reason() -> None:
     with pytest.raises(SettingsError, match="nested too deeply"):
         read_yaml("[" * 100_000)

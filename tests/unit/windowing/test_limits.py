@@ -9,7 +9,7 @@ from stream_anon.windowing.limits import WindowTimer, is_mature
 LIMITS = WindowLimits(max_records=10, max_delay=20.0)
 
 
-def test_every_window_lives_equally_long() -> None:
+def test_the_age_limit_of_each_window_is_drawn() -> None:
     draws = np.random.default_rng(1)
     ages = [WindowTimer.draw(LIMITS, draws).age_limit for _ in range(500)]
     assert min(ages) >= 18.0
@@ -18,23 +18,23 @@ def test_every_window_lives_equally_long() -> None:
     assert max(ages) > 19.9
 
 
-def test_a_window_is_due_before_or_after_its_deadline() -> None:
+def test_a_window_is_due_at_its_deadline() -> None:
     timer = WindowTimer(LIMITS, 19.3)
     assert timer.due_at(0.1) == pytest.approx(19.4)
     assert timer.due_at(0.1, in_reach=19.4) == timer.due_at(0.1)
 
 
-def test_a_held_window_is_due_the_moment_it_has_company() -> None:
+def test_a_held_window_is_due_a_drawn_time_after_it_has_company() -> None:
     #  oldest 0 ─── 18.0 ── age limit 19.3 ─── company 50.0 ── due 51.3
     timer = WindowTimer(LIMITS, 19.3)
     assert timer.due_at(0.0, in_reach=50.0) == pytest.approx(51.3)
 
 
-def test_a_full_window_has_room() -> None:
+def test_a_full_window_has_no_room() -> None:
     timer = WindowTimer(LIMITS, 19.0)
     assert [timer.room(n) for n in (0, 9, 10, 11)] == [10, 1, 0, 0]
 
 
-def test_a_young_window_is_closed_at_shutdown() -> None:
+def test_a_window_is_mature_from_half_its_max_delay() -> None:
     assert not is_mature(5.0, 14.9, LIMITS)
     assert is_mature(5.0, 15.0, LIMITS)

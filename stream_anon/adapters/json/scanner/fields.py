@@ -1,8 +1,8 @@
 """From the spans of a field's values to its column: one kernel for each kind of field.
 
-Everywhere `words` is as in `words`, `forms`, `starts` and `stops` are int8[n] and int64[n], what was found of a
-field; `plain` is bool[n] and written: a record with a value that does not fit is plain no more. Odd values are left
-to `odd_values`: of these a kernel writes something, and nobody reads it.
+Everywhere `words` is as in `words`; `forms`, `starts` and `stops` are int8[n] and int64[n] and describe the values
+of a field. `plain` is bool[n] and written: a record with a value that does not fit is no longer plain. Odd values
+are left to `odd_values`; a kernel writes something for them that nobody reads.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def category_codes(
     codes: NDArray[np.int32],
     plain: NDArray[np.bool_],
 ) -> None:
-    """Write codes of categories: a whole number or a truth value is the text that JSON writes for it.
+    """Write codes of categories; a whole number or a truth value counts as its JSON text.
 
     Parameters
     ----------
     field
         int64[12], see `scan_tables`.
     texts_only
-        Leave other values than strings.
+        Whether to leave values that are no strings.
     table, slots, labels
         int64[2] and see `ScanTables`.
     codes
@@ -104,7 +104,7 @@ def number_codes(
 ) -> None:
     """Write the cells of numbers.
 
-    A decimal of at most 15 digits is the shortest one that names its float: what was written is what is meant.
+    A decimal of at most 15 digits is the shortest one for its float, so it is exactly what was meant.
     """
     for i in range(len(forms)):
         form, code = forms[i], -1
@@ -133,7 +133,7 @@ def prefix_codes(
     codes: NDArray[np.int32],
     plain: NDArray[np.bool_],
 ) -> None:
-    """Write codes of texts; a whole number gets back the zeros in front that it lost, if the policy says so.
+    """Write codes of texts; if the policy says so, a whole number gets back its lost leading zeros.
 
     Parameters
     ----------
@@ -226,15 +226,15 @@ def judge_passing(
 ) -> None:
     """Keep records plain whose value has the bytes that the encoder would write for it, or is odd.
 
-    No byte passes unread: it is one of a value that was read in full and is of the declared type, and there is
-    only one way to write such a value. A string without escapes holds nothing that would have to be escaped. An
-    integer has no zero in front and no sign before zero. A decimal of at most 15 digits without a zero at its end
-    is the shortest one that names its float, and from 0.001 up it is written without an exponent; one below is odd.
+    No byte passes unread: every value was read in full and has the declared type, and there is only one way to
+    write it. A string without escapes holds nothing that must be escaped. An integer has no leading zero, and zero
+    has no sign. A decimal of at most 15 digits without a trailing zero is the shortest one for its float. From
+    0.001 up it is written without an exponent; a smaller one is odd.
 
     Parameters
     ----------
     forms
-        Written: what is odd here alone.
+        Written: values that are odd only here.
     """
     for i in range(len(forms)):
         form = forms[i]
@@ -264,7 +264,7 @@ def copy_passing(
     copied: NDArray[np.int64],
     ends: NDArray[np.int64],
 ) -> int:
-    """Copy the values that pass, one behind the other; return the bytes copied.
+    """Copy the passing values without gaps; return the number of bytes.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def copy_passing(
                 copied[filled] = _NULL_WORD
                 filled += _NULL_LENGTH
             else:
-                # Eight bytes at once, perhaps some too many: the next value is written over them.
+                # Eight bytes at once, perhaps some too many; the next value overwrites them.
                 quotes = 1 if form == STRING else 0
                 at, stop = starts[field, i] - quotes, stops[field, i] + quotes
                 place = filled

@@ -1,12 +1,12 @@
-"""The forms of a value: what the scanner knows of it before anybody asks what it means.
+"""The forms of a value: what the scanner knows about it before its attribute is looked at.
 
-A string's span is within its quotes; that of a decimal ends before zeros that mean nothing, so that `248.0` is the
-integer `248`. An `ODD` value is sound JSON of which only a closer look tells what it means: a string with escapes,
-a number with an exponent or with more digits than kernels calculate with. Its span is all of its text, with quotes.
+The span of a string is within its quotes. The span of a decimal ends before trailing zeros, so that `248.0` is the
+integer `248`. An `ODD` value is sound JSON that needs a closer look: a string with escapes, or a number with an
+exponent or with more digits than kernels calculate with. Its span is its whole text, with quotes.
 """
 
 from __future__ import annotations
 
 ABSENT, NULL, STRING, INTEGER, DECIMAL, TRUE, FALSE, OTHER, OBJECT, ODD = range(10)
 MOST_DIGITS = 18  # of an integer in 64 bits
-MOST_EXACT = 15  # of a decimal that no other one shares its float with
+MOST_EXACT = 15  # of a decimal whose float has no other decimal

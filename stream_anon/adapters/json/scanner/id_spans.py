@@ -1,4 +1,4 @@
-"""Keys of ids whose spelling is normalized: most ids are ASCII, and those never leave the kernel."""
+"""Keys of ids whose spelling is normalized; the kernel handles ASCII ids alone, and most ids are ASCII."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def is_blank(letter: int) -> bool:
 
 @bare_kernel
 def uuid_start(text: NDArray[np.uint8], start: int, stop: int, urn: NDArray[np.uint8]) -> int:
-    """Return where the first numeral of a UUID stands that is all of `text` from `start` to `stop`, -1 for none."""
+    """Return the place of the first numeral if `text` from `start` to `stop` is a UUID, else -1."""
     at, end = start, stop
     if end - at > _NUMERALS + len(urn) - 1:
         prefixed = True
@@ -94,7 +94,7 @@ def fold_id(
     folded: NDArray[np.uint8],
     filled: int,
 ) -> int:
-    """Write the one spelling of an ASCII id behind what is written already; return where it ends."""
+    """Append the normal spelling of an ASCII id; return where it ends."""
     first = uuid_start(text, start, stop, urn) if steps & _UUID else -1
     begin, digits = filled, True
     at = first if first >= 0 else start
@@ -131,17 +131,17 @@ def fold_ids(
     folded: NDArray[np.uint8],
     ends: NDArray[np.int64],
 ) -> None:
-    """Write the one spelling of each id one behind the other, as `normalized` does.
+    """Write the normal spelling of each id without gaps, as `normalized` does.
 
     Parameters
     ----------
     steps
         Bits of the steps that are asked for.
     plain
-        A record without an id, or with one that only a single look judges, is plain no more. Nothing is written of
-        an odd id.
+        A record without an id, or with an id that only the single reader can judge, is no longer plain. Nothing is
+        written for an odd id.
     foreign
-        bool[n], written: whether an id has letters that are no ASCII; nothing is written of it.
+        bool[n], written: whether an id is not ASCII; nothing is written for it.
     folded
         uint8, room for all ids.
     ends
@@ -183,7 +183,7 @@ class IdSpans:
         stops: NDArray[np.int64],
         plain: NDArray[np.bool_],
     ) -> NDArray[np.int64]:
-        """Return the keys of ids, int64[n]; records whose id only a single look judges are plain no more."""
+        """Return the keys of ids, int64[n]; records whose id needs the single reader are no longer plain."""
         n = len(forms)
         foreign, ends, keys = np.zeros(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
         folded = np.empty(len(text) + len(PADDING), np.uint8)
@@ -191,7 +191,7 @@ class IdSpans:
         span_keys(padded_words(folded), ends, PROCESS_KEY, keys)
         places = np.flatnonzero(foreign)
         written = [text[starts[place] : stops[place]].tobytes() for place in places.tolist()]
-        # Each distinct id once, and only for this call: nobody's id outlives its batch.
+        # Each distinct id once, and only in this call, so that no id outlives its batch.
         spelled = {one: self._spelled(one) for one in set(written)}
         texts = [spelled[one] for one in written]
         keys[places] = text_keys(texts)
@@ -199,7 +199,7 @@ class IdSpans:
         return keys
 
     def _spelled(self, written: bytes) -> str:
-        """Return the one spelling of an id, an empty text if only a single look judges it."""
+        """Return the normal spelling of an id; an empty text if only the single reader can judge it."""
         try:
             return normalized(written.decode(), self._steps)
         except Unfit:

@@ -1,7 +1,7 @@
 """How kernels read bytes: blanks, digits, strings and labels, most of it eight bytes at once.
 
 Everywhere `text` is uint8, `words` the eight bytes from each place on (`keys.padded_words`), `at` a place and `end`
-the record's end, beyond which nothing is looked at that decides anything.
+the record's end; nothing beyond it decides anything.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def past_number(text: NDArray[np.uint8], at: int, end: int) -> tuple[int, int, i
     digits = at - head
     if digits == 0 or (digits > 1 and text[head] == DIGIT_0):
         return OTHER, at, -1
-    negative_zero = negative and text[head] == DIGIT_0  # perhaps; zero itself is written without a sign
+    negative_zero = negative and text[head] == DIGIT_0  # not if it is zero, which is written without a sign
     form = INTEGER if digits <= MOST_DIGITS and not negative_zero else ODD
     stop = at
     if at < end and text[at] == POINT:
@@ -104,7 +104,7 @@ def past_plain(words: NDArray[np.int64], at: int, end: int) -> int:
     while at < end:
         word = words[at]
         quote, backslash = word ^ _QUOTES, word ^ _BACKSLASHES
-        # Each term marks the bytes it looks for, and perhaps others above the first of them.
+        # Each term marks the bytes that it looks for, and perhaps others above the first of them.
         marks = ((quote - ONES) & ~quote) | ((backslash - ONES) & ~backslash) | ((word - _BLANKS) & ~word)
         marks &= HIGHS
         if marks:

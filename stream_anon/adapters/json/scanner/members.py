@@ -1,7 +1,7 @@
 """Find the members of plain records: one pass over the bytes of a batch, without the interpreter lock.
 
-It takes objects with each declared key at most once. All else it leaves to the reader that takes records one by
-one, and so it never says why a record does not fit.
+It takes objects that hold each declared key at most once, and leaves everything else to the reader of single
+records. So it never says why a record does not fit.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def _past_string(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end
 def _past_value(
     text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int, field: int
 ) -> tuple[int, int, int, int]:
-    """Return a value's form, its span (see `forms`), and the place behind it, -1 for none or one to be left.
+    """Return a value's form, its span (see `forms`), and the place behind it; -1 if there is none or it is left.
 
-    Of an object that may hold declared fields it is where its members begin.
+    For an object that may hold declared fields, the place is where its members begin.
     """
     start, first = at, text[at]
     if first == QUOTE:
@@ -97,7 +97,7 @@ def find_members(
     stops: NDArray[np.int64],
     plain: NDArray[np.bool_],
 ) -> None:
-    """Find the declared fields of n records that lie one behind the other with a byte between.
+    """Find the declared fields of n records that follow each other with one byte between them.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def find_members(
     ends
         int64[n].
     most
-        Bytes of a record beyond which it is left.
+        The most bytes of a record; larger ones are left.
     labels, slots, tables
         See `ScanTables`.
     inner

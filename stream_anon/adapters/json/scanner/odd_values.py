@@ -1,8 +1,7 @@
-"""Values that kernels leave to a closer look: each distinct one is decoded and coded once, as a single record's is.
+"""Values that need a closer look: each distinct one is decoded and coded once, as that of a single record is.
 
-Odd values are strings with escapes and numbers with exponents or many digits. The values of some domains are known
-to no kernel, and neither is the order of a sensitive attribute's numbers. The record around such a value stays with
-the scanner.
+Odd values are strings with escapes, and numbers with exponents or many digits. No kernel knows the values of some
+domains, or the order of a sensitive attribute's numbers. The scanner keeps the record around such a value.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, Unfit)
 
 
 class Found:
-    """What was found in a batch: of each field and record the form of the value and its span; see `forms`.
+    """The form and the span of each value in a batch, by field and record; see `forms`.
 
     Parameters
     ----------
@@ -65,17 +64,17 @@ class Found:
         return [self._whole[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
 
     def replace(self, field: int, row: int, text: bytes) -> None:
-        """Let another JSON text stand for a row's odd value; read in `final`."""
+        """Replace a row's odd value by another JSON text, which `final` reads."""
         self.starts[field, row], self.stops[field, row] = self._end, self._end + len(text)
         self._added.append(text)
         self._end += len(text)
 
     def final(self) -> NDArray[np.uint8]:
-        """Return the text that all spans lie in, those of replaced values too, and `PADDING`."""
+        """Return the text that holds all spans, those of replaced values too, and `PADDING`."""
         if not self._added:
             return self.text
         text = np.concatenate([self.text, np.frombuffer(b"".join([*self._added, PADDING]), np.uint8)])
-        text.setflags(write=False)  # else it is of another type to the compiler
+        text.setflags(write=False)  # otherwise the compiler sees another type
         return text
 
     @cached_property
@@ -84,10 +83,10 @@ class Found:
 
 
 class OddValues:
-    """Codes odd values and what no kernel knows; a record with a value that does not fit is plain no more.
+    """Codes odd values and values that no kernel knows; a record with a value that does not fit is no longer plain.
 
-    No table outlives its call: it holds persons' values. Tables are keyed by texts, whose hashes nobody can
-    foresee. Of the integers that a producer chooses all could have one hash.
+    Tables hold persons' values, so none outlives its call. They are keyed by texts, since nobody can foresee the
+    hash of a text. A producer could choose integers that all have the same hash.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -115,7 +114,7 @@ class OddValues:
         *,
         ordered: bool,
     ) -> None:
-        """Put what the encoder writes for odd values in their place; write their keys into int64[n].
+        """Replace odd values by the texts that the encoder writes for them; write their keys into int64[n].
 
         With `ordered` the keys of all values are written.
         """
@@ -163,7 +162,7 @@ class OddValues:
             found.plain &= ~missing
 
     def _judged(self, texts: list[bytes], judge: Callable[[object], _T]) -> list[_T | None]:
-        """Return what each value is judged to be, None where only a single look at its record tells."""
+        """Return the verdict on each value; None if only the single reader can judge its record."""
         known: dict[bytes, _T | None] = {}
         for text in texts:
             if text not in known:

@@ -1,4 +1,4 @@
-"""The scanner: a batch's records as columns, most of the time without the interpreter lock."""
+"""The scanner: a batch's records as columns, mostly without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NULL = len(b"null")
 
 
 class Scanner:
-    """Reads the records of a policy, half a microsecond each; those that it leaves are read one by one.
+    """Reads records of a policy in half a microsecond each; the records that it leaves are read one by one.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Scanner:
         offsets
             int64[n].
         """
-        # 1. What each record holds of each field.
+        # 1. Find the value of each field in each record.
         found = Found(texts.room, len(self._inner), len(texts))
         tables = self._tables
         key = np.zeros(self._longest_key + KEY_ROOM + len(PADDING), np.uint8)
@@ -80,14 +80,14 @@ class Scanner:
             np.full(len(self._inner) + 1, -1), key[: -len(PADDING)], padded_words(key),
             found.forms, found.starts, found.stops, found.plain,
         )  # fmt: skip
-        # 2. No letter of several bytes holds a newline: what is text as a whole is text in each record. Where it is
-        # not, each record is looked at: one that is none shall not make others slow.
+        # 2. No letter of several bytes holds a newline, so if the whole is text, each record is text. If it is not,
+        # each record is looked at, so that one that is no text does not make the others slow.
         if not texts.is_text():
             found.plain &= np.fromiter(map(_is_text, texts), np.bool_, len(texts))
         if tables.nulls >= 0:
             table = tables.tables[tables.nulls]
             clear_nulls(found.words, found.forms, found.starts, found.stops, table, tables.slots, tables.labels)
-        # 3. Columns; a value that does not fit takes its record out.
+        # 3. Make columns; a value that does not fit excludes its record.
         codes, sensitive, individuals = self._columns(found)
         places = np.flatnonzero(found.plain)
         passed = self._passed(found, len(places))
@@ -117,7 +117,7 @@ class Scanner:
         return codes, sensitive, self._individuals(found)
 
     def _code(self, found: Found, place: int, codes: NDArray[np.int32]) -> None:
-        """Write the codes of a quasi-identifier's values as far as a kernel knows them."""
+        """Write the codes of those values of a quasi-identifier that a kernel knows."""
         own, tables = found.of(place), self._tables
         field = tables.fields[place]
         if field[KIND] in (CATEGORY, DATE):
@@ -144,7 +144,7 @@ class Scanner:
         return individuals
 
     def _passed(self, found: Found, count: int) -> PassedTexts:
-        """Return what passes of the plain records, copied: nothing else of a record stays in memory."""
+        """Return a copy of the plain records' passing values, so that nothing else stays in memory."""
         ends = np.empty((count, len(self._passing)), np.int64)
         if not self._passing:
             return PassedTexts(np.empty(0, np.uint8), ends)

@@ -1,4 +1,4 @@
-"""Skip what nobody declared: JSON must be sound there too, or the whole record is malformed."""
+"""Skip undeclared members: their JSON must be sound too, or the whole record is malformed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from stream_anon.adapters.json.scanner.letters import (
 from stream_anon.adapters.json.scanner.lexing import is_blank, is_word, past_blanks, past_number, past_plain
 from stream_anon.compiled import bare_inlined, bare_kernel
 
-MOST_NESTED = 40  # levels; with those of declared parents no more than what makes a record too deep
+MOST_NESTED = 40  # levels; together with those of declared parents no more than a record may have
 
 # What may stand at a place within arrays and objects.
 _VALUE, _KEY, _MORE, _FIRST_VALUE, _FIRST_KEY = range(5)
@@ -44,7 +44,7 @@ _FIRST_HALF, _SECOND_HALF, _AFTER_HALVES = 0xD800, 0xDC00, 0xE000
 _BEYOND = 0x10000
 _ESCAPE = 6  # bytes of an escape with a number
 _LONGEST_LETTER = 4  # bytes in UTF-8
-KEY_ROOM = 2 * _LONGEST_LETTER  # what `unescaped_key` needs beyond the longest declared key
+KEY_ROOM = 2 * _LONGEST_LETTER  # bytes that `unescaped_key` needs beyond the longest declared key
 
 
 @bare_inlined
@@ -118,7 +118,7 @@ def unescaped_key(text: NDArray[np.uint8], start: int, stop: int, room: NDArray[
             at += 1
             continue
         if text[at + 1] != LOWER_U:
-            # Of all these letters a declared key may hold no other one.
+            # A declared key may hold no other of these letters.
             room[filled] = SLASH if text[at + 1] == SLASH else NEWLINE
             filled += 1
             at += 2

@@ -1,4 +1,4 @@
-"""The tables by which the scanner reads: what each key and each value of a policy means."""
+"""The scanner's tables: what each key and each value of a policy means."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MOST_UNITS = 10**17  # a number in units of its last decimal stays exact in 64 b
 _NONE = -1
 _FREE = (_NONE, _NONE, _NONE)
 
-# What is done with a field's value.
+# How a field's value is handled.
 CATEGORY, DATE, NUMBER, PREFIX, INDIVIDUAL, PARENT = range(6)
 PASS_STRING, PASS_INTEGER, PASS_NUMBER, PASS_BOOLEAN = range(6, 10)
-ANY = 10  # a domain of which no kernel knows the values: each distinct one is looked at, see `odd_values`
+ANY = 10  # a domain whose values no kernel knows; each distinct one is looked at, see `odd_values`
 _PASSES = {
     ScalarType.STRING: PASS_STRING,
     ScalarType.INTEGER: PASS_INTEGER,
@@ -53,7 +53,7 @@ ALL_BITS = 2**64 - 1
 
 
 def spread(label: bytes) -> int:
-    """Return where a label belongs in a table, before the table's mask; see `words.look_up`."""
+    """Return the place of a label in a table, before the table's mask; see `words.look_up`."""
     found = len(label)
     for first in range(0, len(label), 8):
         found = ((found ^ int.from_bytes(label[first : first + 8], "little")) * FACTOR) & ALL_BITS
@@ -63,7 +63,7 @@ def spread(label: bytes) -> int:
 
 @dataclass(frozen=True)
 class ScanTables:
-    """What the scanner knows of a policy, as arrays.
+    """A policy as arrays, for the scanner.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class ScanTables:
         int16[quasi-identifiers, 256]: the place of each byte in a prefix's alphabet, -1 if it has none; from
         1 on where texts may be shorter, whose end is 0.
     longest
-        Most slots that a look-up looks at, whatever is looked up.
+        The most slots that any look-up visits.
     nulls
         The table of the texts that mean a missing value, -1 if there are none.
     """
@@ -97,7 +97,7 @@ class ScanTables:
 
 
 def scan_tables(policy: Policy) -> ScanTables | None:
-    """Return the tables of a policy; None if it has attributes deeper than the scanner goes: `deep_attributes`."""
+    """Return the tables of a policy; None if it has attributes too deep for the scanner, see `deep_attributes`."""
     if deep_attributes(policy):
         return None
     builder = _Builder([_field(policy, attribute) for attribute in _read(policy)])
@@ -112,7 +112,7 @@ def scan_tables(policy: Policy) -> ScanTables | None:
 
 
 def deep_attributes(policy: Policy) -> tuple[str, ...]:
-    """Return the names of attributes that lie so deep that records are read one by one."""
+    """Return the names of attributes so deep that records are read one by one."""
     return tuple(a.name for a in policy.attributes if len(a.path) > MOST_PARENTS)
 
 

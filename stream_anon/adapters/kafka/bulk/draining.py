@@ -1,14 +1,14 @@
 """Take what a consumer has fetched in whole batches, not record by record.
 
-aiokafka makes an object of each record, and a `ConsumerRecord` of that one: most of what its reading costs, all of
-it under the interpreter's lock. Here a kernel reads the bytes of a fetch. Batches of the formats before Kafka 0.11
-aiokafka's own reader gets, from the first one on.
+aiokafka makes an object of each record and a `ConsumerRecord` of that object. This is most of the cost of its
+reading, and it holds the interpreter's lock. Here a kernel reads the bytes of a fetch. From the first batch on that
+has a format from before Kafka 0.11, aiokafka's own reader takes over.
 
-How much is unpacked at once is bounded by a `Budget`, over all partitions. A batch that holds more than may be
-unpacked at one go is read piece by piece, one such batch at a time.
+A `Budget` over all partitions bounds how much is unpacked at once. A batch that holds more than may be unpacked in
+one go is read piece by piece, one such batch at a time.
 
-This is the only place that reaches into the fetcher. Where it is not made as expected, nothing is changed, and what
-it returns is taken record by record.
+This is the only place that reaches into the fetcher. If the fetcher is not made as expected, nothing is changed,
+and records are taken one by one.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _REPLACED = {"MemoryRecords", "PartitionRecords", "FetchResult"}
 
 
 class Unreadable(CorruptRecordException):  # type: ignore[misc] # aiokafka ships no types
-    """What a broker gave of one partition cannot be read.
+    """The bytes that a broker gave of one partition cannot be read.
 
     Parameters
     ----------
     kind
         The client's name for it.
     after
-        The offset behind the batch that cannot be read, where its head tells.
+        The offset behind the unreadable batch, if its head tells.
     """
 
     def __init__(self, place: TopicPartition, kind: str, after: int | None = None) -> None:
@@ -47,9 +47,9 @@ class Unreadable(CorruptRecordException):  # type: ignore[misc] # aiokafka ships
 
 
 def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget) -> bool:
-    """Let `getmany` of a consumer that has started return `Records`; return whether that was possible.
+    """Let `getmany` of a started consumer return `Records`; return whether that was possible.
 
-    The fetcher's answer to a fetch is a function that names three classes; it gets others by these names.
+    The function that handles the answer to a fetch names three classes. It gets ours under these names.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _result(place: TopicPartition, *, partition_records: Unread, **others: Any) 
 def _drain(fetched: fetcher.FetchResult, max_records: int | None = None) -> Records | list[Any]:
     """Return the next records of a partition and move its position behind them.
 
-    What raises leaves the position where it is, and is not read on.
+    After an error the position stays, and the batch is not read any further.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def _drain(fetched: fetcher.FetchResult, max_records: int | None = None) -> Reco
     unread: Unread = fetched._partition_records  # noqa: SLF001
     try:
         records = unread.take(max_records)
-    except Exception as error:  # noqa: BLE001 - what a producer wrote makes the client raise anything
+    except Exception as error:  # noqa: BLE001 - on a malformed batch the client may raise anything
         fetched._partition_records = None  # noqa: SLF001
         after = error.after if isinstance(error, UnreadableBatch) else None
         raise Unreadable(fetched._topic_partition, type(error).__name__, after) from None  # noqa: SLF001

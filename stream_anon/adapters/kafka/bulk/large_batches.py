@@ -1,4 +1,4 @@
-"""Read the records of a batch that is too large to be unpacked at one go, a few at a time."""
+"""Read the records of a batch that is too large to be unpacked in one go, a few at a time."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _Record = tuple[int, int, bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a batch says of its records.
+    """What the head of a batch says about its records.
 
     Parameters
     ----------
     fixed_time
-        The time of all of them where the broker has set it; else each one has its own, from `base_time` on.
+        The time of all records if the broker has set it; else each record counts its own from `base_time`.
     """
 
     base_offset: int
@@ -35,14 +35,14 @@ class Head:
 
 
 class LargeBatch:
-    """The records of one batch, from an offset on; it holds one piece of the batch and no more.
+    """The records of one batch, from an offset on; holds one piece of the batch at a time.
 
     Parameters
     ----------
     wanted
         The first offset that is returned.
     most_value
-        A larger value is cut off one byte behind this: the codec rejects it as too large, unread.
+        A larger value is cut one byte behind this; the codec rejects it as too large, unread.
     """
 
     def __init__(self, head: Head, stream: Stream, wanted: int, most_value: int) -> None:
@@ -58,9 +58,9 @@ class LargeBatch:
         self.ended = False
 
     def take(self, most: int, room: int) -> Records:
-        """Return up to `most` of the next records, not many more than `room` bytes of them.
+        """Return up to `most` of the next records, and not much more than `room` bytes of them.
 
-        Returns none where the end is reached, or where what comes next takes another turn.
+        Returns none at the end, and if the next record needs another turn.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class LargeBatch:
         return Records(Texts.of(values), np.array(offsets, np.int64), np.array(times, np.int64))
 
     def _parse(self) -> Iterator[_Record | None]:
-        """Yield records, and None where a turn's work is done."""
+        """Yield records, and None when the work of a turn is done."""
         head = self._head
         for _ in range(head.count):
             size = self._varint()
@@ -138,7 +138,7 @@ class LargeBatch:
         raise UnsoundError
 
     def _length(self, end: int) -> int:
-        """Return the length of a text that must end before `end`; -1 where there is none."""
+        """Return the length of a text that must end before `end`; -1 if it is missing."""
         size = self._varint()
         if size > end - self._position:
             raise UnsoundError

@@ -1,4 +1,4 @@
-"""A record batch that takes many values at once: what a kernel writes, behind the client's own interface."""
+"""A record batch that takes many values at once: a kernel writes it, and the client sees its own interface."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
         Parameters
         ----------
         time
-            Of all of them, not before that of the first one; milliseconds since the epoch.
+            Of all these values, not before that of the first one of the batch; milliseconds since the epoch.
         """
         if self._closed:
             return 0
@@ -104,7 +104,7 @@ class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
 
 
 def _headers(headers: tuple[tuple[str, bytes], ...]) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Return headers as they stand in a record, with their count."""
+    """Return headers as they are written in a record, with their count."""
     text = bytearray()
     encode_varint(len(headers), text.append)
     for name, value in headers:

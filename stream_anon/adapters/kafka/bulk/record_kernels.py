@@ -1,8 +1,8 @@
 """Record batches of format 2 as columns and back, without an object for each record and without the lock.
 
 A batch is a head of 61 bytes and its records; each record is its length, attributes, the differences of its time
-and offset to the head's, key, value and headers, with all numbers as zigzag varints. What does not fit is never
-guessed at: the kernels say how far they came, and the client's own reader takes the rest.
+and offset to the head's, key, value and headers, with all numbers as zigzag varints. The kernels never guess: where
+the bytes do not fit, they say how far they came, and the client's own reader takes the rest.
 
 The kernels of this file are compiled into no other file's, nor those into these.
 """
@@ -104,7 +104,7 @@ def survey(data: NDArray[np.uint8], at: int, found: NDArray[np.int64]) -> None:
     Parameters
     ----------
     data
-        uint8[]: batches one behind the other, the last one perhaps cut off.
+        uint8[]: consecutive batches; the last one may be cut off.
     found
         int64[2], written: where they end, and how many records they may hold.
     """
@@ -238,7 +238,7 @@ def read_run(
             if not sound:
                 found[BROKEN] = 1
                 return
-        # Compaction keeps the last offset of a batch though its record be gone.
+        # Compaction keeps the last offset of a batch, even if its record is gone.
         found[NEXT] = max(found[NEXT], base_offset + _big(data, at + _LAST_OFFSET, 4) + 1)
         at = stop
 

@@ -1,4 +1,4 @@
-"""Records as columns, and a kernel's way there from the bytes of batches."""
+"""Records as columns, and the call of the kernel that reads them from the bytes of batches."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Records:
 
 
 class RecordColumns:
-    """Room for the records of a stretch of bytes, and what was found there."""
+    """Room for the records of a stretch of bytes, and the records that were found."""
 
     def __init__(self, count: int, size: int, wanted: int) -> None:
         room = np.empty(size + len(PADDING), np.uint8)

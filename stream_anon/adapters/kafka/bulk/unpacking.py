@@ -1,6 +1,6 @@
 """Unpack compressed batches in bounded memory: a few kilobytes of a producer's may hold gigabytes.
 
-What is small is unpacked at one go. Of anything larger a stream gives so many bytes at a time as are asked for.
+A small batch is unpacked in one go. A larger one becomes a stream, which gives as many bytes at a time as asked.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class TooLargeError(Exception):
 
 
 class UnsoundError(Exception):
-    """The compression of a batch is not sound, or of a kind that no consumer of Kafka's reads."""
+    """The compression of a batch is not sound, or of a kind that no Kafka consumer reads."""
 
 
 class Stream(Protocol):
     """A batch that is unpacked piece by piece."""
 
     def read(self, most: int) -> bytes:
-        """Return some of the next bytes, about `most`; none at the end. Raises anything where it is not sound."""
+        """Return some of the next bytes, about `most`; none at the end. May raise anything if it is not sound."""
         ...
 
 
@@ -97,7 +97,7 @@ class _Gzip:
 
 
 class _Zstd:
-    """Frames one behind the other; the window of a frame takes up to 128 MiB, as Kafka's own consumer allows."""
+    """Consecutive frames; the window of a frame may take 128 MiB, as Kafka's own consumer allows."""
 
     def __init__(self, data: bytes) -> None:
         self._rest = data
@@ -149,7 +149,7 @@ def _snappy_block(block: bytes) -> bytes:
 
 
 def _lz4_blocks(data: bytes) -> Iterator[bytes]:
-    """Yield the blocks of a frame; Kafka's own consumer, too, reads only blocks that do not lean on each other."""
+    """Yield the blocks of a frame; as in Kafka's own consumer, only blocks that do not depend on each other."""
     magic, flags, size = struct.unpack_from("<IBB", data)
     most = _LZ4_BLOCKS.get(size >> 4 & 7)
     if magic != _LZ4_MAGIC or flags >> 6 != 1 or not flags & 32 or most is None:
@@ -164,7 +164,7 @@ def _lz4_blocks(data: bytes) -> Iterator[bytes]:
         block = data[at + 4 : at + 4 + length]
         if len(block) < length or length > most:
             raise UnsoundError
-        if head >> 31:  # it would not have become smaller
+        if head >> 31:  # compression would not have made it smaller
             yield block
         else:
             filled = cramjam.lz4.decompress_block_into(block, room, output_len=most)

@@ -1,4 +1,4 @@
-"""How much of what was fetched may be unpacked at once, whatever it is packed into."""
+"""How much of the fetched data may be unpacked at once, however small it was packed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Decoding makes a few copies of them. Ten thousand records, the most that a poll 
 
 
 class Holder(Protocol):
-    """Who unpacks a large batch piece by piece."""
+    """Somebody who unpacks a large batch piece by piece."""
 
     def let_go(self) -> None:
-        """Give up what is unpacked; it begins anew when it is asked again."""
+        """Drop what is unpacked; the next request unpacks it again from the start."""
         ...
 
 
 class Budget:
-    """What one consumer may unpack: so many bytes a poll, and one large batch at a time.
+    """The bytes that one consumer may unpack in a poll, and the turn to unpack a large batch.
 
     Parameters
     ----------
@@ -37,15 +37,15 @@ class Budget:
         self._held_at = 0  # the poll in which the holder asked last
 
     def begin_poll(self) -> None:
-        """Give all of it again."""
+        """Allow the full number of bytes again."""
         self.left = AT_ONCE
         self._polls += 1
 
     def admits(self, asker: Holder) -> bool:
         """Return whether it is the asker's turn to unpack a large batch.
 
-        It stays so until `release`, until the asker is thrown away, or until a poll passes in which it does not
-        ask: its partition may be paused.
+        The turn lasts until `release`, until the asker is thrown away, or until a poll passes in which it does not
+        ask, since its partition may be paused.
         """
         holder = None if self._holder is None else self._holder()
         if holder is not None and holder is not asker:
@@ -56,5 +56,5 @@ class Budget:
         return True
 
     def release(self) -> None:
-        """End the turn of whoever has it."""
+        """End the present turn."""
         self._holder = None

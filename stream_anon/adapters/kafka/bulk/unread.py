@@ -1,4 +1,4 @@
-"""What is left of the records of one fetch: batches of bytes, read one after the other as records are asked for."""
+"""The unread rest of one fetch: batches of bytes, which are read in turn as records are asked for."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class UnreadableBatch(CorruptRecordException):  # type: ignore[misc] # aiokafka 
 
 
 class Fetched:
-    """The bytes of a fetch; the two questions that the fetcher asks are aiokafka's to answer."""
+    """The bytes of a fetch; aiokafka answers the two questions that its fetcher asks about them."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -54,15 +54,15 @@ class Fetched:
 
 
 class Unread:
-    """What is left of the records of one fetch; takes the place of aiokafka's `PartitionRecords`.
+    """The unread rest of one fetch, in the place of aiokafka's `PartitionRecords`.
 
     Parameters
     ----------
     place, records, aborted, fetch_offset, *others
-        As of `PartitionRecords`; others are the deserializers, whether checksums are checked (they always are), and
-        the isolation level.
+        As of `PartitionRecords`; the others are the deserializers, whether checksums are checked (they always are)
+        and the isolation level.
     budget
-        What may be unpacked.
+        How much may be unpacked.
     """
 
     def __init__(
@@ -82,14 +82,14 @@ class Unread:
         self._bytes = np.frombuffer(self._data, np.uint8, self._size)
         self._at = 0
         self._ready: deque[Records] = deque()
-        self._reached = fetch_offset  # the position once all that is ready has been taken
+        self._reached = fetch_offset  # the position once everything that was read has been taken
         self._aborted = deque(sorted(aborted or (), key=itemgetter(1)))  # producer and first offset
-        self._dropped: set[int] = set()  # producers whose transaction, as far as it was read, was aborted
+        self._dropped: set[int] = set()  # producers of aborted transactions that are open at this place
         self._one_by_one = 0  # batches below this place are not read together
         self._large: LargeBatch | None = None
-        self._large_at = -1  # where a batch begins that is known to be large
-        self._own: Any = None  # aiokafka's reader, where it must take over
-        self._error: Exception | None = None  # what the next call raises
+        self._large_at = -1  # where a batch begins that is known to be too large
+        self._own: Any = None  # aiokafka's reader, once it has taken over
+        self._error: Exception | None = None  # the next call raises it
 
     @property
     def exhausted(self) -> bool:
@@ -106,7 +106,7 @@ class Unread:
         Raises
         ------
         Exception
-            If what comes next cannot be read; what comes before it was returned by calls before.
+            If the next batch cannot be read; earlier calls have returned everything before it.
         """
         if self._error is not None:
             raise self._error
@@ -137,7 +137,7 @@ class Unread:
         return Records.joined(parts) if parts else []
 
     def _read(self, most: int) -> bool:
-        """Read what comes next; return False where that is somebody else's turn, or takes another one."""
+        """Read the next batches; return False if it is somebody else's turn, or if another turn is needed."""
         if self._large is not None:
             return self._read_large(most)
         if self._own is not None:
@@ -151,7 +151,7 @@ class Unread:
                 self._read_run(end, count)
                 return True
         head = self._head(self._at)
-        if head is None:  # one of an older format, or no whole one
+        if head is None:  # a batch of an older format, or a part of one
             self._hand_over()
             return True
         try:
@@ -169,7 +169,7 @@ class Unread:
             self._one_by_one = end
 
     def _read_one(self, head: tuple[int, ...], end: int) -> bool:
-        """Read one batch, or pass over it. Raises anything where it is not sound."""
+        """Read one batch, or pass over it. May raise anything if it is not sound."""
         checksum, attributes, producer = head[4], head[5], head[9]
         if calc_crc32c(self._data[self._at + 21 : end]) != checksum:
             raise UnsoundError
@@ -197,7 +197,7 @@ class Unread:
         count = head[-1]
         if not 0 <= count <= len(section) // kernels.LEAST_RECORD:
             raise UnsoundError
-        # The section as a batch without compression, which the kernel reads.
+        # The kernel reads the section as a batch without compression.
         whole = kernels.HEAD_FIELDS.pack(*head[:1], kernels.HEAD - 12 + len(section), *head[2:])
         columns = RecordColumns(count, len(section), self._reached)
         if not columns.read(b"".join((whole, section, PADDING)), 0, kernels.HEAD + len(section), checked=True):
@@ -207,14 +207,14 @@ class Unread:
         return True
 
     def _section(self, codec: int, packed: bytes) -> bytes | None:
-        """Return the records of a batch; None where they are too much for one go, or are not sound."""
+        """Return the records of a batch; None if they are too large for one go, or not sound."""
         if not codec:
             return packed
         if self._at == self._large_at:
             return None
         try:
             return UNPACK[codec](packed)
-        except Exception:  # noqa: BLE001 - what is not sound the stream will tell
+        except Exception:  # noqa: BLE001 - the stream will tell that it is not sound
             return None
 
     def _begin_large(self, head: tuple[int, ...], packed: bytes) -> bool:
@@ -229,7 +229,7 @@ class Unread:
         return True
 
     def _read_large(self, most: int) -> bool:
-        """Take some records of a large batch, which stands at our place until it is read to its end."""
+        """Take some records of a large batch; our place stays at its beginning until it is read to its end."""
         large, head = self._large, self._head(self._at)
         assert large is not None and head is not None  # noqa: S101, PT018 - read before
         self._budget.admits(self)
@@ -247,7 +247,7 @@ class Unread:
         return large.ended or bool(len(records))
 
     def _head(self, at: int) -> tuple[tuple[int, ...], int] | None:
-        """Return a batch's head and its end; None where no whole one of this format stands."""
+        """Return a batch's head and its end; None if there is no whole batch of this format."""
         if at + kernels.HEAD > self._size:
             return None
         head = kernels.HEAD_FIELDS.unpack_from(self._data, at)
@@ -285,10 +285,10 @@ def _as_it_is(place: TopicPartition, record: Any) -> Any:  # noqa: ARG001 - call
 
 
 def _next_offset(head: tuple[int, ...]) -> int:
-    """Return the offset behind a batch; compaction keeps it though the last record be gone."""
+    """Return the offset behind a batch; compaction keeps it even if the last record is gone."""
     return head[0] + head[6] + 1
 
 
 def _aborts(batch: bytes) -> bool:
-    """Return whether a control batch ends a transaction that was aborted."""
+    """Return whether a control batch ends an aborted transaction."""
     return bool(ControlRecord.parse(next(MemoryRecords(batch).next_batch()).key) == ABORT_MARKER)

@@ -1,4 +1,4 @@
-"""An admin client for the length of a question, with errors that name what was asked."""
+"""An admin client for one task, with errors that name the task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WITHIN = 30.0
 
 @asynccontextmanager
 async def administering(connection: Connection, purpose: str, doing: str) -> AsyncIterator[AIOKafkaAdminClient]:
-    """Connect, give the client, and disconnect; connecting and all that is asked take half a minute at the most.
+    """Yield a connected admin client; connecting and all questions together take half a minute at the most.
 
     Parameters
     ----------

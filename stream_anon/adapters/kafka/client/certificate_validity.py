@@ -12,8 +12,8 @@ from stream_anon.adapters.kafka.client.security import Security
 def ends_of_certificates(security: Security) -> Mapping[str, float]:
     """Return when each certificate of the settings ends, in seconds since the epoch, by its key.
 
-    Of the authorities in `ca_file` the last end counts: while one of them is valid a broker may be trusted. A file
-    that cannot be read or holds no certificate is left out; connecting says what is wrong with it.
+    For `ca_file`, the last of its authorities to end counts: while one of them is valid, a broker may be trusted. A
+    file that cannot be read or holds no certificate is left out; connecting says what is wrong with it.
     """
     ends: dict[str, float] = {}
     if "SSL" not in security.protocol:
@@ -29,7 +29,7 @@ def ends_of_certificates(security: Security) -> Mapping[str, float]:
             ends["ca_file"] = float(max(authorities))
     if security.certificate_file is not None:
         try:
-            # Python reads a peer's certificate, and its own only with this function of its tests, which one pins.
+            # Only this function, made for Python's own tests, reads a certificate file; a test pins it.
             decode: Any = ssl._ssl._test_decode_cert  # type: ignore[attr-defined] # noqa: SLF001
             ends["certificate_file"] = float(
                 ssl.cert_time_to_seconds(decode(str(security.certificate_file))["notAfter"])

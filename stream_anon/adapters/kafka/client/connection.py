@@ -1,4 +1,4 @@
-"""Options of all Kafka clients, from the settings, and why brokers let none of them in."""
+"""Options of all Kafka clients, from the settings, and why brokers refuse a client."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_SECRET = 64 * 1024  # bytes of a secret's file; a device has no end
 
 
 def _secret(key: str, given: str | None, file: Path | None) -> str | None:
-    """Return a secret, from its file if it has one. Raises SettingsError where that cannot be read."""
+    """Return a secret, from its file if it has one. Raises SettingsError if that cannot be read."""
     if file is None:
         return given
     try:
@@ -50,7 +50,7 @@ def _secret(key: str, given: str | None, file: Path | None) -> str | None:
 
 @dataclass(frozen=True)
 class Door:
-    """What a knock at a broker found: why it lets us not in, or how it is not there; both empty where it opens."""
+    """What a knock at a broker found: why it refuses us, or how it is absent; both are empty if it lets us in."""
 
     refused: str = ""
     absent: str = ""
@@ -69,8 +69,8 @@ class Connection:
     session_timeout, transaction_timeout
         Seconds.
     checked
-        Whether certificate, key and secrets could be loaded when the service started. If they cannot later on, they
-        are just being renewed: that is waited for, as a broker is.
+        Whether certificate, key and secrets could be loaded when the service started. If one cannot be loaded later
+        on, it is being renewed, and clients wait for it as they wait for a broker.
     """
 
     servers: str
@@ -83,15 +83,15 @@ class Connection:
     def options(self, purpose: str) -> dict[str, Any]:
         """Return the keyword arguments that every aiokafka client takes.
 
-        Certificates and secrets in files are read anew each time: a client that is made later takes those that were
-        renewed.
+        Certificates and secrets in files are read anew each time, so that a client that is made later uses the
+        renewed ones.
 
         Raises
         ------
         SettingsError
             If a certificate, a key or a secret's file cannot be loaded.
         BrokerError
-            Instead of it, if the connection is `checked`.
+            Instead of `SettingsError`, if the connection is `checked`.
         """
         try:
             security = self._security_options()
@@ -124,7 +124,7 @@ class Connection:
         return options
 
     def keep_up(self, client: Any) -> None:
-        """Let a client that lives on log in with a changed password, too: it would try the old one for ever.
+        """Let a long-lived client log in with a changed password: it would try the old one for ever.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Connection:
 
     @cached_property
     def throttling(self) -> Throttling:
-        """How long brokers have held back the clients that live on."""
+        """How long brokers have held back the long-lived clients."""
         return Throttling()
 
     @cached_property
@@ -145,12 +145,12 @@ class Connection:
 
     @property
     def request_timeout_ms(self) -> int:
-        """Return how long a request may take: half a transaction, so that one lost answer can be made up for."""
+        """Return how long a request may take: half a transaction, so that there is time to repeat one."""
         return max(int(self.transaction_timeout * 500), 500)
 
     @cached_property
     def _tokens(self) -> AbstractTokenProvider:
-        """One for all clients, so that they share a command's runs."""
+        """Return the one provider of all clients, so that they share the runs of a command."""
         if self.security.token_file is not None:
             return FileToken(self.security.token_file)
         return CommandToken(self.security.token_command)
@@ -170,14 +170,14 @@ class Connection:
         return context
 
     async def why_refused(self) -> str:
-        """Return why the brokers let us not in, in words; empty where one does, or where it is merely away.
+        """Return in words why the brokers refuse us; empty if one lets us in, or if none of them answers.
 
-        aiokafka keeps the reason to its log. So this knocks once at each broker of the settings.
+        aiokafka writes the reason to its log only, so this knocks once at each broker of the settings.
         """
         return (await self.knock()).refused
 
     async def knock(self) -> Door:
-        """Return a door that opens, else one that nobody is behind, else the first that is kept shut."""
+        """Return the best answer of the brokers: one lets us in, else one is absent, else all refuse."""
         hosts = collect_hosts(self.servers, randomize=False)
         doors = await asyncio.gather(*(self._knock(host, port) for host, port, _ in hosts))
         return min(doors, key=lambda door: (bool(door.refused), bool(door.absent)))
@@ -197,13 +197,13 @@ class Connection:
             await conn.connect()
             welcomed = True
             answer = await conn.send(MetadataRequest([]))
-            # A refused token shows only now: the client takes the refusal for a welcome, and this answer is none.
+            # aiokafka takes a refused token for a welcome. Only an answer without brokers shows it.
             refusal = SaslAuthenticationFailed() if tokens and not answer.brokers else None
         except Exception as error:  # noqa: BLE001 - ssl, aiokafka and the system each raise their own
             refusal = SaslAuthenticationFailed() if tokens and welcomed else error
         finally:
             closed = conn.close()
-        if not isinstance(refusal, OSError):  # else there may be no connection that could end
+        if not isinstance(refusal, OSError):  # after an OSError there may be no connection to wait for
             await asyncio.wait([closed], timeout=_KNOCK_WITHIN)
         if refusal is None:
             return Door()
@@ -212,7 +212,7 @@ class Connection:
 
 
 def _absence(error: BaseException) -> str:
-    """Return how a broker is not there; empty where the error says nothing of that."""
+    """Return in words how a broker is absent; empty if the error does not tell."""
     for each in chain(error):
         match each:
             case socket.gaierror():
@@ -229,7 +229,7 @@ def _absence(error: BaseException) -> str:
 
 
 async def connection_error(connection: Connection, doing: str, error: BaseException) -> BrokerError:
-    """Return an error that names what was done, and why the broker lets us not in where that is the reason."""
+    """Return an error that names what was done, and why the broker refuses us if that is the reason."""
     if isinstance(error, KafkaConnectionError | NodeNotReadyError | TimeoutError | AssertionError | ValueError):
         door = Door()
         try:

@@ -1,4 +1,4 @@
-"""Say in words why brokers let a client not in."""
+"""Say in words why brokers refuse a client."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _OTHER_HOST = frozenset({62, 64})
 
 
 def in_words(error: BaseException, security: Security) -> str:
-    """Return what an error of connecting means, without a word of the library's; empty where it says nothing.
+    """Return what an error of connecting means, in our own words; empty if it does not say that we were refused.
 
-    Nothing is said of brokers that are not there, or not yet.
+    A broker that is absent refuses nobody.
     """
     for each in chain(error):
         match each:
@@ -38,7 +38,7 @@ def in_words(error: BaseException, security: Security) -> str:
             case SaslAuthenticationFailed() | AuthenticationFailedError():
                 what = "token" if security.mechanism == "OAUTHBEARER" else "user name or password"
                 return f"the broker refuses our {what} ({security.mechanism})"
-            case ValueError():  # of SCRAM: its last answer proves that the broker knows the password too
+            case ValueError():  # of SCRAM: the broker's last answer proves that it knows the password
                 return f"the broker's answer does not fit our password ({security.mechanism})"
             case ConnectionRefusedError() | TimeoutError():
                 return ""
@@ -67,8 +67,8 @@ def _of_certificate(code: int) -> str:
     if code in _FOREIGN:
         return "is signed by nobody whom kafka.security.ca_file names"
     if code in _OTHER_HOST:
-        return "is for another host than kafka.bootstrap_servers or the broker's advertised address names"
-    return f"is not to be trusted (OpenSSL's code {code})"
+        return "is for another host than the one in kafka.bootstrap_servers or in the broker's advertised address"
+    return f"cannot be trusted (OpenSSL's code {code})"
 
 
 def _of_tls(reason: str, security: Security) -> str:
@@ -82,4 +82,4 @@ def _of_tls(reason: str, security: Security) -> str:
         )
     if reason in ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "RECORD_LAYER_FAILURE"):
         return f"the broker does not speak TLS there: kafka.security.protocol is {security.protocol}"
-    return f"no TLS connection comes about ({reason or 'OpenSSL gives no reason'})"
+    return f"the TLS connection fails ({reason or 'OpenSSL gives no reason'})"

@@ -1,4 +1,4 @@
-"""Say goodbye to a broker without being drawn into how the client does it."""
+"""Disconnect clients in bounded time, whatever goes wrong inside them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _CANCEL_WITHIN = 0.5
 
 
 async def leave(goodbye: Coroutine[Any, Any, Any], within: float) -> None:
-    """Await the stop of a client for so many seconds at the most; never raises what it meets.
+    """Await the stop of a client for `within` seconds at the most; never raises what the stop raises.
 
-    It runs as a task of its own. A client awaits tasks that it has cancelled; where one of these was just giving
-    up, the cancellation comes out of its `stop`, and would cancel whoever awaits that.
+    The stop runs as a task of its own. A client awaits tasks that it has cancelled, and such a cancellation can
+    come out of its `stop`. It would then cancel the caller.
     """
     task = asyncio.ensure_future(goodbye)
     try:
@@ -29,10 +29,10 @@ async def leave(goodbye: Coroutine[Any, Any, Any], within: float) -> None:
 
 
 async def leave_consumer(consumer: AIOKafkaConsumer, within: float, closing: float) -> None:
-    """Stop a consumer, polite for `within` seconds; never raises what it meets.
+    """Stop a consumer within `within` seconds, then close its connections within `closing` more; never raises.
 
-    Its `stop` raises what a task of its fetcher had ended with, before it closes any connection. What the polite
-    way left, connections and the tasks behind them, gets `closing` seconds more.
+    If a task of the fetcher has ended with an error, the consumer's `stop` raises that error before it closes any
+    connection. So the connections, and the tasks behind them, are closed apart.
     """
     await leave(consumer.stop(), within)
     await leave(consumer._client.close(), closing)  # noqa: SLF001 - pinned by a test

@@ -1,4 +1,4 @@
-"""Whether a client still works behind its calls."""
+"""Whether the background tasks of a client still run."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from aiokafka import AIOKafkaConsumer
 
 
 def has_died(consumer: AIOKafkaConsumer) -> bool:
-    """Return whether a background task of a started consumer has ended: it would fetch nothing, in silence.
+    """Return whether a background task of a started consumer has ended; the consumer then silently fetches nothing.
 
-    Only a member of a group has a task for that.
+    Only a member of a group has a coordination task.
     """
     coordinator = consumer._coordinator  # noqa: SLF001 - pinned by a test
     tasks = (consumer._fetcher._fetch_task, getattr(coordinator, "_coordination_task", None))  # noqa: SLF001 - as above

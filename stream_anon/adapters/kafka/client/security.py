@@ -1,4 +1,4 @@
-"""How clients prove who they are, and whom they trust."""
+"""How clients authenticate, and which authorities they trust."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Security:
-    """How the connection is secured; fields as in the settings file. Secrets stand in no representation.
+    """How the connection is secured; fields as in the settings file. No representation shows a secret.
 
-    A secret that stands in a file is read for each client that is made, so that a changed one is taken without a
-    restart; `Connection.keep_up` brings a changed password to clients that live on.
+    A secret in a file is read anew for each client, so that a changed one is used without a restart.
+    `Connection.keep_up` brings a changed password to long-lived clients.
     """
 
     protocol: str = "PLAINTEXT"

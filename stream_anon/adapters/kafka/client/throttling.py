@@ -1,4 +1,4 @@
-"""How long brokers hold this client back, as their answers tell."""
+"""How long brokers throttle this client, as their answers say."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from typing import Any
 
 @dataclass
 class Throttling:
-    """Adds up what brokers tell of quotas: an answer says for how long its connection is not served (KIP-219).
+    """Adds up throttling by quotas: each answer says for how long its connection is not served (KIP-219).
 
     Parameters
     ----------
     seconds
-        Over all connections of the clients that are listened to, since the beginning.
+        Of all connections of the clients that are listened to, since the start.
     """
 
     seconds: float = 0.0
 
     def listen(self, client: Any) -> None:
         """Hear each answer that an aiokafka client gets; a test on a real broker pins that."""
-        itself, kind = weakref.ref(client), type(client)  # no cycle: who drops the client drops its connections
+        itself, kind = (
+            weakref.ref(client),
+            type(client),
+        )  # holds no reference to the client, so that dropping the client drops its connections
 
         async def send(*arguments: Any, **options: Any) -> Any:
             answer = await kind.send(itself(), *arguments, **options)

@@ -1,4 +1,4 @@
-"""Tokens for SASL OAUTHBEARER: from a file that somebody keeps fresh, or from a command that prints one."""
+"""Tokens for SASL OAUTHBEARER: from a file that another process keeps fresh, or from a command that prints one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOKEN = re.compile(rb"[\x21-\x7e]+")
 
 
 class TokenError(KafkaError):  # type: ignore[misc] # aiokafka ships no types; its own kind, or it would not retry
-    """There is no token to be had. Says why; never what was read."""
+    """No token could be obtained. The message says why, and never what was read."""
 
 
 class FileToken(AbstractTokenProvider):  # type: ignore[misc]
@@ -40,7 +40,7 @@ class FileToken(AbstractTokenProvider):  # type: ignore[misc]
 
 
 class CommandToken(AbstractTokenProvider):  # type: ignore[misc]
-    """Let a command print the token, without a shell; connections that open together share one run."""
+    """Let a command print the token, without a shell; connections that open at the same time share one run."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = tuple(command)
@@ -89,7 +89,7 @@ def _succeeded(task: asyncio.Task[str]) -> bool:
 
 
 def _cleaned(given: bytes, key: str) -> str:
-    """Return a token without the white space around it; anything but one printable word could end the request."""
+    """Return a token without the white space around it; only one printable word fits into the request."""
     token = given.strip()
     if len(given) > _MOST_BYTES or not _TOKEN.fullmatch(token):
         raise TokenError(f"kafka.security.{key}: holds no token of one word of at most {_MOST_BYTES} bytes")

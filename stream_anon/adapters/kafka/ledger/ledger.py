@@ -1,7 +1,7 @@
 """The ledger: a compacted topic with the next offset to release of every input partition.
 
-Its entries are part of each window's transaction. Committed offsets can expire, be deleted or be set back; the
-ledger cannot, so that a record is not released twice whatever happens to them.
+Its entries are part of each window's transaction. Committed offsets can expire, be deleted or be set back. The
+ledger keeps its entries, so that no record is released twice whatever happens to the offsets.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from stream_anon.ports import LedgerEntry, Parcel, Place, newest_revision
 _OPEN_WITHIN = 60.0
 _CATCH_UP_WITHIN = 30.0
 _FETCH_WAIT_MS = 100
-_PARTITION = 0  # of the ledger: all entries go there, a key must stay where it is
+_PARTITION = 0  # of the ledger; all entries go there, for a key must stay in one partition
 _FOLLOWING = "following the ledger"
-_LOOK_EVERY = 2.0  # seconds until it is noticed that the topic was deleted
+_LOOK_EVERY = 2.0  # seconds until a deletion of the topic is noticed
 _UNCONTESTED = 0.10  # of a transaction's timeout
 
 
@@ -48,10 +48,10 @@ class KafkaLedger:
     Parameters
     ----------
     revision
-        `privacy.revision`, for the entries that are written; nothing follows entries of a higher one.
+        `privacy.revision`, for the entries that are written. Nothing is written after entries of a higher one.
     output
-        Where records are released. A ledger that never held an entry beside an output that holds records is not
-        the one that was written with them, and is marked as such; without this nothing is marked.
+        The topic of the released records. If it holds records and the ledger never held an entry, the ledger is not
+        the one that was written with them, and is marked as incomplete. Without this, nothing is marked.
     """
 
     def __init__(self, connection: Connection, topic: str, revision: int = 0, output: str | None = None) -> None:
@@ -69,13 +69,13 @@ class KafkaLedger:
         self._topic_id: str | None = None  # of the topic that is followed
         self._cluster: str | None = None
         self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
-        self._held_answered, self._held_seconds = 0, 0.0  # as of the last answer, and when that came
-        self._strange: dict[bytes, str] = {}  # by key, where the last record of a key is no entry
+        self._held_answered, self._held_seconds = 0, 0.0  # when the last answer came, and what it told
+        self._strange: dict[bytes, str] = {}  # by key, if the last record of the key is no entry
 
     async def open(self) -> None:
-        """See `ports.ReleaseLedger`. Does nothing while it follows; where it no longer does, all begins anew.
+        """See `ports.ReleaseLedger`. Does nothing while the ledger is followed; otherwise it begins again.
 
-        Either follower may have ended by itself: after one answer that refuses, or with a task of its client.
+        Each of the two followers may have ended by itself: after a refusal, or with a task of its client.
         """
         if self._tail is not None and self._tail.follows and follows(self._consumer, self._follower):
             return
@@ -113,9 +113,9 @@ class KafkaLedger:
             raise
 
     async def _raise_if_gone(self, consumer: AIOKafkaConsumer) -> None:
-        """Raise LedgerMissing if the topic is not there, or is another one than was followed until now.
+        """Raise LedgerMissing if the topic does not exist, or is not the one that was followed until now.
 
-        What was followed stays known: no window can be released without an entry, so nobody has gone on meanwhile.
+        The entries that were followed stay known. No window can be released without the ledger, so they still hold.
         """
         now = await topic_ids(consumer._client, [self._topic])  # noqa: SLF001 - pinned by a test
         known = self._topic_id
@@ -131,8 +131,8 @@ class KafkaLedger:
         raise LedgerMissing(f"the ledger {self._topic} {what}")
 
     async def _look(self, consumer: AIOKafkaConsumer, tail: Tail) -> None:
-        """End the following of a topic that is gone; the client would ask for it without a pause."""
-        with contextlib.suppress(KafkaError, OSError, AssertionError):  # a broker that is away tells nothing
+        """Stop following a topic that is gone, for the client would ask for it without a pause."""
+        with contextlib.suppress(KafkaError, OSError, AssertionError):  # an absent broker tells nothing
             try:
                 await self._raise_if_gone(consumer)
             except LedgerMissing:
@@ -155,14 +155,14 @@ class KafkaLedger:
 
     @property
     def held_seconds(self) -> float:
-        """See `ports.ReleaseLedger`. As the last answers to fetches told: while none comes it does not grow.
+        """See `ports.ReleaseLedger`. Goes by the last answers to fetches, and does not grow while none comes.
 
-        A broker that is away tells nothing; what was open when it went is not to be taken for held all the time.
+        An absent broker tells nothing: a transaction that was open when it went is not held all that time.
         """
         consumer = self._consumer
         places = [] if consumer is None else sorted(consumer.assignment())
         if consumer is None or not all(consumer.last_poll_timestamp(place) for place in places):
-            return self._held_seconds  # nothing was fetched yet; that of the connection before
+            return self._held_seconds  # nothing was fetched yet: this is of the connection before
         answered = max((consumer.last_poll_timestamp(place) for place in places), default=0)
         if not places or answered != self._held_answered:
             now, since = asyncio.get_running_loop().time(), {}
@@ -175,16 +175,16 @@ class KafkaLedger:
         return self._held_seconds
 
     async def _lacks_entries(self, consumer: AIOKafkaConsumer, tail: Tail) -> bool:
-        """Return whether this is not the ledger that was written with the output, or has lost its beginning.
+        """Return whether the ledger has lost its beginning, or is not the one that was written with the output.
 
-        Compaction never moves the beginning. A window writes to output and ledger in one transaction, so that an
-        output that holds anything has a ledger that holds something, were it of an attempt that was aborted.
+        Compaction never moves the beginning. A window writes to output and ledger in one transaction. So if the
+        output holds anything, its ledger holds something too, even if only of an aborted attempt.
         """
         places = list(consumer.assignment())
         begins = await consumer.beginning_offsets(places)
         if self._mark in self._entries or any(begins.values()):
             return True
-        # The output first: a window that others commit meanwhile is then in the ledger before it is asked for.
+        # The output is asked first, so that a window that others commit meanwhile is in the ledger too.
         if self._output is None or not await has_records(self._connection, self._output):
             return False
         if any((await tail.ends(places)).values()):
@@ -214,15 +214,15 @@ class KafkaLedger:
                 looked = clock.time()
             for record in await fetched(consumer, _FOLLOWING):
                 self._take(record)
-            # Aborted entries come in no answer, but positions pass over them. The tail may forget all that lies
-            # before: the client moves a position in the same step in which it hands the records out, and nothing
-            # is awaited from there to `_take`. So whatever committed entry lies below is in `_entries`, where
-            # `uncontested` looks last of all; an entry that it finds in the tail tells it only to wait for this.
+            # No answer brings aborted entries, but positions pass over them. The tail may forget everything below
+            # a position: the client moves it in the step that hands the records out, and nothing is awaited from
+            # there to `_take`. So every committed entry below it is in `_entries`, where `uncontested` looks last.
+            # An entry that `uncontested` finds in the tail only tells it to wait for this one.
             for partition, offset in (await positions(consumer, _FOLLOWING)).items():
                 tail.forget_before(partition, offset)
 
     def _take(self, record: ConsumerRecord) -> None:
-        """Take note of an entry; of a key's records the last one counts, be it an entry or not."""
+        """Take note of an entry; the last record of a key counts, whether it is an entry or not."""
         if record.key is None:  # a compacted topic takes none
             return
         self._strange.pop(record.key, None)
@@ -235,13 +235,13 @@ class KafkaLedger:
                 self._entries[place] = entry_of(record.value)
         except (ValueError, TypeError, KeyError, RecursionError):
             if record.value is not None:
-                # Not skipped: an entry may have been meant, and without it records could be released twice.
+                # It is not skipped: if an entry was meant, records could be released twice without it.
                 self._strange[record.key] = f"{record.topic}-{record.partition}, offset {record.offset}"
 
     async def caught_up(self) -> Mapping[Place, LedgerEntry]:
         """See `ports.ReleaseLedger`. Waits for the end of transactions that are open on the ledger now.
 
-        The entries of a transaction may become readable after its offsets: without waiting, a partition whose
+        The entries of a transaction may become readable later than its offsets. Without waiting, a partition whose
         offsets are missing could be released twice.
         """
         consumer, tail, follower = self._consumer, self._tail, self._follower
@@ -271,19 +271,20 @@ class KafkaLedger:
         ends: Mapping[TopicPartition, int],
         every: float,
     ) -> None:
-        """Wait until every record below `ends` is settled, and taken note of if it was committed."""
+        """Wait until every record below `ends` is settled, and the committed ones are noted."""
         for place, end in ends.items():
             raise_if_ended(follower, _FOLLOWING)
             while await consumer.position(place) < end:
                 await asyncio.sleep(every)
                 raise_if_ended(follower, _FOLLOWING)
-        raise_if_ended(follower, _FOLLOWING)  # it may have ended before it took what it had fetched
+        raise_if_ended(follower, _FOLLOWING)  # it may have ended between fetching and noting
 
     async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
         """See `ports.ReleaseLedger`.
 
-        Of two windows over the same records the entries of one come first. Whoever comes second sees the other's
-        here, before its own commit, and waits for how that one ends; so at most one of them is committed.
+        Of two windows over the same records, the entries of one come first. The worker of the second window sees
+        them here, before its own commit, and waits until the first one has ended. So at most one of them is
+        committed.
         """
         consumer, tail, follower = self._consumer, self._tail, self._follower
         if consumer is None or tail is None or follower is None:
@@ -341,7 +342,7 @@ class KafkaLedger:
         )
 
     def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
-        """Return the parcel that writes entries. All go to one partition: a key must stay where it is."""
+        """Return the parcel that writes entries, all to one partition, for a key must stay in one."""
         places = sorted(entries)
         values = [value_of(replace(entries[place], cluster=self._cluster)) for place in places]
         return Parcel(self._topic, _PARTITION, values, time, keys=[key_of(place) for place in places])
@@ -352,7 +353,7 @@ class KafkaLedger:
         return Parcel(self._topic, _PARTITION, [None] * len(keys), time, keys=keys)
 
     async def discard(self) -> None:
-        """See `ports.ReleaseLedger`. Goes on in the background if it is cancelled; the next caller waits for it."""
+        """See `ports.ReleaseLedger`. If cancelled, it goes on in the background; the next caller waits for it."""
         follower, self._follower = self._follower, None
         consumer, tail = self._consumer, self._tail
         self._consumer = self._tail = None

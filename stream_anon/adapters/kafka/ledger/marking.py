@@ -22,7 +22,7 @@ async def has_records(connection: Connection, topic: str) -> bool:
 
 
 async def send_one(connection: Connection, parcel: Parcel) -> None:
-    """Write a parcel of one record, on all replicas in sync. Raises KafkaError."""
+    """Write a parcel of one record to all replicas in sync. Raises KafkaError."""
     assert parcel.keys is not None  # noqa: S101 - an entry has one
     producer = AIOKafkaProducer(**connection.options("ledger"), acks="all", enable_idempotence=True)
     try:

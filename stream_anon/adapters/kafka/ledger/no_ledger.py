@@ -1,4 +1,4 @@
-"""What stands for the ledger where there is none."""
+"""The ledger of a service that has none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from stream_anon.ports import LedgerEntry, Parcel, Place
 
 
 class NoLedger:
-    """Stands where there are no transactions: an entry beside its window could be lost or early."""
+    """Takes the ledger's place where there are no transactions: an entry could be lost, or precede its window."""
 
     is_gone = False
     is_incomplete = False

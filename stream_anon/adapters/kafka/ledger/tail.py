@@ -1,15 +1,16 @@
-"""The end of the ledger, with what open transactions have written there, and the shape of its entries."""
+"""The end of the ledger, entries of open transactions included, and the format of entries."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
-from collections import deque
 from collections.abc import Collection, Coroutine, Mapping
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from sortedcontainers import SortedKeyList
 
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error
 from stream_anon.adapters.kafka.client.leaving import leave_consumer
@@ -21,14 +22,14 @@ SCHEMA_VERSION = 2
 _T = TypeVar("_T")
 
 _POLL_MS = 100
-# More than the marker of a transaction, which nobody waits for, and less than any entry.
+# More than the marker of a transaction, for which nobody waits, and less than any entry.
 _FETCH_BYTES = 90
 
 
 class Tail:
-    """Reads the ledger ahead of what is settled: which entries stand where, be they committed, aborted or open.
+    """Reads the newest entries of the ledger, be they committed, aborted or of open transactions.
 
-    Entries that are settled may be forgotten with `forget_before`, so that only the last few are held.
+    `forget_before` forgets entries that are settled, so that only the last few are held.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -36,7 +37,7 @@ class Tail:
         self._consumer: AIOKafkaConsumer | None = None
         self._follower: asyncio.Task[None] | None = None
         # Partition, offset, whose entry, its revision.
-        self._entries: deque[tuple[int, int, Place | None, int]] = deque()
+        self._entries: SortedKeyList[tuple[int, int, Place, int]] = SortedKeyList(key=itemgetter(0, 1))
         self._read: dict[int, int] = {}
         self._moved = asyncio.Event()
 
@@ -73,7 +74,7 @@ class Tail:
         self._follower = asyncio.create_task(self._follow(consumer))
 
     def let_go(self) -> None:
-        """Ask for nothing any more: of a topic that is gone the client would ask without a pause."""
+        """Ask for nothing more, for the client would ask for a deleted topic without a pause."""
         if self._consumer is not None:
             self._consumer.unsubscribe()
 
@@ -89,8 +90,8 @@ class Tail:
                 for record in await fetched(consumer, doing):
                     with contextlib.suppress(ValueError, TypeError, RecursionError):
                         place, revision = place_of(record.key or b""), _revision_of(record.value)
-                        self._entries.append((record.partition, record.offset, place, revision))
-                # Positions pass over the markers of transactions, which no answer holds.
+                        self._entries.add((record.partition, record.offset, place, revision))
+                # Positions pass over the markers of transactions; answers do not hold them.
                 self._read.update(await positions(consumer, doing))
                 self._moved.set()
         finally:
@@ -101,22 +102,22 @@ class Tail:
     ) -> int | None:
         """Return the offset of the last entry below `end` that may decide about ours; None if there is none.
 
-        That is an entry of one of `places`, and any of another revision of the policy.
+        An entry may decide if it is of one of `places`, or of another revision of the policy.
         """
         while self._read.get(partition, 0) < end:
             raise_if_ended(self._follower, "following the ledger's end")
             self._moved.clear()
             await self._moved.wait()
-        for other, offset, place, theirs in reversed(self._entries):
-            if other == partition and offset < end and (place in places or theirs != revision):
-                return offset
+        before = self._entries.irange_key((partition, 0), (partition, end - 1), reverse=True)
+        for _, offset, place, theirs in before:
+            if place in places or theirs != revision:
+                return int(offset)
         return None
 
     def forget_before(self, partition: int, offset: int) -> None:
-        """Let go of entries below an offset before which all are settled; costs as much as are held."""
-        kept = [entry for entry in self._entries if entry[0] != partition or entry[1] >= offset]
-        if len(kept) < len(self._entries):
-            self._entries = deque(kept)
+        """Let go of entries below an offset before which all are settled. O(log n) and a step for each of them."""
+        first = self._entries.bisect_key_left((partition, 0))
+        del self._entries[first : self._entries.bisect_key_left((partition, offset))]
 
     async def stop(self) -> None:
         """Disconnect; never raises."""
@@ -135,7 +136,7 @@ async def stop_politely(client: AIOKafkaConsumer) -> None:
 
 
 async def fetched(consumer: AIOKafkaConsumer, doing: str) -> list[ConsumerRecord]:
-    """Wait a moment for records, return what there is. Raises BrokerError, also where none will ever come."""
+    """Wait a moment for records, and return those that came. Raises BrokerError, also if none can come any more."""
     if has_died(consumer):
         raise BrokerError(f"{doing}: a task of the consumer has ended")
     try:
@@ -146,7 +147,7 @@ async def fetched(consumer: AIOKafkaConsumer, doing: str) -> list[ConsumerRecord
 
 
 async def positions(consumer: AIOKafkaConsumer, doing: str) -> dict[int, int]:
-    """Return the next offset that `fetched` looks at, of each assigned partition. Raises BrokerError."""
+    """Return the next offset that `fetched` will look at in each assigned partition. Raises BrokerError."""
     try:
         return {place.partition: await consumer.position(place) for place in consumer.assignment()}
     except Exception as error:  # noqa: BLE001 - as above
@@ -154,12 +155,12 @@ async def positions(consumer: AIOKafkaConsumer, doing: str) -> dict[int, int]:
 
 
 def follows(consumer: AIOKafkaConsumer | None, follower: asyncio.Task[Any] | None) -> bool:
-    """Return whether a follower reads on. It may also hang where its consumer has died, so both are asked."""
+    """Return whether a follower reads on. It may hang after its consumer has died, so both are asked."""
     return consumer is not None and follower is not None and not follower.done() and not has_died(consumer)
 
 
 def raise_if_ended(follower: asyncio.Task[Any] | None, doing: str) -> None:
-    """Raise what a follower has ended with, or BrokerError."""
+    """Raise the error with which a follower has ended, or BrokerError if it ended without one."""
     if follower is None or follower.done():
         if follower is not None and not follower.cancelled():
             follower.result()
@@ -167,7 +168,7 @@ def raise_if_ended(follower: asyncio.Task[Any] | None, doing: str) -> None:
 
 
 async def unless_ended(follower: asyncio.Task[None], doing: str, work: Coroutine[Any, Any, _T]) -> _T:
-    """Await work, but not where the follower ends first: of a topic that is gone no end is ever told."""
+    """Await work, but only as long as the follower runs: nobody ever tells the end of a deleted topic."""
     task = asyncio.create_task(work)
     try:
         await asyncio.wait([task, follower], return_when=asyncio.FIRST_COMPLETED)
@@ -185,7 +186,7 @@ def key_of(place: Place) -> bytes:
 
 
 def place_of(key: bytes) -> Place:
-    """Return whose entry a key is of. Raises ValueError, TypeError or RecursionError for what is no key."""
+    """Return the partition that a key names. Raises ValueError, TypeError or RecursionError if it is no key."""
     topic, partition = json.loads(key)
     if not isinstance(topic, str):
         raise TypeError("not a topic")
@@ -193,7 +194,7 @@ def place_of(key: bytes) -> Place:
 
 
 def value_of(entry: LedgerEntry) -> bytes:
-    """Return an entry as it is written: version 2, whose keys stand in `LedgerEntry`."""
+    """Return an entry as it is written, in version 2; `LedgerEntry` explains its keys."""
     fields = {
         "schema": SCHEMA_VERSION,
         "next": entry.next,
@@ -206,13 +207,13 @@ def value_of(entry: LedgerEntry) -> bytes:
 
 
 def entry_of(value: bytes) -> LedgerEntry:
-    """Return what an entry of version 1 or 2 tells. Raises ValueError, KeyError or TypeError for what is none.
+    """Return what an entry of version 1 or 2 says. Raises ValueError, KeyError or TypeError if it is no entry.
 
-    Keys that this version does not know are passed over, so that a later one may add some to version 2.
+    Unknown keys are ignored, so that a later release may add keys to version 2.
     """
     entry = json.loads(value)
     if entry["schema"] not in (1, SCHEMA_VERSION) or type(entry["schema"]) is not int:
-        raise ValueError("an entry of another version")
+        raise ValueError("the entry has another version")
     batch, topic_id, cluster = entry.get("batch"), entry.get("topic_id"), entry.get("cluster")
     if not all(text is None or isinstance(text, str) for text in (batch, topic_id, cluster)):
         raise TypeError("neither an id nor null")
@@ -220,7 +221,7 @@ def entry_of(value: bytes) -> LedgerEntry:
 
 
 def _revision_of(value: bytes | None) -> int:
-    """Return the revision that an entry names; 0 for a tombstone, and for what is no entry."""
+    """Return the revision that an entry names; 0 for a tombstone or anything else that is no entry."""
     try:
         return entry_of(value or b"").revision
     except (ValueError, TypeError, KeyError, RecursionError):

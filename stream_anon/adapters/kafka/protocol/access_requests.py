@@ -1,4 +1,4 @@
-"""Requests that ask what a user may do. aiokafka's own Metadata and DescribeGroups do not ask for it."""
+"""Requests that ask what a user may do; aiokafka's versions of Metadata and DescribeGroups do not."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ _R = TypeVar("_R", bound=RequestStruct)
 class GroupRequests:
     """The group's requests over one client, to whichever broker coordinates the group.
 
-    Every method retries what passes with time; the caller sets the deadline.
+    Every method retries after errors that pass with time; the caller sets the deadline.
     """
 
     def __init__(self, client: AIOKafkaClient, group: str) -> None:
@@ -72,7 +72,7 @@ class GroupRequests:
         )
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
-        """Return committed offsets, None where there is none; waits while a transaction is open on any of them.
+        """Return committed offsets, None for a partition without one; waits while a transaction is open on any.
 
         Raises
         ------
@@ -194,7 +194,7 @@ class GroupRequests:
             await asyncio.sleep(_RETRY)
 
     async def _again(self, doing: str, codes: set[int]) -> None:
-        """Wait before a further attempt, or raise where a further attempt cannot help."""
+        """Wait before another attempt, or raise if another attempt cannot help."""
         if codes & _MOVED:
             self._nodes.clear()
         if codes - _MOVED - _LOADING:

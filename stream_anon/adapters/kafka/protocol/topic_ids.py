@@ -1,4 +1,4 @@
-"""Ask for the ids of topics: a topic that was deleted and created anew under its name has another one.
+"""Ask for the ids of topics: a topic that was deleted and created again under the same name has another id.
 
 aiokafka asks for metadata in a version that does not tell them. This is Metadata v10 (KIP-516), which every Apache
 Kafka since 2.8 answers.
@@ -131,7 +131,7 @@ async def topic_ids(client: AIOKafkaClient, topics: Collection[str]) -> TopicIds
     Raises
     ------
     KafkaError
-        If no broker answers, or one says "later" of a topic.
+        If no broker answers, or one says that a topic is not ready yet.
     """
     if not topics:
         return TopicIds()

@@ -1,4 +1,4 @@
-"""What a source has been given by its group, and a count of how often that may have changed."""
+"""The partitions that the group gave to a source, and a count of how often they may have changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which topics are the input: by name, or all whose names fit a pattern, those that appear later too."""
+"""Which topics are the input: those that are named, or all that fit a pattern, later ones included."""
 
 from __future__ import annotations
 

@@ -25,13 +25,13 @@ from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.errors import BrokerError, TopicError
 from stream_anon.ports import Chunk, DeadClient, Held, Lost, Membership, Place, Polled
 
-# A worker that waits for a broker does not poll; the group is told of it by heartbeats alone.
+# A worker that waits for a broker does not poll, so heartbeats alone keep its membership.
 _MAX_POLL_INTERVAL_MS = 2**31 - 1
 _FETCH_WAIT_MS = 200
 _JOIN_WITHIN = 30.0
 _ENDS_WITHIN = 1.0
-_READ_AGAIN = 2  # times that what cannot be read is fetched again
-_LOOK_EVERY = 10.0  # seconds until a topic that is new, or a partition that was added, is noticed
+_READ_AGAIN = 2  # how often an unreadable batch is fetched again
+_LOOK_EVERY = 10.0  # seconds until a new topic or a new partition is noticed
 
 
 class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka ships no types
@@ -40,10 +40,10 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     The group's callbacks only pause what was assigned and count; they never wait for the broker, since heartbeats
     start after they return.
 
-    Of a record of more than `max_record_bytes` only the beginning is given where it was compressed with others.
+    If a record of more than `max_record_bytes` was compressed with others, only its beginning is given.
 
-    A pattern is resolved here and not by the client: once the client has lost the leader of one topic it asks for
-    the metadata of that topic alone, takes the others for deleted and lets go of them.
+    A pattern is resolved here and not by the client. Once the client has lost the leader of one topic, it asks for
+    the metadata of that topic alone, takes the other topics for deleted and drops them.
     """
 
     def __init__(self, connection: Connection, inputs: InputTopics, max_record_bytes: int = 2**31) -> None:
@@ -51,8 +51,8 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._budget = Budget(max_record_bytes)
         self._connection = connection
         self._inputs = inputs
-        # The library keeps what a member had in the class, and never the generation in which it had it: a member
-        # that was away would claim partitions that others have long since.
+        # The library keeps a member's partitions in the class, without their generation: a member that was away
+        # would claim partitions that others own by now.
         self._assignor: Any = type("Sticky", (StickyPartitionAssignor,), {})
         self._topics: tuple[str, ...] = ()
         self._looking: asyncio.Task[None] | None = None
@@ -60,8 +60,8 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._places: list[TopicPartition] = []
         self._consumer: AIOKafkaConsumer | None = None
         self._next: dict[int, int] = {}
-        self._unread: tuple[Lost | None, int] = None, 0  # what could not be read last, and how often
-        self._since = 0.0  # when the group began to assign, on the loop's clock
+        self._unread: tuple[Lost | None, int] = None, 0  # the last unreadable batch, and how often it was fetched
+        self._since = 0.0  # when the group began to reassign, on the loop's clock
         self._ends: Mapping[TopicPartition, int] = {}
         self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
 
@@ -84,7 +84,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         """See `ports.Source`."""
         session = int(self._connection.session_timeout * 1000)
         options = self._connection.options("source")
-        # The answer to a join waits for the slowest member; giving up before it would begin another rebalance.
+        # A join is answered once the slowest member has joined. Giving up earlier would begin another rebalance.
         options["request_timeout_ms"] = max(options["request_timeout_ms"], 2 * session + 5000)
         consumer = AIOKafkaConsumer(
             **options,
@@ -95,7 +95,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             partition_assignment_strategy=(self._assignor,),
             session_timeout_ms=session,
             heartbeat_interval_ms=max(session // 5, 100),
-            # Whoever has not joined again after so long is left behind; a dead member must not stop the rest.
+            # A member that has not joined by then is left behind, so that a dead one does not stop the others.
             rebalance_timeout_ms=session,
             max_poll_interval_ms=_MAX_POLL_INTERVAL_MS,
             fetch_max_wait_ms=_FETCH_WAIT_MS,
@@ -108,7 +108,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
                 await self._subscribe(consumer)
                 await consumer.start()
                 drain_in_batches(consumer, self._budget)
-            self._since = asyncio.get_running_loop().time()  # its first assignment may still be on its way to us
+            self._since = asyncio.get_running_loop().time()  # its first assignment may still be on its way
             if self._inputs.pattern is not None:
                 self._looking = asyncio.create_task(self._look_for_topics(consumer))
         except (KafkaError, OSError, AssertionError, TimeoutError) as error:
@@ -136,12 +136,12 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         """Subscribe anew when other topics fit the pattern; ends with the consumer."""
         while True:
             await asyncio.sleep(_LOOK_EVERY)
-            with contextlib.suppress(KafkaError, OSError):  # then nothing has changed that could be read
+            with contextlib.suppress(KafkaError, OSError):  # without an answer nothing is known to have changed
                 cluster = await consumer._client.fetch_all_metadata()  # noqa: SLF001 - pinned by a test
                 topics = self._inputs.among(_public_topics(cluster))
                 if topics and topics != self._topics:
                     self._topics = topics
-                    # The client forgets what it had at once, so nobody may pause or seek it from here on.
+                    # The client forgets its partitions at once, so they must not be paused or sought from here on.
                     self._mark(frozenset(), settled=False)
                     consumer.subscribe(list(topics), listener=self)
 
@@ -150,17 +150,17 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         if self._consumer is not None:
             _raise_if_dead(self._consumer)
             try:
-                # Nobody polls while the group reassigns, and until somebody asks the client does not try again.
+                # Nobody polls while the group reassigns, and the client tries again only when it is asked.
                 self._consumer._coordinator.check_errors()  # noqa: SLF001 - pinned by a test
             except KafkaError as error:
                 raise broker_error("joining the group again", error) from None
             if not self._settled and asyncio.get_running_loop().time() - self._since > self._patience:
-                raise DeadClient("the group has given nothing for too long")
+                raise DeadClient("the group has assigned nothing for too long")
         await super().moved(marks, within)
 
     @property
     def _patience(self) -> float:
-        """Return the seconds that a join may take: it may have to wait for the slowest member's."""
+        """Return the seconds that a join may take: it waits for the slowest member."""
         return _JOIN_WITHIN + 2 * self._connection.session_timeout
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:  # noqa: ARG002
@@ -172,7 +172,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         consumer = self._running()
         consumer.pause(*assigned)
         for place in assigned:
-            # With a position of any kind aiokafka does not go by the committed offset, which may be unstable.
+            # With a position of any kind aiokafka does not use the committed offset, which may be unstable.
             consumer.seek(place, 0)
         membership = self.membership()
         if membership is not None:
@@ -205,16 +205,16 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         except (KafkaError, OSError) as error:
             self._take_back()
             raise broker_error("fetching", error) from None
-        except Exception as error:  # noqa: BLE001 - a bug of the client's: a new one may do better
+        except Exception as error:  # noqa: BLE001 - a bug in the client; a new client may not meet it
             raise DeadClient(f"fetching: {type(error).__name__}") from None
         chunks = (self._chunk(place, records) for place, records in answer.items())
         return Polled(tuple(chunk for chunk in chunks if chunk is not None))
 
     def _take_back(self, but: Collection[int] = ()) -> None:
-        """Let what one partition's error took with it of the others come again.
+        """Fetch again the records of other partitions that were lost with one partition's error.
 
-        The client empties one partition after the other and has moved their positions when one of them raises. That
-        the records are missing nobody would notice: offsets may have gaps.
+        The client drains its partitions in turn and has moved their positions when one of them raises. Nobody would
+        notice that records are missing, for offsets may have gaps.
         """
         for number, offset in self._next.items():
             if number not in but:
@@ -222,7 +222,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
                     self._running().seek(self._places[number], offset)
 
     def _unreadable(self, error: Unreadable) -> Lost:
-        """Return where a partition cannot be read; raise BrokerError the first times: it may have been the way."""
+        """Return where a partition cannot be read; raise BrokerError the first times: transport may be at fault."""
         number = self._number(error.place)
         found = Lost(number, self._next.get(number, 0), unreadable=True, after=error.after)
         self._unread = (found, self._unread[1] + 1 if self._unread[0] == found else 1)
@@ -233,7 +233,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     def _chunk(self, place: TopicPartition, records: Records | list[ConsumerRecord]) -> Chunk | None:
         number = self._numbers.get(place, -1)
         first = self._next.get(number)
-        if first is None or not records:  # fetched for an assignment that is over
+        if first is None or not records:  # fetched for an earlier assignment
             return None
         columns = records if isinstance(records, Records) else Records.of(records)
         chunk = Chunk(number, first, columns.values, columns.offsets, columns.times)
@@ -254,7 +254,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
 
     def pause(self, sources: Collection[int]) -> None:
         """See `ports.Source`."""
-        if self._consumer is not None:  # else nothing is fetched
+        if self._consumer is not None:  # without a consumer nothing is fetched
             self._consumer.pause(*self._given(sources))
 
     def resume(self, sources: Collection[int]) -> None:
@@ -287,12 +287,12 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             fetched = self._consumer.highwater(place)
             if fetched is None or position is None:
                 return None
-            # What a fetch told grows old where much was fetched ahead.
+            # The end that a fetch told is old if much was fetched ahead.
             total += max(fetched - position, self._ends.get(place, 0) - position, 0)
         return total
 
     def held(self, sources: Collection[int]) -> Held:
-        """See `ports.Source`. As the last answers to fetches told."""
+        """See `ports.Source`. Goes by the last answers to fetches."""
         if self._consumer is None:
             return Held()
         now, records, since = asyncio.get_running_loop().time(), 0, {}
@@ -320,7 +320,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
                 raise BrokerError(f"connecting: {reason}")
             return False
         self._look_at_inputs(consumer._client.cluster)  # noqa: SLF001 - as above
-        # How much waits is another question, and no answer to it is a reason to stop.
+        # The ends serve the lag alone, so failing to read them is no error.
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_ENDS_WITHIN):
                 given = self._given(self._assigned)
@@ -330,13 +330,13 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     def _look_at_inputs(self, cluster: ClusterMetadata) -> None:
         """Raise TopicError for an input that may not be read or is gone.
 
-        The client takes it for a topic without partitions, joins for none of them, and is content.
+        The client would take it for a topic without partitions, join for none of them and report no error.
         """
         for topic in self._topics:
             if topic in cluster.unauthorized_topics:
                 raise TopicError(f"{topic}: this user is not authorized to read it")
             if not cluster.partitions_for_topic(topic):
-                raise TopicError(f"{topic}: does not exist; create it, the worker goes on by itself then")
+                raise TopicError(f"{topic}: does not exist; create it, then the worker continues by itself")
 
     async def stop(self, within: float) -> None:
         """See `ports.Source`."""

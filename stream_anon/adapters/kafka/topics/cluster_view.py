@@ -1,4 +1,4 @@
-"""What the brokers say of a group and its topics, asked from outside: no membership, nothing committed."""
+"""What the brokers say about a group and its topics, without joining the group or committing anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stream_anon.ports import Place
 
 _WITHIN = 30.0
 _RETRY = 0.1
-_NO_GROUP = 69  # since Kafka 4.0; before, a group that nobody knows has no members
+_NO_GROUP = 69  # since Kafka 4.0; older brokers say that an unknown group has no members
 _T = TypeVar("_T")
 
 
@@ -47,7 +47,7 @@ class ClusterView:
         return await self._ask("listing the topics", ask)
 
     async def members(self) -> int:
-        """Return how many members the group has, those included that died and have not been missed yet.
+        """Return how many members the group has, dead ones that the group has not noticed yet included.
 
         Raises BrokerError.
         """
@@ -86,7 +86,7 @@ class ClusterView:
         return {(place.topic, place.partition): offset for place, offset in found.items()}
 
     async def _ask(self, doing: str, question: Callable[[AIOKafkaAdminClient], Awaitable[_T]]) -> _T:
-        """Ask until there is an answer that is not "later"."""
+        """Ask again until the brokers do not answer "later"."""
         async with administering(self._connection, "view", doing) as admin:
             while True:
                 try:
@@ -98,6 +98,6 @@ class ClusterView:
 
 
 def _raise_if_temporary(code: int) -> None:
-    """Raise any error but "no such topic": some pass with time, and `_ask` knows which."""
+    """Raise any error but "no such topic"; `_ask` knows which errors pass with time."""
     if code not in (0, 3):
         raise for_code(code)

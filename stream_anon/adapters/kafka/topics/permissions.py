@@ -1,4 +1,4 @@
-"""What a user must be allowed, and what of it the brokers say is missing; nothing is tried out.
+"""What a user must be allowed to do, and which permissions the brokers say are missing; nothing is tried out.
 
 `least_privileges` is the table: a service runs with exactly these, as docs/kafka.md says in words.
 """
@@ -51,7 +51,7 @@ class Resource(IntEnum):
 
 
 class Pattern(IntEnum):
-    """How a name is meant, numbered as Kafka numbers it."""
+    """How a name is matched, numbered as Kafka numbers it."""
 
     LITERAL = 3
     PREFIXED = 4
@@ -81,7 +81,7 @@ def least_privileges(
     Parameters
     ----------
     inputs
-        The input topics that there are.
+        The input topics that exist.
     """
     topic, needed = Resource.TOPIC, [Acl(Resource.GROUP, group, Operation.READ)]
     needed += [Acl(topic, each, Operation.READ) for each in inputs]
@@ -97,14 +97,14 @@ def least_privileges(
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What the brokers tell of a user.
+    """What the brokers say about a user's permissions.
 
     Parameters
     ----------
     told
-        Of which they tell whether it is allowed.
+        The permissions that the brokers answered for.
     missing
-        Which of these is not.
+        Those of them that this user does not have.
     """
 
     told: tuple[Acl, ...]
@@ -112,7 +112,7 @@ class Permissions:
 
 
 async def permissions_of(connection: Connection, wanted: Sequence[Acl]) -> Permissions:
-    """Return which of `wanted` this user has. Of topics that do not exist only CREATE can be told.
+    """Return which of `wanted` this user has. Of a topic that does not exist, only CREATE can be told.
 
     Raises
     ------
@@ -134,7 +134,7 @@ async def permissions_of(connection: Connection, wanted: Sequence[Acl]) -> Permi
 
 
 async def _ask(client: AIOKafkaClient, connection: Connection, wanted: Sequence[Acl]) -> dict[Acl, bool]:
-    """Return what is told, in the order of `wanted`."""
+    """Return the permissions that the brokers answered for, in the order of `wanted`."""
     topics = {acl.name for acl in wanted if acl.resource is Resource.TOPIC}
     masks = await _ask_topics(client, topics) if topics else {}
     told: dict[Acl, bool] = {}
@@ -165,7 +165,7 @@ async def _ask_topics(client: AIOKafkaClient, topics: Collection[str]) -> dict[s
 
 
 async def _may_create(connection: Connection, topic: str) -> bool:
-    """Ask for a topic to be made that is only to be validated."""
+    """Ask to create a topic, for validation only."""
     admin = AIOKafkaAdminClient(**connection.options("permissions"))
     try:
         await admin.start()
@@ -177,7 +177,7 @@ async def _may_create(connection: Connection, topic: str) -> bool:
 
 
 async def _ask_transactional_ids(client: AIOKafkaClient, prefix: str) -> bool:
-    """Ask to end a transaction of nobody: who may not write is told so before it is looked for."""
+    """Ask to end a transaction that does not exist: the broker checks the right to write before it looks for it."""
     name = f"{prefix}check"
     while True:
         try:
@@ -196,7 +196,7 @@ async def _ask_transactional_ids(client: AIOKafkaClient, prefix: str) -> bool:
 
 
 async def _ask_group(client: AIOKafkaClient, group: str) -> int | None:
-    """Return the group's operations; None if not told. On a new cluster a coordinator must first be found."""
+    """Return the group's operations, or None if not told. A new cluster must find a coordinator first."""
     while True:
         try:
             node = await client.coordinator_lookup(CoordinationType.GROUP, group)

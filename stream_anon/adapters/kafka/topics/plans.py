@@ -1,4 +1,4 @@
-"""What each topic of a service should be like, and the commands that make it so."""
+"""What each topic of a service should be like, and the commands that create or change it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class TopicPlan:
     purpose
         What the service does with it, in a word or two.
     settings
-        What its creation must set; all else is the brokers' to choose.
+        What its creation must set; the brokers choose everything else.
     advice
         What else its operator should decide.
     found
-        As it is, or why it cannot be described.
+        The topic as it is, or why it cannot be described.
     """
 
     name: str
@@ -52,7 +52,7 @@ class TopicPlan:
         return self.purpose == "ledger"
 
     def differences(self) -> list[str]:
-        """Return what an existing topic has otherwise; empty where its settings may not be seen."""
+        """Return how an existing topic differs; empty if its settings may not be seen."""
         if not isinstance(self.found, Described):
             return []
         found = [

@@ -1,4 +1,4 @@
-"""What the topics must be like, and making the ledger where it is missing. Findings are values."""
+"""What the topics must be like, and the creation of a missing ledger. Findings are values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INTERNAL = ("__consumer_offsets", "__transaction_state")
 _TXN_OFFSET_COMMIT = 28
 _NOT_THERE = 3
 _REFUSED = 29
-_COMPACT = "compact"  # and nothing beside it: with `compact,delete` entries expire
+_COMPACT = "compact"  # and nothing else: with `compact,delete` entries expire
 _APPEND_TIME = "LogAppendTime"
 _ABSENT = "does not exist"
 _MAY_NOT = "may not be described by this user"
@@ -39,7 +39,7 @@ class TopicSeverity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TopicFinding:
-    """Something seen of a topic, or of the brokers where `topic` is empty; `condition` where it forbids a run."""
+    """A finding about a topic, or about the brokers if `topic` is empty; `condition` is set if it forbids a run."""
 
     topic: str
     severity: TopicSeverity
@@ -85,7 +85,7 @@ async def examine(
     development
         Turn missing replicas from errors into warnings.
     largest_release
-        Bytes of the batch that the largest record may become alone.
+        Bytes of a batch that holds one record, the largest that may be released.
 
     Raises
     ------
@@ -121,13 +121,13 @@ async def largest_batches(connection: Connection, names: Collection[str]) -> dic
 
 
 def largest_batch(settings: Mapping[str, str]) -> int | None:
-    """Return how many bytes a batch may have in a topic with these settings; None where they do not say."""
+    """Return how many bytes a batch may have in a topic with these settings; None if they do not say."""
     limits = [int(settings[key]) for key in ("max.message.bytes", "segment.bytes") if settings.get(key)]
     return min(limits, default=None)
 
 
 async def create_ledger(connection: Connection, topics: Topics) -> bool:
-    """Create the ledger where it is missing, with the replicas of the output; return whether it was missing.
+    """Create the ledger if it is missing, with the replicas of the output; return whether it was missing.
 
     Raises
     ------
@@ -183,7 +183,7 @@ async def look(connection: Connection, topics: Topics) -> tuple[int, dict[str, D
 
 
 async def create(connection: Connection, wanted: Sequence[NewTopic]) -> None:
-    """Create topics and wait until they can be seen; one that was made meanwhile is left as it is.
+    """Create topics and wait until they can be seen; one that somebody else creates meanwhile is left as it is.
 
     Raises
     ------
@@ -195,7 +195,7 @@ async def create(connection: Connection, wanted: Sequence[NewTopic]) -> None:
     async with administering(connection, _PURPOSE, "creating topics") as admin:
         answers = [(await admin.create_topics([new])).topic_errors[0] for new in wanted]
         made = [name for name, code, *_ in answers if code in (0, TopicAlreadyExistsError.errno)]
-        # A broker that answers may not have heard of it yet; nothing tells when it has.
+        # Another broker may not have heard of the topic yet, and nothing tells when it has.
         while made and _ABSENT in (await _describe(admin, made)).values():  # noqa: ASYNC110
             await asyncio.sleep(0.1)
     for name, code, *_ in answers:
@@ -204,12 +204,12 @@ async def create(connection: Connection, wanted: Sequence[NewTopic]) -> None:
 
 
 async def _inputs(admin: AIOKafkaAdminClient, topics: Topics) -> Sequence[str]:
-    """Return the input topics by name; of a pattern those that there are."""
+    """Return the names of the input topics; for a pattern, of those that exist."""
     return topics.input.among(await admin.list_topics() if topics.input.pattern is not None else ())
 
 
 def _version(admin: AIOKafkaAdminClient) -> list[TopicFinding]:
-    """Judge the brokers by what they know: since 4.0 TxnOffsetCommit has version 5 (KIP-890)."""
+    """Judge the brokers by the requests they know: since 4.0 TxnOffsetCommit has version 5 (KIP-890)."""
     connections = admin._client._conns.values()  # noqa: SLF001 - pinned by a test
     for connection in connections:
         newest = connection._versions.get(_TXN_OFFSET_COMMIT, (0, -1))[1]  # noqa: SLF001
@@ -300,7 +300,7 @@ def _judge(
 
 
 def _judge_times(name: str, topics: Topics) -> list[TopicFinding]:
-    """Judge a topic on whose records the brokers put the time of their append."""
+    """Judge a topic whose records get the time of their append from the brokers."""
     kind = "message.timestamp.type is LogAppendTime"
     if name == topics.output:
         text = (

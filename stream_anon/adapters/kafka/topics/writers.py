@@ -1,4 +1,4 @@
-"""Who may write to a topic, as far as the brokers tell."""
+"""Who may write to a topic, as far as the brokers say."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _NO_AUTHORIZER = 54
 
 
 async def writers_of(connection: Connection, topic: str) -> frozenset[str] | None:
-    """Return the principals that rules allow to write to a topic; None where this user may not see rules.
+    """Return the principals that rules allow to write to a topic; None if this user may not see rules.
 
-    Without an authorizer that is everybody. Super users and refusals are not looked at.
+    Without an authorizer, everybody is. Super users and denying rules are not considered.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The sink for brokers without usable transactions: records first, offsets after all of them are taken.
 
-A failure between the two publishes records again: in other classes, which is a weaker promise than the service is
-for. It must be written out in the settings and is warned about.
+After a failure between the two, records are published again, and in other classes. That is a weaker promise than
+the service is made for, so the settings must ask for it, and the service warns about it.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.writing.producers import partitions_of
 from stream_anon.adapters.kafka.writing.producing_sink import ProducingSink
 from stream_anon.ports import Membership, Place, TopicIds
 
-_WHOLE = 1.0  # of the transaction's timeout: no transaction runs out meanwhile
+_WHOLE = 1.0  # of the transaction's timeout: there is no transaction that could run out
 
 
 class AtLeastOnceSink(ProducingSink):
@@ -24,23 +23,9 @@ class AtLeastOnceSink(ProducingSink):
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection, _WHOLE, _WHOLE)
 
-    async def partitions(self, topic: str) -> int:
-        """See `ports.Sink`."""
-        producer, _, _ = self._ready()
-        return await self._within(_WHOLE, "looking up partitions", partitions_of(producer, topic))
-
     async def topic_ids(self, topics: Collection[str]) -> TopicIds:  # noqa: ARG002
-        """Return nothing: there is no ledger that an id could be compared with."""
+        """Return nothing: there is no ledger to compare an id with."""
         return TopicIds()
-
-    async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
-        """See `ports.Sink`."""
-        _, requests, _ = self._ready()
-        return await self._within(_WHOLE, "reading committed offsets", requests.stable_offsets(places))
-
-    async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """See `ports.Sink`."""
-        await self.commit_offsets(offsets, membership)
 
     async def begin(self) -> None:
         """Do nothing: there is no transaction."""

@@ -1,4 +1,4 @@
-"""What both sinks share: building batches, sending them in order, and throwing a producer away."""
+"""What all sinks share: building batches, sending them in order, and throwing a producer away."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def smaller(batch_bytes: int) -> int:
 
 
 def producer_options(connection: Connection, batch_bytes: int = BATCH_BYTES) -> dict[str, object]:
-    """Return the keyword arguments of both kinds of producer."""
+    """Return the keyword arguments of producers with and without transactions."""
     return {
         **connection.options("sink"),
         "acks": "all",
@@ -52,8 +52,8 @@ def producer_options(connection: Connection, batch_bytes: int = BATCH_BYTES) -> 
 async def follow_topics(producer: AIOKafkaProducer, known: set[str], topics: Iterable[str]) -> None:
     """Let the client keep metadata of all of `topics`, and of those known before.
 
-    aiokafka knows every topic at first, and from the first one that it had to ask for on only those it had to ask
-    for: the leaders of all others are forgotten, and a batch for them waits for ever.
+    aiokafka knows all topics at first. Once it has asked for a single topic, it keeps only those that it asked for
+    and forgets the leaders of the others: a batch for one of these would wait for ever.
     """
     known.update(topics)
     if known:
@@ -73,7 +73,7 @@ async def partitions_of(producer: AIOKafkaProducer, topic: str) -> int:
     try:
         return len(await producer.partitions_for(topic))
     except UnknownTopicOrPartitionError:
-        raise TopicError(f"{topic}: does not exist; create it, the worker goes on by itself then") from None
+        raise TopicError(f"{topic}: does not exist; create it, then the worker continues by itself") from None
     except TopicAuthorizationFailedError:
         raise TopicError(f"{topic}: may not be seen by this user") from None
     except (KafkaError, OSError) as error:
@@ -81,13 +81,13 @@ async def partitions_of(producer: AIOKafkaProducer, topic: str) -> int:
 
 
 def what_is_missing(producer: AIOKafkaProducer, topics: Iterable[str]) -> str:
-    """Return which of `topics` the brokers do not show, in words; empty if none."""
+    """Return in words which of `topics` the brokers do not show; empty if they show all."""
     cluster = producer.client.cluster
     for topic in sorted(topics):
         if topic in cluster.unauthorized_topics:
             return f"{topic}: this user is not authorized to write it"
         if not cluster.partitions_for_topic(topic):
-            return f"{topic}: does not exist any more; create it, the worker goes on by itself then"
+            return f"{topic}: does not exist any more; create it, then the worker continues by itself"
     return ""
 
 
@@ -106,27 +106,27 @@ class Shipment:
         self._lanes += [asyncio.create_task(self._lane(*place, lane)) for place, lane in lanes.items()]
 
     def _place(self, parcel: Parcel) -> Place:
-        """Return where a parcel goes: its topic may have been made anew with fewer partitions."""
+        """Return where a parcel goes; its topic may have been created again with fewer partitions."""
         there = sorted(self._producer.client.cluster.partitions_for_topic(parcel.topic) or ())
         if not there or parcel.partition in there:
             return parcel.topic, parcel.partition
         return parcel.topic, there[parcel.partition % len(there)]
 
     async def settle(self) -> dict[Place, int]:
-        """Wait until the broker has taken every batch; raises what the first failing one met.
+        """Wait until the broker has taken every batch; raises the error of the first batch that fails.
 
-        Returns the offset of the first batch of each partition, where the broker said it.
+        Returns the offset of the first batch of each partition, where the broker told it.
         """
         try:
             firsts = await asyncio.gather(*self._lanes)
         except Exception:
-            # Where one topic may not be written, batches of others often fail first, for no reason of their own.
+            # If one topic may not be written, batches of other topics often fail first, only because of it.
             done, _ = await asyncio.wait(self._lanes, timeout=0.2)
             for lane in done:
                 if not lane.cancelled() and isinstance(lane.exception(), TopicAuthorizationFailedError):
                     lane.result()
             raise
-        self._lanes.clear()  # only now: after a refusal the others still send, and `forget` must end them
+        self._lanes.clear()  # not earlier: after a refusal the other lanes still send, and `forget` must end them
         return {place: offset for place, offset in firsts if offset is not None}
 
     async def forget(self) -> None:
@@ -154,7 +154,7 @@ class Shipment:
             if batch.record_count():
                 futures.append(await self._producer.send_batch(batch, topic, partition=partition))
                 sent.append(batch)
-            # Each one is awaited: a commit succeeds though a batch was refused.
+            # Each batch is awaited, for a commit succeeds even if a batch was refused.
             told = await asyncio.gather(*futures)
             # A batch that was sent twice is acknowledged without its offset.
             known = bool(told) and told[0] is not None and told[0].offset >= 0
@@ -193,7 +193,7 @@ def _extend(batch: PackedBatch, parcel: Parcel, first: int) -> int:
 def _fill(batch: BatchBuilder, parcel: Parcel, first: int) -> int:
     """Append values of a parcel from `first` on; return how many the batch took.
 
-    Appends to the builder within: the two layers around it cost more than itself.
+    Appends to the inner builder directly: the two layers around it cost more than the builder itself.
     """
     append, begun = batch._builder.append, int(batch._relative_offset)  # noqa: SLF001 - pinned by a test
     time, headers, keys = parcel.time, list(parcel.headers), parcel.keys

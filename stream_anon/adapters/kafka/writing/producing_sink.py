@@ -1,36 +1,42 @@
-"""What both sinks are: a producer, the group's requests over its client, and batches on their way."""
+"""What all sinks have: a producer, the group's requests over its client, and batches on their way."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from aiokafka import AIOKafkaProducer
 
-from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.client.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests
 from stream_anon.adapters.kafka.topics.requirements import largest_batches
 from stream_anon.adapters.kafka.writing.producers import (
     BATCH_BYTES,
     Shipment,
     follow_topics,
+    partitions_of,
     producer_options,
     smaller,
     throw_away,
     what_is_missing,
 )
 from stream_anon.errors import LEAST_LIMIT, BatchRefused, BrokerError, OutcomeUnknown, TopicError
-from stream_anon.ports import Parcel, Place
+from stream_anon.ports import Membership, Parcel, Place
 
 _OPEN_WITHIN = 15.0
 _LOOK_WITHIN = 10.0
+_ASK_WITHIN = 15.0
+# A killed worker's transaction stays open for its timeout and until the broker next looks (every 10 s).
+_STABLE_WITHIN = 45.0
 _T = TypeVar("_T")
 
 
 class ProducingSink:
-    """A sink's producer from its start to its end; what a closing does with it is the heirs'.
+    """A sink's producer from its start to its end, and all that is the same with and without transactions.
+
+    A subclass adds `topic_ids` and the verbs `begin`, `add_offsets`, `commit_offsets` and `commit`.
 
     Parameters
     ----------
@@ -39,7 +45,7 @@ class ProducingSink:
     send_within, settle_within
         Parts of the transaction's timeout that these steps may take.
     options
-        Of the producer, beside those that all have.
+        Of the producer, beside those of every producer.
     """
 
     def __init__(self, connection: Connection, send_within: float, settle_within: float, **options: object) -> None:
@@ -52,10 +58,10 @@ class ProducingSink:
         self._shipment: Shipment | None = None
         self._topics: set[str] = set()
         self._batch_bytes = BATCH_BYTES
-        self._refused: dict[str, int] = {}  # bytes of the smallest batch of one record that a topic did not take
+        self._refused: dict[str, int] = {}  # bytes of the smallest batch of one record that a topic has refused
 
     async def open(self) -> None:
-        """See `ports.Sink`. Does nothing while a producer is at hand."""
+        """See `ports.Sink`. Does nothing while there is a producer."""
         if self._producer is not None:
             return
         producer = AIOKafkaProducer(**producer_options(self._connection, self._batch_bytes), **self._options)
@@ -73,6 +79,21 @@ class ProducingSink:
         self._producer = producer
         self._requests = GroupRequests(producer.client, self._connection.group)
         self._shipment = Shipment(producer)
+
+    async def partitions(self, topic: str) -> int:
+        """See `ports.Sink`."""
+        producer, _, _ = self._ready()
+        return await self._asked("looking up partitions", partitions_of(producer, topic))
+
+    async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
+        """See `ports.Sink`."""
+        _, requests, _ = self._ready()
+        return await self._asked("reading committed offsets", requests.stable_offsets(places), _STABLE_WITHIN)
+
+    async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
+        """See `ports.Sink`."""
+        _, requests, _ = self._ready()
+        await self._asked("committing offsets", requests.commit(offsets, membership))
 
     async def send(self, parcels: Sequence[Parcel]) -> None:
         """See `ports.Sink`."""
@@ -100,12 +121,12 @@ class ProducingSink:
             raise
 
     async def largest_batches(self, topics: Collection[str]) -> dict[str, int]:
-        """See `ports.Sink`. A topic whose settings explain what it refused takes as much as they say.
+        """See `ports.Sink`. If a topic's settings explain what it refused, they say how much it takes.
 
-        A limit below what a sound topic takes is left out: records must not become dead letters for it.
+        A limit below what a sound topic takes is left out, so that no record becomes a dead letter because of it.
         """
         told: dict[str, int] = {}
-        with contextlib.suppress(BrokerError, TimeoutError):  # then a batch that is refused will tell
+        with contextlib.suppress(BrokerError, TimeoutError):  # a batch that is refused will tell
             async with asyncio.timeout(_LOOK_WITHIN):
                 told = await largest_batches(self._connection, topics)
         for topic in topics:
@@ -127,8 +148,18 @@ class ProducingSink:
             raise BrokerError("the producer is not connected")
         return self._producer, self._requests, self._shipment
 
+    async def _asked(self, doing: str, question: Awaitable[_T], within: float = _ASK_WITHIN) -> _T:
+        """Await a request that belongs to no transaction. Raises BrokerError."""
+        try:
+            async with asyncio.timeout(within):
+                return await question
+        except BrokerError:
+            raise
+        except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
+            raise broker_error(doing, error) from None
+
     async def _within(self, part: float, doing: str, step: Awaitable[_T]) -> _T:
-        """Await a step of a transaction; any error but a lost ownership leaves its outcome unknown."""
+        """Await a step of a transaction; after any error but a lost ownership its outcome is unknown."""
         try:
             async with asyncio.timeout(self._connection.transaction_timeout * part):
                 return await step

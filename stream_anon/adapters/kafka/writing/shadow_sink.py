@@ -10,14 +10,14 @@ from stream_anon.ports import Parcel, Place
 
 
 class ShadowSink(AtLeastOnceSink):
-    """A producer that is never asked to send, and the group's ordinary offsets; see `ports.Sink`.
+    """A producer that sends nothing, and the group's ordinary offsets; see `ports.Sink`.
 
     Parameters
     ----------
     certificates, outputs
-        The topic whose parcels are kept, and all that a service publishes to; none of them is asked for.
+        The topic whose parcels are kept, and all topics that a service publishes to. None of them need exist.
     keep
-        Takes the parts of a window's certificate, once its offsets are committed.
+        Takes the parts of a window's certificate once the window's offsets are committed.
     """
 
     delivery = "shadow"

@@ -39,7 +39,7 @@ class FormedClasses(NamedTuple):
     Parameters
     ----------
     keyed
-        The rows of the mark along the learned order: among these later ones look for company.
+        The rows of the mark along the learned order. Later rows look for similar ones among them.
     rows, ends
         int64[m] class after class, int64[c] where each ends.
     loose

@@ -1,4 +1,4 @@
-"""LATE: rows that come after the line was laid or the classes were formed look for company among key neighbours."""
+"""LATE: place rows that come after the line was laid or the classes were formed beside their neighbours by key."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ class OpenForest:
     def trees(self) -> LaidLine | None:
         """Return the line with the trees it was laid from, for tests and debuggers alone.
 
-        To users it would tell whether a planted tuple found company.
+        It must not reach users of the service: they would learn whether records like a planted one are there.
         """
         self.adopt()
         return self._line
@@ -213,7 +213,7 @@ class OpenForest:
     def check_invariants(self) -> None:
         """Raise AssertionError if the open forest is broken."""
         self.adopt()
-        # Nobody is counted who is not there.
+        # There are no more people than rows.
         assert self._people <= self._count  # noqa: S101
         if self._line is not None:
             # The line goes through the first rows.

@@ -7,8 +7,8 @@
       join the forest when it is laid     join line or classes
 
 Late rows are at least as many as arrive while the forest is laid, and never fewer than one poll. A mark is a number
-of rows: how these were cut into batches has no part in it. With an end that nobody knows the line is laid anew at
-each growth by a fifth.
+of rows: how these were cut into batches has no part in it. Where the end of the window is not
+known, the line is laid anew each time the window has grown by a fifth.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The order that is in force, and how a better one comes to be.
+"""The order in use, and how a better one is found.
 
 What is learned from what::
 

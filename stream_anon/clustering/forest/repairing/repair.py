@@ -3,8 +3,8 @@
 It knows of the criteria only how far a class is from legal (`legality.deficit`). Every step lowers the sum of
 the deficits and leaves no legal class illegal; what no step near by can mend is merged with the cheapest of all.
 
-Whoever writes records can choose values so that nearly all classes fail and each step mends little. So the work is
-bounded, counted in rows looked at: what still fails then is merged along the line, in linear time.
+An attacker who writes records can choose values so that nearly all classes fail and each step mends little.
+So the work is bounded, counted in rows looked at: what still fails then is merged along the line, in linear time.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def merge_rest(groups: Groups, model: CostModel, rules: Rules, desk: Desk) -> No
 
 @kernel
 def merge_along(rows: NDArray[np.int64], ends: NDArray[np.int64], rules: Rules) -> NDArray[np.int64]:
-    """Return where classes end after each failing one was merged with those behind it until they are legal.
+    """Return where classes end after each failing class was merged with the next ones until it is legal.
 
     What fails at the end of the line is merged with those before it. All rows together must be legal. O(n) rows are
     looked at: a union is judged again once it has grown by a quarter.

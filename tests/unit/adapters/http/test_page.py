@@ -146,7 +146,7 @@ async def picture(seen: Seen, name: str) -> None:
     await seen.page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
 
 
-async def test_the_page_is_dead_wrong_noisy_or_asks_elsewhere(seen: Seen) -> None:
+async def test_the_page_shows_the_status_and_asks_only_its_own_server(seen: Seen) -> None:
     assert await seen.text("#ready") == "ready"
     assert "420 of 1,000" in await seen.text("#open-records")
     assert await seen.page.locator(".leaf").count() == 40
@@ -169,7 +169,7 @@ async def test_the_page_is_dead_wrong_noisy_or_asks_elsewhere(seen: Seen) -> Non
     assert {url.rpartition("/")[2] for url in seen.requests if not url.startswith("data:")} == {"", "events"}
 
 
-async def test_a_label_becomes_markup(seen: Seen) -> None:
+async def test_a_label_never_becomes_markup(seen: Seen) -> None:
     for selector in (".leaf", "#classes td", "#trees text"):
         shown = await seen.page.locator(selector).all_text_contents()
         assert any("<img src=x" in text for text in shown), selector
@@ -177,7 +177,7 @@ async def test_a_label_becomes_markup(seen: Seen) -> None:
     assert seen.complaints == []
 
 
-async def test_a_script_from_elsewhere_runs(seen: Seen) -> None:
+async def test_an_injected_script_does_not_run(seen: Seen) -> None:
     await seen.page.evaluate(
         "const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s)"
     )
@@ -185,7 +185,7 @@ async def test_a_script_from_elsewhere_runs(seen: Seen) -> None:
     assert any("Content Security Policy" in text for text in seen.complaints)
 
 
-async def test_a_keyboard_does_not_reach_the_leaves(seen: Seen) -> None:
+async def test_a_keyboard_reaches_the_leaves(seen: Seen) -> None:
     reached = []
     for _ in range(6):
         await seen.page.keyboard.press("Tab")
@@ -207,9 +207,7 @@ async def test_a_keyboard_does_not_reach_the_leaves(seen: Seen) -> None:
     assert await seen.page.locator(".leaf[tabindex='0']").count() == 1
 
 
-async def test_a_worker_of_several_that_is_not_ready_is_not_to_be_seen(
-    seen: Seen, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_worker_of_several_that_is_not_ready_is_shown(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
     assert await seen.page.locator("#workers").is_hidden()
     workers = [
         {"number": 0, "ready": True, "reason": "", "partitions_owned": 3},
@@ -225,7 +223,7 @@ async def test_a_worker_of_several_that_is_not_ready_is_not_to_be_seen(
     assert seen.complaints == []
 
 
-async def test_a_phone_at_night_must_scroll_sideways_or_cannot_be_read(seen: Seen) -> None:
+async def test_on_a_phone_and_in_the_dark_the_page_can_be_read_without_scrolling_sideways(seen: Seen) -> None:
     await seen.page.set_viewport_size({"width": 360, "height": 740})
     contrasts = {}
     for scheme in ("light", "dark"):
@@ -267,7 +265,7 @@ async def test_the_page_says_why_more_was_read_than_released(seen: Seen) -> None
     assert "each record is released once" in words
 
 
-async def test_a_page_that_is_loaded_anew_shows_the_last_minute(seen: Seen) -> None:
+async def test_a_page_that_is_loaded_again_shows_the_last_minute(seen: Seen) -> None:
     await seen.until("document.querySelector('#rate-in').textContent !== '0'")
     drawn = await seen.page.locator("#spark-in path").get_attribute("d")
     await seen.page.reload()
@@ -276,7 +274,7 @@ async def test_a_page_that_is_loaded_anew_shows_the_last_minute(seen: Seen) -> N
     assert await seen.text("#rate-in") == "74", "740 records in the last ten seconds"
 
 
-async def test_windows_that_close_half_empty_are_a_hint(seen: Seen) -> None:
+async def test_windows_that_close_half_empty_give_a_hint(seen: Seen) -> None:
     assert await seen.page.locator("#hints").is_hidden()
     for number in range(12):
         seen.board(window(f"{number:04x}", released=100))
@@ -289,7 +287,7 @@ async def test_a_worker_that_compiles_says_so(seen: Seen) -> None:
     await seen.until("document.querySelector('#ready').textContent === 'not ready: compiling kernels'")
 
 
-async def test_what_has_no_words_is_hidden_from_who_cannot_see(seen: Seen) -> None:
+async def test_every_graphic_and_region_has_a_label_or_is_hidden_from_screen_readers(seen: Seen) -> None:
     unnamed = await seen.page.evaluate(
         """[...document.querySelectorAll('svg, section, [role=meter], [role=region], [tabindex]')]
           .filter(x => !x.getAttribute('aria-label') && !x.getAttribute('aria-labelledby')
@@ -299,12 +297,12 @@ async def test_what_has_no_words_is_hidden_from_who_cannot_see(seen: Seen) -> No
     assert await seen.page.evaluate("document.documentElement.lang") == "en"
 
 
-async def test_a_service_that_is_gone_seems_to_be_well(seen: Seen) -> None:
+async def test_a_service_that_is_gone_is_shown_as_gone(seen: Seen) -> None:
     await seen.servers.stop()
     await seen.until("document.querySelector('#ready').textContent.includes('no connection')")
 
 
-async def test_an_open_window_shows_more_than_count_and_age(seen: Seen) -> None:
+async def test_an_open_window_shows_its_count_and_age_only(seen: Seen) -> None:
     """What the browser got of it, and what it shows."""
     status = seen.board.status()
     assert set(status["open_window"]) == {"records", "age_seconds", "another_is_closing", "reading_is_paused"}  # type: ignore[call-overload]

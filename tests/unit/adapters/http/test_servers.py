@@ -84,7 +84,9 @@ async def raw(port: int, request: bytes) -> bytes:
     return answer
 
 
-async def test_a_page_is_missing_or_may_be_cached(ports: tuple[int, int], client: aiohttp.ClientSession) -> None:
+async def test_every_page_is_there_and_may_not_be_cached(
+    ports: tuple[int, int], client: aiohttp.ClientSession
+) -> None:
     for port, path, body in (
         (ports[0], "/livez", b"live\n"),
         (ports[0], "/readyz", b"ready\n"),
@@ -101,7 +103,7 @@ async def test_a_page_is_missing_or_may_be_cached(ports: tuple[int, int], client
     assert headers["Cache-Control"] == "no-store"
 
 
-async def test_head_sends_a_body_or_another_length(ports: tuple[int, int], client: aiohttp.ClientSession) -> None:
+async def test_head_sends_the_length_and_no_body(ports: tuple[int, int], client: aiohttp.ClientSession) -> None:
     for path in ("/livez", "/readyz", "/metrics"):
         _, full, body = await ask(client, ports[0], path)
         status, headers, empty = await ask(client, ports[0], path, "HEAD")
@@ -110,14 +112,14 @@ async def test_head_sends_a_body_or_another_length(ports: tuple[int, int], clien
         assert headers["Content-Type"] == full["Content-Type"]
 
 
-async def test_the_status_page_shows_on_the_public_port(
+async def test_the_status_page_is_on_the_admin_port_only(
     ports: tuple[int, int], client: aiohttp.ClientSession
 ) -> None:
     assert (await ask(client, ports[0], "/status"))[0] == 404
     assert (await ask(client, ports[1], "/metrics"))[0] == 404
 
 
-async def test_a_worker_without_broker_is_ready_or_dead(
+async def test_a_worker_without_a_broker_is_alive_and_not_ready(
     ports: tuple[int, int], client: aiohttp.ClientSession, service: Service
 ) -> None:
     service.fine = False
@@ -128,7 +130,7 @@ async def test_a_worker_without_broker_is_ready_or_dead(
     assert (await ask(client, ports[0], "/livez"))[0] == 200
 
 
-async def test_a_post_changes_or_reads_something(ports: tuple[int, int], client: aiohttp.ClientSession) -> None:
+async def test_a_post_to_a_page_is_refused(ports: tuple[int, int], client: aiohttp.ClientSession) -> None:
     status, headers, _ = await ask(client, ports[0], "/livez", "POST", data=b"x" * 100)
 
     assert status == 405
@@ -151,7 +153,7 @@ async def test_a_post_changes_or_reads_something(ports: tuple[int, int], client:
         b"OPTIONS * HTTP/1.1\r\nHost: jane-doe\r\nConnection: close\r\n\r\n",
     ],
 )
-async def test_an_answer_repeats_what_was_asked(request_: bytes, ports: tuple[int, int]) -> None:
+async def test_no_answer_repeats_what_was_asked(request_: bytes, ports: tuple[int, int]) -> None:
     answer = await raw(ports[0], request_)
 
     assert answer.startswith(b"HTTP/1.")
@@ -159,7 +161,7 @@ async def test_an_answer_repeats_what_was_asked(request_: bytes, ports: tuple[in
     assert b"aiohttp" not in answer.lower()
 
 
-async def test_a_page_that_fails_shows_why(
+async def test_a_page_that_fails_does_not_show_why(
     ports: tuple[int, int], client: aiohttp.ClientSession, service: Service
 ) -> None:
     service.broken = True
@@ -200,7 +202,7 @@ async def read_all(one: socket.socket) -> int:
     return read
 
 
-async def test_probes_are_answered_beside_idle_connections_without_end(
+async def test_probes_are_answered_however_many_connections_are_idle(
     ports: tuple[int, int], client: aiohttp.ClientSession
 ) -> None:
     async with idle_connections(ports[0], 2 * MOST_CONNECTIONS) as idle:
@@ -305,7 +307,7 @@ def test_the_address_with_the_most_connections_gives_up_its_oldest() -> None:
     assert not crowd[5].aborted, "a place was free"
 
 
-def test_of_addresses_with_one_connection_each_the_oldest_is_broken_off() -> None:
+def test_among_addresses_with_one_connection_each_the_oldest_connection_is_broken_off() -> None:
     open_ones = Connections(3)
     crowd = [Pipe(f"10.0.0.{number}") for number in range(4)]
     with open_ones.kept(crowd[0]):
@@ -316,7 +318,7 @@ def test_of_addresses_with_one_connection_each_the_oldest_is_broken_off() -> Non
     assert [one.aborted for one in crowd] == [False, True, False, False]
 
 
-async def test_a_client_that_never_finishes_its_request_stays(
+async def test_a_client_that_never_finishes_its_request_is_broken_off(
     service: Service, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_module, "CONNECTION_SECONDS", 0.05)
@@ -332,7 +334,7 @@ async def test_a_client_that_never_finishes_its_request_stays(
         await servers.stop()
 
 
-async def test_a_taken_port_raises_the_librarys_error_or_leaves_the_other_open(service: Service) -> None:
+async def test_a_taken_port_is_an_error_that_names_its_setting_and_closes_the_other_port(service: Service) -> None:
     taken = socket.create_server((LOOPBACK, 0))
     free = socket.create_server((LOOPBACK, 0))
     other = free.getsockname()[1]
@@ -347,7 +349,7 @@ async def test_a_taken_port_raises_the_librarys_error_or_leaves_the_other_open(s
         taken.close()
 
 
-async def test_stopping_waits_for_idle_clients_or_leaves_the_port_open(service: Service) -> None:
+async def test_stopping_ends_idle_clients_and_closes_the_port(service: Service) -> None:
     servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), (LOOPBACK, 0))
     (_, port), _ = await servers.start()
     reader, writer = await asyncio.open_connection(LOOPBACK, port)
@@ -383,7 +385,7 @@ async def events(port: int, count: int) -> list[dict[str, Any]]:
     return found
 
 
-async def test_the_page_may_load_or_run_what_is_not_its_own(
+async def test_the_page_may_load_and_run_only_what_is_its_own(
     ports: tuple[int, int], client: aiohttp.ClientSession
 ) -> None:
     status, headers, body = await ask(client, ports[1], "/")
@@ -401,7 +403,7 @@ async def test_the_page_may_load_or_run_what_is_not_its_own(
     assert (await ask(client, ports[0], "/"))[0] == 404
 
 
-async def test_events_stand_still_or_show_on_the_public_port(
+async def test_events_go_on_and_are_on_the_admin_port_only(
     ports: tuple[int, int], client: aiohttp.ClientSession, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "EVERY", 0.05)
@@ -414,7 +416,9 @@ async def test_events_stand_still_or_show_on_the_public_port(
     assert (await ask(client, ports[1], "/events", "POST"))[0] == 405
 
 
-async def test_readers_without_end_are_served(ports: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_readers_of_events_beyond_the_most_are_turned_away(
+    ports: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(live, "EVERY", 0.05)
 
     async def read() -> bytes:
@@ -435,7 +439,7 @@ async def test_readers_without_end_are_served(ports: tuple[int, int], monkeypatc
     await open_ones[-1].wait_closed()
 
 
-async def test_an_old_reader_is_kept_or_a_young_one_is_swept_away(
+async def test_an_old_reader_of_events_is_ended_and_a_young_one_is_kept(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_module, "CONNECTION_SECONDS", 0.05)
@@ -450,7 +454,7 @@ async def test_an_old_reader_is_kept_or_a_young_one_is_swept_away(
         await servers.stop()
 
 
-async def test_a_stop_waits_for_readers(service: Service) -> None:
+async def test_a_stop_does_not_wait_for_readers_of_events(service: Service) -> None:
     servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), (LOOPBACK, 0))
     _, (_, port) = await servers.start()
     reading = asyncio.create_task(events(port, 1000))
@@ -473,7 +477,7 @@ async def test_a_stop_waits_for_readers(service: Service) -> None:
         (b"", b"421"),
     ],
 )
-async def test_a_foreign_name_for_loopback_reads_status_or_metrics(
+async def test_only_a_known_name_of_the_host_reads_status_and_metrics(
     host: bytes, status: bytes, ports: tuple[int, int]
 ) -> None:
     rest = b" HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"
@@ -551,7 +555,7 @@ def test_no_order_goes_to_another_machine() -> None:
         ordering.give("10.0.0.1", 9465, "pause")
 
 
-def test_an_order_to_nobody_is_told() -> None:
+def test_an_order_that_nobody_receives_is_an_error() -> None:
     with socket.socket() as taken:
         taken.bind((LOOPBACK, 0))  # and does not listen
         with pytest.raises(BrokerError, match="no service answers"):

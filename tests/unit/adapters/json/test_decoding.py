@@ -55,7 +55,7 @@ def decode(*values: bytes | None, codec: JsonCodec = CODEC) -> CodedBatch:
     return codec.decode(values, 7, np.arange(10, 10 + len(values)))
 
 
-def test_codes_stand_in_the_wrong_row() -> None:
+def test_codes_stand_in_the_row_of_their_record() -> None:
     batch = decode(record(), record(patient={"age": 0}, color="blue", zip="99999"))
     assert batch.codes.tolist() == [[30, 0], [1, 2], [1234, 99999]]
     assert batch.codes.dtype == np.int32
@@ -107,7 +107,7 @@ def test_codes_stand_in_the_wrong_row() -> None:
         (record(color="pink", patient={"age": 500}), Reason.OUT_OF_RANGE, "patient.age"),
     ],
 )
-def test_a_bad_record_gets_another_reason_or_takes_its_neighbours_along(
+def test_a_bad_record_is_rejected_alone_with_its_reason(
     value: bytes | None, reason: Reason, attribute: str | None
 ) -> None:
     batch = decode(record(), value, record(zip="99999"))
@@ -142,13 +142,13 @@ def test_a_bad_record_gets_another_reason_or_takes_its_neighbours_along(
         (b"\n " + record() + b" \r\n", 0, 30),
     ],
 )
-def test_a_good_record_is_rejected_or_read_wrong(value: bytes, row: int, code: int) -> None:
+def test_a_good_record_is_read_as_it_was_written(value: bytes, row: int, code: int) -> None:
     batch = decode(record(), value, record())
     assert not len(batch.rejects)
     assert batch.codes[row].tolist()[1] == code
 
 
-def test_missing_or_unknown_values_do_otherwise_than_the_policy_says() -> None:
+def test_missing_and_unknown_values_are_treated_as_the_policy_says() -> None:
     values = [record(patient=...), record(color=...), record(zip=None), record(color="pink"), record(zip="x")]
     strict = decode(*values, codec=JsonCodec(clinic(Missing.REJECT, Unknown.ROOT)))
     assert strict.rejects.offsets.tolist() == [10, 11, 12]
@@ -159,7 +159,7 @@ def test_missing_or_unknown_values_do_otherwise_than_the_policy_says() -> None:
     assert lenient.codes[1].tolist() == [1, 3, 1, 4, 1]
 
 
-def test_one_person_is_counted_as_several() -> None:
+def test_a_number_and_its_digits_are_one_person() -> None:
     same = decode(record(id="1"), record(id=1), record(id=1.0), record(id="2"), record(id=2))
     assert len(set(same.individuals[:3].tolist())) == 1
     assert same.individuals.tolist()[3:] == [same.individuals[3]] * 2
@@ -167,7 +167,7 @@ def test_one_person_is_counted_as_several() -> None:
     assert decode(record(id=1)).individuals[0] == same.individuals[0]
 
 
-def test_equal_sensitive_values_differ_or_different_ones_are_equal() -> None:
+def test_sensitive_values_are_equal_exactly_where_their_values_are() -> None:
     batch = decode(*(record(score=score) for score in (1, 1.0, -1, -2, None, 0)), record(score=...))
     one, also_one, minus_one, minus_two, missing, zero, absent = batch.sensitive[0].tolist()
     assert one == also_one
@@ -175,23 +175,23 @@ def test_equal_sensitive_values_differ_or_different_ones_are_equal() -> None:
     assert len({one, minus_one, minus_two, missing, zero}) == 5
 
 
-def test_the_window_keeps_ids_or_quasi_identifiers() -> None:
+def test_the_payload_holds_neither_ids_nor_quasi_identifiers() -> None:
     batch = decode(record(id="a-person", zip="99999"))
     assert list(batch.payload) == [(1.5, 2)]
 
 
-def test_integral_floats_stay_floats_where_integers_are_declared() -> None:
+def test_integral_floats_become_integers_where_integers_are_declared() -> None:
     assert [repr(p) for p in decode(record(visits=25.0), record(visits=1)).payload] == ["(1.5, 25)", "(1.5, 1)"]
 
 
-def test_a_batch_of_rejects_only_is_an_error() -> None:
+def test_a_batch_may_hold_rejects_only() -> None:
     batch = decode(b"{", None)
     assert len(batch) == 0
     assert batch.codes.shape == (3, 0)
     assert len(batch.rejects) == 2
 
 
-def test_brackets_in_strings_count_as_levels_or_a_text_makes_the_count_quadratic() -> None:
+def test_brackets_in_strings_are_no_levels_and_long_texts_are_counted_in_linear_time() -> None:
     assert not too_deep(b'{"a":"' + b"[" * 100 + b'\\""}')
     assert too_deep(b'{"a":' + b"[ " * 64 + b"]" * 64 + b"}")
     assert too_deep(b'{"a":"\\\\",' + b'"b":[' * 65)

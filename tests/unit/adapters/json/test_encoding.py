@@ -65,7 +65,7 @@ def release_of(
     )
 
 
-def test_fields_leave_their_order_or_their_path() -> None:
+def test_fields_keep_their_order_and_their_path() -> None:
     policy = policy_of(
         Insensitive("note"),
         QuasiIdentifier("patient.age", AGES),
@@ -86,7 +86,7 @@ def test_fields_leave_their_order_or_their_path() -> None:
     ]
 
 
-def test_a_record_of_quasi_identifiers_alone_is_not_written() -> None:
+def test_a_record_of_quasi_identifiers_alone_is_written() -> None:
     policy = policy_of(QuasiIdentifier("age", AGES))
     assert JsonCodec(policy).encode(release_of([[30, 31]], [1, 0, 1], [0, 1, 2], [()] * 3)) == [
         b'{"age":31}',
@@ -103,7 +103,7 @@ def test_numbers_that_are_equal_are_written_alike() -> None:
     assert [repr(json.loads(record)["n"]) for record in records] == list(map(repr, numbers))
 
 
-def test_the_name_of_an_attribute_gets_into_generated_code_or_a_format() -> None:
+def test_any_name_of_an_attribute_is_written_and_read_back_as_a_plain_key() -> None:
     policy = policy_of(QuasiIdentifier("a'}%s{r}[0]", AGES), Sensitive("ü __import__"), Insensitive("class"))
     (record,) = JsonCodec(policy).encode(release_of([[30]], [0], [0], [("v", "w")]))
     assert json.loads(record) == {"a'}%s{r}[0]": 30, "ü __import__": "v", "class": "w"}
@@ -112,17 +112,17 @@ def test_the_name_of_an_attribute_gets_into_generated_code_or_a_format() -> None
 
 
 @pytest.mark.parametrize("name", ['a"', "a\\b", "a.b\n"])
-def test_a_name_that_cannot_be_a_key_is_no_settings_error(name: str) -> None:
+def test_a_name_that_cannot_be_a_key_is_a_settings_error(name: str) -> None:
     with pytest.raises(SettingsError, match=r"must hold no quote, backslash or control character"):
         JsonCodec(policy_of(QuasiIdentifier(name, AGES)))
 
 
-def test_an_empty_release_is_an_error() -> None:
+def test_an_empty_release_is_written_as_no_records() -> None:
     policy = policy_of(QuasiIdentifier("age", AGES), Sensitive("s"))
     assert JsonCodec(policy).encode(release_of([[]], [SUPPRESSED], [], [("x",)])) == []
 
 
-def test_a_dead_letter_holds_more_than_reason_and_place() -> None:
+def test_a_dead_letter_holds_its_reason_and_place_only() -> None:
     policy = policy_of(QuasiIdentifier("patient.age", AGES))
     rejects = Rejects.of([(Reason.OUT_OF_RANGE, 1, 1, 55), (Reason.NOT_UTF8, NO_ATTRIBUTE, 0, 2**40)])
     letters = encode_dead_letters(rejects, [("people", 0), ("people", 3)], policy)
@@ -154,7 +154,7 @@ def test_no_published_value_is_longer_than_the_longest_form_of_its_attribute(mis
                 assert len(msgspec.json.encode(value)) <= longest, attribute.name
 
 
-def test_exactly_the_records_that_are_written_larger_are_told() -> None:
+def test_exactly_the_records_that_are_written_larger_than_the_bound_are_named() -> None:
     policy = policy_of(QuasiIdentifier("age", AGES), Insensitive("note"))
     codec = JsonCodec(policy)
     notes = [("x" * n,) for n in range(0, 400, 7)]

@@ -48,7 +48,7 @@ def value(samples: tuple[Samples, ...], series: str, **labels: str) -> float:
     return found
 
 
-def test_a_new_gauge_has_no_rule() -> None:
+def test_every_gauge_has_a_rule_for_merging() -> None:
     registry = CollectorRegistry()
     process = Process()
     watch_process(registry)
@@ -59,7 +59,7 @@ def test_a_new_gauge_has_no_rule() -> None:
     assert {family.kind for family in families} == {"gauge", "counter", "histogram"}
 
 
-def test_the_whole_is_not_the_sum_or_the_extreme_of_its_parts() -> None:
+def test_the_whole_is_the_sum_or_the_extreme_of_its_parts() -> None:
     one, other, idle = Process().published(100, 7, 0.2, 10.0), Process().published(60, 5, 0.4, 5.0), Process()
     for process, owned, lag, age in ((one, 2, 10, 1.0), (other, 1, 5, 3.0), (idle, 0, 0, 0.0)):
         process.metrics.taken_over(0, 0, 0, owned, 0.1)
@@ -85,7 +85,7 @@ def test_the_whole_is_not_the_sum_or_the_extreme_of_its_parts() -> None:
     assert math.isnan(value(merged([one.samples, Process().samples]), "stream_anon_consumer_lag_records"))
 
 
-def test_merged_metrics_break_a_rule_or_lose_a_series_on_their_way() -> None:
+def test_merged_metrics_keep_the_rules_and_every_series() -> None:
     one, other = Process().published(100, 7, 0.2, 10.0), Process().published(60, 5, 0.4, 5.0)
     sent = [msgspec.msgpack.encode(process.samples) for process in (one, other)]
     whole = merged([msgspec.msgpack.decode(each, type=tuple[Samples, ...]) for each in sent])
@@ -95,7 +95,7 @@ def test_merged_metrics_break_a_rule_or_lose_a_series_on_their_way() -> None:
     assert names == [line.rpartition(" ")[0] for line in exposition(one.registry).decode().splitlines()]
 
 
-def test_a_process_that_ends_takes_its_counts_along() -> None:
+def test_a_process_that_ends_leaves_its_counts() -> None:
     gone, present = Process().published(100, 7, 0.2, 10.0), Process()
     gone.metrics.taken_over(0, 0, 0, 4, 0.1)
     whole = merged([growing(gone.samples), present.samples])

@@ -50,14 +50,14 @@ def feed(metrics: Metrics) -> None:
     metrics.transaction_ended("committed")
 
 
-def test_the_exposition_breaks_a_rule_of_promtool(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_the_exposition_keeps_the_rules_of_promtool(registry: CollectorRegistry, metrics: Metrics) -> None:
     feed(metrics)
     watch_process(registry)
 
     assert problems(exposition(registry).decode()) == []
 
 
-def test_promtool_itself_objects(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_promtool_finds_no_fault_with_the_exposition(registry: CollectorRegistry, metrics: Metrics) -> None:
     feed(metrics)
     watch_process(registry)
     assert run_promtool("check", "metrics", given=exposition(registry)) == ""
@@ -77,11 +77,13 @@ def test_promtool_itself_objects(registry: CollectorRegistry, metrics: Metrics) 
         "# HELP a A.\n# TYPE a gauge\na 1.0",
     ],
 )
-def test_the_lint_lets_a_bad_text_pass(text: str) -> None:
+def test_the_lint_finds_fault_with_a_bad_text(text: str) -> None:
     assert problems(text) != []
 
 
-def test_a_metric_lacks_the_prefix_or_created_series_appear(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_every_metric_has_the_prefix_and_none_has_a_created_series(
+    registry: CollectorRegistry, metrics: Metrics
+) -> None:
     names = re.findall(r"^# TYPE (\S+)", exposition(registry).decode(), re.MULTILINE)
 
     assert len(names) > 35
@@ -90,14 +92,14 @@ def test_a_metric_lacks_the_prefix_or_created_series_appear(registry: CollectorR
     assert "version=0.0.4" in CONTENT_TYPE
 
 
-def test_a_reason_has_no_series_before_it_first_happens(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_every_reason_has_a_series_before_it_first_happens(registry: CollectorRegistry, metrics: Metrics) -> None:
     for suppression in Suppression:
         assert value(registry, "records_suppressed_total", reason=suppression.value) == 0
     for rejection in Reason:
         assert value(registry, "dead_letters_total", reason=rejection.label) == 0
 
 
-def test_a_label_outside_its_set_makes_a_new_series(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_a_label_outside_its_set_counts_as_other(registry: CollectorRegistry, metrics: Metrics) -> None:
     before = exposition(registry).decode().count("\n")
     metrics.records_settled(1, 0, {"jane-doe": 1}, {})
 
@@ -105,7 +107,7 @@ def test_a_label_outside_its_set_makes_a_new_series(registry: CollectorRegistry,
     assert exposition(registry).decode().count("\n") == before
 
 
-def test_two_containers_share_the_process_wide_registry() -> None:
+def test_two_containers_count_each_for_itself() -> None:
     first, second = CollectorRegistry(), CollectorRegistry()
     Metrics(first).consumed(5)
     Metrics(second)
@@ -114,13 +116,13 @@ def test_two_containers_share_the_process_wide_registry() -> None:
     assert value(second, "records_consumed_total") == 0
 
 
-def test_one_registry_takes_two_containers(registry: CollectorRegistry) -> None:
+def test_one_registry_takes_one_container(registry: CollectorRegistry) -> None:
     Metrics(registry)
     with pytest.raises(ValueError, match="Duplicated timeseries"):
         Metrics(registry)
 
 
-def test_a_windows_numbers_land_elsewhere(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_the_numbers_of_a_window_land_in_their_metrics(registry: CollectorRegistry, metrics: Metrics) -> None:
     feed(metrics)
     expected = {
         "records_consumed_total": 100,
@@ -158,7 +160,7 @@ def test_a_windows_numbers_land_elsewhere(registry: CollectorRegistry, metrics: 
     assert value(registry, "rebalances_total", change="assigned") == 1
 
 
-def test_a_window_without_classes_resets_what_the_last_one_reached(
+def test_a_window_without_classes_leaves_what_the_last_one_reached(
     registry: CollectorRegistry, metrics: Metrics
 ) -> None:
     feed(metrics)
@@ -169,7 +171,7 @@ def test_a_window_without_classes_resets_what_the_last_one_reached(
     assert value(registry, "windows_below_k_total") == 0
 
 
-def test_a_window_below_k_is_seen_by_the_gauge_only(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_a_window_below_k_is_counted(registry: CollectorRegistry, metrics: Metrics) -> None:
     metrics.classes_published([9, 12], 9, 0.5, 2)
     metrics.classes_published([12], 12, 0.5, 0)
 
@@ -178,7 +180,7 @@ def test_a_window_below_k_is_seen_by_the_gauge_only(registry: CollectorRegistry,
 
 
 @pytest.mark.parametrize(("age", "overdue"), [(29.9, 0), (30.3, 0), (45.0, 1)])
-def test_a_held_window_passes_for_a_punctual_one(
+def test_a_window_counts_as_overdue_only_well_beyond_max_delay(
     age: float, overdue: int, registry: CollectorRegistry, metrics: Metrics
 ) -> None:
     metrics.window_published(age, 0.0)
@@ -186,7 +188,9 @@ def test_a_held_window_passes_for_a_punctual_one(
     assert value(registry, "windows_overdue_total") == overdue
 
 
-def test_an_outage_leaves_the_broker_reachable(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_an_outage_makes_the_broker_unreachable_until_it_ends(
+    registry: CollectorRegistry, metrics: Metrics
+) -> None:
     metrics.broker_away("publishing")
     assert value(registry, "broker_reachable") == 0
 
@@ -200,7 +204,7 @@ BOUNDS = (0.5, 1.0, 2.0, 10.0)
 
 
 @given(st.lists(st.tuples(st.floats(0, 20), st.integers(0, 5)), max_size=30))
-def test_a_column_is_counted_otherwise_than_value_by_value(rows: list[tuple[float, int]]) -> None:
+def test_a_column_is_counted_as_value_by_value(rows: list[tuple[float, int]]) -> None:
     ours, theirs = CollectorRegistry(), CollectorRegistry()
     columns = ColumnHistogram("x_seconds", "X.", BOUNDS, ours)
     single = Histogram("x_seconds", "X.", buckets=BOUNDS, registry=theirs)
@@ -216,7 +220,7 @@ def test_a_column_is_counted_otherwise_than_value_by_value(rows: list[tuple[floa
     assert ours.get_sample_value("x_seconds_count") == theirs.get_sample_value("x_seconds_count")
 
 
-def test_clocks_that_differ_make_a_sum_shrink(registry: CollectorRegistry) -> None:
+def test_clocks_that_differ_never_make_a_sum_shrink(registry: CollectorRegistry) -> None:
     columns = ColumnHistogram("x_seconds", "X.", BOUNDS, registry)
     columns.observe(-4.0)
 
@@ -237,6 +241,7 @@ PROMISED = {
         "windows_published",
         "windows_below_k",
         "windows_overdue",
+        "windows_above_max_suppressed",
         "windows_abandoned{reason}",
         "windows_audited{result}",
         "records_over_delay_budget",
@@ -281,7 +286,7 @@ PROMISED = {
 }
 
 
-def test_a_promised_metric_is_missing_or_of_another_kind(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_every_promised_metric_is_there_and_of_its_kind(registry: CollectorRegistry, metrics: Metrics) -> None:
     metrics.attributes(["age"])
     metrics.published_attributes(["age"], [])
     found = {
@@ -298,7 +303,7 @@ def _labels(samples: list[Sample]) -> str:
     return ",".join(sorted({label for sample in samples for label in sample.labels} - {"le"}))
 
 
-def test_an_undeclared_attribute_becomes_a_label(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_an_undeclared_attribute_never_becomes_a_label(registry: CollectorRegistry, metrics: Metrics) -> None:
     metrics.attributes(["age", "patient.city"])
     before = exposition(registry).decode().count("\n")
     metrics.attribute_losses([1.5, 2.5, 9.0])
@@ -322,7 +327,7 @@ def test_missing_values_are_counted_for_declared_attributes_only(
 
 
 @pytest.mark.parametrize(("max_delay", "budget"), [(0.5, 1.5), (4.0, 5.0), (30.0, 37.5)])
-def test_a_record_is_late_too_soon_or_never(
+def test_a_record_is_late_beyond_the_delay_budget(
     max_delay: float, budget: float, registry: CollectorRegistry, metrics: Metrics
 ) -> None:
     metrics.limits(10, max_delay, 100)
@@ -332,7 +337,7 @@ def test_a_record_is_late_too_soon_or_never(
     assert value(registry, "records_over_delay_budget_total") == 23
 
 
-def test_a_skipped_audit_counts_as_a_quick_one(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_a_skipped_audit_has_no_duration(registry: CollectorRegistry, metrics: Metrics) -> None:
     metrics.window_audited("skipped", None)
     metrics.window_audited("failed", 0.05)
 
@@ -340,7 +345,7 @@ def test_a_skipped_audit_counts_as_a_quick_one(registry: CollectorRegistry, metr
     assert value(registry, "audit_duration_seconds_count") == 1
 
 
-def test_an_exemplar_joins_input_and_output(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_no_metric_carries_an_exemplar(registry: CollectorRegistry, metrics: Metrics) -> None:
     feed(metrics)
     assert all(sample.exemplar is None for family in registry.collect() for sample in family.samples)
     assert "# {" not in exposition(registry).decode()

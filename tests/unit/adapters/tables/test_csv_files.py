@@ -79,7 +79,7 @@ def changed(**cells: str) -> list[str]:
 
 
 @pytest.mark.parametrize("delimiter", [",", ";"])
-def test_columns_are_found_by_place_instead_of_by_name(delimiter: str) -> None:
+def test_columns_are_found_by_name(delimiter: str) -> None:
     names, row = [*NAMES[::-1], "un,decl;ared"], [*GOOD[::-1], "x"]
     reader = CsvReader(io.BytesIO(b"\xef\xbb\xbf" + table(row, names=names, delimiter=delimiter).encode()), POLICY)
     (batch,) = reader
@@ -101,7 +101,7 @@ def test_columns_are_found_by_place_instead_of_by_name(delimiter: str) -> None:
         ({"zip": "  999"}, 3, 999),
     ],
 )
-def test_a_cell_is_read_otherwise_than_its_attribute_says(cells: dict[str, str], row: int, expected: int) -> None:
+def test_a_cell_is_read_as_its_attribute_says(cells: dict[str, str], row: int, expected: int) -> None:
     batch = read(table(GOOD, changed(**cells)))
     assert not len(batch.rejects)
     assert batch.codes[row, 1] == expected
@@ -127,7 +127,9 @@ def test_a_cell_is_read_otherwise_than_its_attribute_says(cells: dict[str, str],
         ({"zip": "x", "patient_age": "-1"}, Reason.OUT_OF_RANGE, "patient.age"),
     ],
 )
-def test_a_bad_cell_gets_another_reason(cells: dict[str, str], reason: Reason, attribute: str) -> None:
+def test_a_bad_cell_is_rejected_with_its_reason_and_attribute(
+    cells: dict[str, str], reason: Reason, attribute: str
+) -> None:
     batch = read(table(GOOD, changed(**cells), GOOD))
     assert batch.offsets.tolist() == [0, 2]
     rejects = batch.rejects
@@ -136,7 +138,7 @@ def test_a_bad_cell_gets_another_reason(cells: dict[str, str], reason: Reason, a
     assert (rejects.offsets.tolist(), rejects.sources.tolist()) == ([1], [4])
 
 
-def test_a_bad_row_takes_its_neighbours_along() -> None:
+def test_a_bad_row_is_rejected_alone() -> None:
     good = ",".join(GOOD).encode()
     rows = [
         ",".join(NAMES).encode(),
@@ -157,7 +159,7 @@ def test_a_bad_row_takes_its_neighbours_along() -> None:
     assert batch.rejects.offsets.tolist() == [1, 2, 3, 4]
 
 
-def test_rows_get_lost_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_row_is_lost_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_files, "ROWS", 3)
     blank = "\r\n" * 10
     text = table(*[GOOD] * 4) + blank + table(*[changed(id="")] * 4, names=GOOD)
@@ -178,19 +180,19 @@ def test_rows_get_lost_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:
         (table(names=[*NAMES, "color"]), "input: has twice the column 'color', which the policy declares"),
     ],
 )
-def test_a_header_without_what_the_policy_declares_is_read(text: str, message: str) -> None:
+def test_a_header_without_what_the_policy_declares_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError) as raised:
         CsvReader(io.BytesIO(text.encode()), POLICY)
     assert str(raised.value) == message
 
 
-def test_an_undeclared_column_is_named_in_an_error() -> None:
+def test_an_undeclared_column_is_not_named_in_an_error() -> None:
     with pytest.raises(InputError) as raised:
         CsvReader(io.BytesIO(b"secret name,id\n1,2\n"), POLICY)
     assert "secret" not in str(raised.value)
 
 
-def test_every_record_is_not_an_individual_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ids_every_row_is_an_individual_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_files, "ROWS", 2)
     policy = Policy((QuasiIdentifier("age", AGES),), k=2, individual=EVERY_RECORD)
     batches = list(CsvReader(io.BytesIO(b"age\n1\n2\nx\n4\n5\n"), policy))
@@ -203,7 +205,7 @@ cells = st.sampled_from(["", " ", "1", "2.0", "30", "red", "true", "FALSE", "012
 
 @examples(60)
 @given(st.lists(st.lists(cells, min_size=10, max_size=10), min_size=1, max_size=8))
-def test_columns_of_cells_say_something_else_than_a_single_look(rows: list[list[str]]) -> None:
+def test_columns_of_cells_are_read_as_single_cells_are(rows: list[list[str]]) -> None:
     batch = read(table(*rows))
     coder, builder = RecordCoder(POLICY), BatchBuilder(POLICY, 4)
     for offset, row in enumerate(rows):
@@ -226,7 +228,7 @@ def release_of(values: Sequence[Sequence[Any]], order: list[int], payload: Seque
     return Release(classes, rows, np.array(order, np.int64), payload, {}, rejects, (), (), 0.0, 1.0, 2, {}, 0.0)
 
 
-def test_released_cells_are_not_plain_or_not_json(tmp_path: Path) -> None:
+def test_released_cells_are_plain_texts_or_json(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     values = [[{"min": 20, "max": 29}, 5], [["red", "green"], "*"], [None, 2], ["01*", "*"], ["2024-05", "*"]]
     payload = [("a;b", 3, 70.0, True), ("lost", 0, 0.0, False), ('q"\n', None, None, None)]
@@ -246,7 +248,7 @@ def test_released_cells_are_not_plain_or_not_json(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_without_passing_fields_is_not_written(tmp_path: Path) -> None:
+def test_a_file_without_passing_fields_is_written(tmp_path: Path) -> None:
     policy = Policy((QuasiIdentifier("age", AGES),), k=2, individual=EVERY_RECORD)
     path = tmp_path / "out.csv"
     writer = CsvWriter(path.open("wb"), policy)

@@ -49,20 +49,20 @@ def lines_of(file: Any, most: int = 1 << 20) -> list[tuple[int, bytes]]:
     return found
 
 
-def test_blank_lines_are_records_or_shift_no_numbers() -> None:
+def test_blank_lines_are_no_records_and_count_as_lines() -> None:
     data = b'\xef\xbb\xbf{"a":1}\n\n \r\n{"b"\n[]\r\nlast'
     assert lines_of(io.BytesIO(data)) == [(0, b'{"a":1}'), (3, b'{"b"'), (4, b"[]\r"), (5, b"last")]
 
 
 @given(st.lists(st.binary(max_size=6).filter(lambda line: b"\n" not in line)), st.integers(1, 9))
-def test_lines_depend_on_how_the_bytes_come_in(lines: list[bytes], step: int) -> None:
+def test_lines_do_not_depend_on_how_the_bytes_come_in(lines: list[bytes], step: int) -> None:
     data = b"x\n" + b"\n".join(lines)
     expected = [(i, line) for i, line in enumerate([b"x", *lines]) if line.strip(b" \t\n\r\x0b\x0c")]
     assert lines_of(Trickle(data, step)) == expected
     assert lines_of(io.BytesIO(data)) == expected
 
 
-def test_a_line_without_end_fills_the_memory_or_swallows_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_is_too_long_is_cut_off_and_the_next_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_lines, "BLOCK", 8)
     (first, second, third) = lines_of(io.BytesIO(b"ab\n" + b"x" * 1000 + b"\nc"), most=20)
     assert (first, third) == ((0, b"ab"), (2, b"c"))
@@ -70,7 +70,7 @@ def test_a_line_without_end_fills_the_memory_or_swallows_the_next(monkeypatch: p
     assert 20 < len(second[1]) <= 30
 
 
-def test_the_written_lines_are_not_the_codecs_bytes() -> None:
+def test_the_written_lines_are_the_bytes_of_the_codec() -> None:
     class Kept(io.BytesIO):
         closes = 0
 
@@ -87,7 +87,7 @@ def test_the_written_lines_are_not_the_codecs_bytes() -> None:
         assert file.closes == owned
 
 
-def test_the_suffix_says_another_format(tmp_path: Path) -> None:
+def test_the_suffix_of_a_file_decides_its_format(tmp_path: Path) -> None:
     def decode(*_: object) -> Any:
         raise AssertionError
 

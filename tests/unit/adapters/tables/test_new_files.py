@@ -66,6 +66,6 @@ def test_a_pipe_is_written_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "gone/out.csv"])
-def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path, name: str) -> None:
+def test_a_folder_that_cannot_be_written_to_is_an_input_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="cannot be opened"):
         NewFile(str(tmp_path / name))

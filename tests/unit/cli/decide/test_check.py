@@ -13,7 +13,8 @@ from rich.console import Console
 
 from stream_anon.cli.decide.check import show
 from stream_anon.operations.check.checking import CheckReport
-from stream_anon.service.starting.findings import attribute_facts, policy_findings, sample_findings
+from stream_anon.service.starting.attribute_facts import attribute_facts
+from stream_anon.service.starting.findings import policy_findings, sample_findings
 from stream_anon.service.starting.sample_study import Sample, study
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
@@ -48,7 +49,7 @@ def _said(notes: list[str], apart: float = 0.001, **note: Any) -> str:
 
 
 @pytest.mark.parametrize("role", ["sensitive", "insensitive"])
-def test_the_share_within_windows_is_not_printed(role: str) -> None:
+def test_the_share_within_windows_is_printed(role: str) -> None:
     notes = [f"{PERSONAL}{i % 10}" for i in range(50)]
     said = _said(notes, role=role)
     assert "note: 0.00% of its records (100.00% within their window), 0 of 10 distinct values" in said
@@ -57,5 +58,5 @@ def test_the_share_within_windows_is_not_printed(role: str) -> None:
     assert "distinct values, accepted by accept_linkable" in _said(notes, role=role, accept_linkable=True)
 
 
-def test_a_share_is_printed_of_windows_that_publish_nothing() -> None:
+def test_no_share_is_printed_where_windows_publish_nothing() -> None:
     assert "note: 0.00% of its records (no window publishes any), 0 of 1" in _said(["usual"] * 20, apart=1.0)

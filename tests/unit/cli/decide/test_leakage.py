@@ -80,7 +80,7 @@ def test_people_and_not_records_are_told_apart(
     assert _report(monkeypatch, capsys, every, "--input", source)["individuals"] == 48
 
 
-def test_what_is_known_already_counts_no_more_and_is_in_no_set(
+def test_attributes_that_are_known_already_leak_nothing_and_are_in_no_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = write_json_lines(tmp_path / "in.jsonl", people(120))
@@ -119,7 +119,7 @@ def test_a_release_leaks_less_than_what_it_was_made_of(
     assert _report(monkeypatch, capsys, *common, most - 0.001, code=1)["above"] == 1
 
 
-def test_suppressed_records_may_be_anybodys(
+def test_a_suppressed_record_may_be_of_anybody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = write_json_lines(tmp_path / "in.jsonl", people(50))
@@ -176,10 +176,10 @@ def test_no_value_of_anybody_is_printed(
         ([STARS] * 51, "holds more records than"),
         ([{**STARS, "age": 200}] * 50, "age: a published value is none"),
         ([{**STARS, "age": {"min": 0, "max": 24}}] * 50, "compatible with no released record"),
-        (["text"] * 50, "record 1 is none that a release holds"),
+        (["text"] * 50, "record 1 is not a record that a release can hold"),
     ],
 )
-def test_what_is_no_release_of_the_table_is_refused(
+def test_a_file_that_is_no_release_of_the_table_is_refused(
     released: list[Any],
     reason: str,
     tmp_path: Path,
@@ -257,3 +257,66 @@ def test_standard_input_is_read_where_a_dash_stands_for_the_file(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert run(monkeypatch, "leakage", write_policy(tmp_path), "--input", "-", "--format", "csv") == 0
     assert "standard input: 40 individuals in 40 records" in capsys.readouterr().out
+
+
+def test_suggested_levels_make_a_policy_that_needs_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", people(120))
+    policy, better = write_policy(tmp_path), tmp_path / "better.yaml"
+    options = ("--input", source, "--threshold", "0.4", "--suggest")
+    found = _report(monkeypatch, capsys, policy, *options, "--policy", better)["suggestion"]
+    assert found["min_level"]
+    assert found["highest"] <= 0.4 + 1e-9
+    assert found["loss"] > found["loss_before"] == 0
+    written = load_policy(better)
+    levels = {attribute.name: attribute.min_level for attribute in written.quasi_identifiers}
+    assert levels == {"age": 0, "home.city": 0} | found["min_level"]
+    again = _report(monkeypatch, capsys, better, *options)["suggestion"]
+    assert (again["min_level"], again["loss"], again["optimal"]) == ({}, found["loss"], True)
+    assert run(monkeypatch, "leakage", policy, *options) == 0
+    out = capsys.readouterr().out
+    assert "Suggested" in out
+    assert out.endswith(better.read_text())
+
+
+def test_a_release_under_suggested_levels_leaks_no_more_than_the_threshold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", people(120))
+    better, output = tmp_path / "better.yaml", tmp_path / "out.jsonl"
+    limit = ("--input", source, "--threshold", "0.3")
+    _report(monkeypatch, capsys, write_policy(tmp_path), *limit, "--suggest", "--policy", better)
+    assert run(monkeypatch, "anonymize", source, output, "--config", better) == 0
+    capsys.readouterr()
+    assert _report(monkeypatch, capsys, better, *limit, "--released", output)["above"] == 0
+
+
+def test_levels_that_cannot_suffice_write_nothing_and_end_with_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", people(120))
+    age = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}, "max_level": 1}
+    policy, better = write_policy(tmp_path, attributes={"age": age}), tmp_path / "better.yaml"
+    options = ("--input", source, "--threshold", "0.1", "--suggest", "--policy", better)
+    assert run(monkeypatch, "leakage", policy, *options) == 1
+    assert "No levels suffice" in capsys.readouterr().out
+    assert not better.exists()
+    assert _report(monkeypatch, capsys, policy, *options, code=1)["suggestion"] is None
+
+
+def test_a_suggestion_needs_a_threshold_and_levels_that_are_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", people(20))
+    policy = write_policy(tmp_path)
+    for wrong in (
+        ("--suggest",),
+        ("--suggest", "--threshold", "0.5", "--released", source),
+        ("--policy", tmp_path / "out.yaml"),
+    ):
+        assert run(monkeypatch, "leakage", policy, "--input", source, *wrong) == 2
+        assert "needs --" in capsys.readouterr().err
+    fixed = write_policy(tmp_path, engine={"name": "full-domain", "levels": {"age": 1}})
+    assert run(monkeypatch, "leakage", fixed, "--input", source, "--suggest", "--threshold", "0.5") == 2
+    assert "whose levels are fixed" in capsys.readouterr().err

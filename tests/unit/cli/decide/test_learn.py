@@ -11,7 +11,7 @@ from tests.support.policies import people, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run
 
 
-def test_the_file_holds_a_value_or_is_not_what_the_settings_read(
+def test_the_learned_file_holds_no_value_and_is_read_by_the_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sample = write_json_lines(tmp_path / "sample.jsonl", people(200))
@@ -27,7 +27,7 @@ def test_the_file_holds_a_value_or_is_not_what_the_settings_read(
     assert policy.digest == digest  # another order is not another policy
 
 
-def test_an_order_of_other_attributes_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_order_of_other_attributes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sample = write_json_lines(tmp_path / "sample.jsonl", people(200))
     assert run(monkeypatch, "learn", sample, "--settings", write_policy(tmp_path), "-o", tmp_path / "o.json") == 0
     wider = {"age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 120}}}
@@ -36,13 +36,13 @@ def test_an_order_of_other_attributes_is_used(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"stream_anon_order": 1, "attributes": "x", "order": [1]}'])
-def test_any_file_passes_for_an_order(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_order_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "o.json").write_text(text)
     with pytest.raises(SettingsError, match=r"engine\.order"):
         load_policy(write_policy(tmp_path, engine={"order": "o.json"}))
 
 
-def test_a_sample_too_small_to_learn_from_is_learned_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_too_small_to_learn_from_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sample = write_json_lines(tmp_path / "sample.jsonl", people(3))
     policy = write_policy(tmp_path)
     assert run(monkeypatch, "learn", sample, "--settings", policy, "-o", tmp_path / "o.json") == 2

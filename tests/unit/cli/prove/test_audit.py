@@ -1,4 +1,4 @@
-"""The commands `anonymize` and `audit` one after the other, on files of every format."""
+"""The command `anonymize` and then `audit`, on files of every format."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
 from stream_anon.audit.verdict import Kind
-from tests.support.data import shared_data
+from tests.support.data import ROOT, shared_data
 from tests.support.policies import people, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run
 from tests.unit.operations.audit.test_auditing import SETTINGS, _visits
@@ -23,7 +24,7 @@ def _audit(monkeypatch: pytest.MonkeyPatch, policy: Path, target: Path, proof: P
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_what_anonymize_writes_is_accused(
+def test_what_anonymize_writes_passes_the_audit_until_it_is_changed(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
@@ -93,7 +94,7 @@ def test_networks_are_published_and_read_back_by_an_audit(
     assert _audit(monkeypatch, policy, target, proof) == 1
 
 
-def test_adult_as_csv_is_accused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_census_as_csv_passes_the_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = shared_data("arx-adult")
     names = folder.joinpath("adult.csv").read_text().partition("\n")[0].split(";")
     attributes: dict[str, Any] = {"salary-class": {"role": "sensitive"}}
@@ -110,7 +111,7 @@ def test_adult_as_csv_is_accused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert _audit(monkeypatch, policy, target, proof) == 0
 
 
-def test_an_audit_of_nothing_is_clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_audit_of_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = write_policy(tmp_path)
     assert _audit(monkeypatch, policy, tmp_path / "out.jsonl", tmp_path / "certificates.jsonl") == 2
     assert run(monkeypatch, "audit", "--policy", policy) == 2
@@ -131,3 +132,74 @@ def test_windows_of_another_k_are_judged_under_their_own_and_the_change_is_told(
     text = " ".join(capsys.readouterr().out.split())
     assert "the settings file promises otherwise" in text
     assert "stronger: privacy.k" in text
+
+
+def test_an_audit_with_the_options_of_anonymize_compares_with_what_they_promise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "240")
+    policy = write_policy(tmp_path)
+    source = write_json_lines(tmp_path / "in.jsonl", people(120))
+    target, proof = tmp_path / "out.jsonl", tmp_path / "certificates.jsonl"
+    options = ("--k", 2, "--max-records", 60, "--engine", "mondrian", "--seed", 5)
+    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof, *options) == 0
+    capsys.readouterr()
+    files = ("audit", "--policy", policy, "--output", target, "--certificates", proof)
+    assert run(monkeypatch, *files, *options) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "with privacy.k: 2, window.max_records: 60, engine.name: mondrian, engine.seed: 5" in text
+    assert "promises otherwise" not in text
+    assert run(monkeypatch, *files, "--k", 2, "--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    Draft202012Validator(json.loads((ROOT / "schemas" / "audit.schema.json").read_text())).validate(report)
+    assert report["overrides"] == {"privacy": {"k": 2}}
+    assert report["policy"]["k"] == 2
+    assert report["pending"] is None
+    assert run(monkeypatch, *files, "--k", 5, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["pending"]["stronger"] == ["privacy.k"]
+    assert run(monkeypatch, *files, "--k", 1) == 2
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_ranges_and_words_are_published_and_read_back_by_an_audit(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wards = [f"house {house} floor {floor} room {room}" for house in "ab" for floor in "123" for room in "123"]
+    attributes: dict[str, Any] = {
+        "person": {"role": "identifier"},
+        "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 120, "cuts": [18, 30, 45, 65]}},
+        "height": {"role": "quasi-identifier", "numeric": {"min": 0.5, "max": 2.5, "step": 0.1, "cuts": [1, 1.7]}},
+        "weight": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 5000, "ranges": 9, "arity": 3}},
+        "ward": {"role": "quasi-identifier", "hierarchy": {"texts": wards}},
+    }
+    document = {
+        "privacy": {"k": 3, "individual": "person"},
+        "window": {"max_records": 200},
+        "attributes": attributes,
+    }
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(yaml.safe_dump(document, sort_keys=False))
+    draws = np.random.default_rng(3)
+    records = [
+        {"person": f"p{i}", "age": age % 90, "height": 0.6 + age % 19 / 10, "weight": age, "ward": wards[age % 18]}
+        for i, age in enumerate(draws.integers(0, 5000, 400).tolist())
+    ]
+    source = tmp_path / f"in{suffix}"
+    if suffix == ".csv":
+        with source.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(attributes))
+            writer.writeheader()
+            writer.writerows(records)
+    else:
+        write_json_lines(source, records)
+    target, proof = tmp_path / f"out{suffix}", tmp_path / "certificates.jsonl"
+    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof) == 0
+    text = target.read_text()
+    rows = list(csv.DictReader(text.splitlines())) if suffix == ".csv" else [*map(json.loads, text.splitlines())]
+    assert len(rows) == 400
+    ages = {age if isinstance(age, str) else json.dumps(age) for age in (row["age"] for row in rows)}
+    assert any('"min": 30' in age or '"min":30' in age for age in ages)
+    assert any(row["ward"].startswith("house a floor") and "room" not in row["ward"] for row in rows)
+    assert _audit(monkeypatch, policy, target, proof) == 0
+    target.write_text(text.replace("house a floor", "house a flat"))
+    assert _audit(monkeypatch, policy, target, proof) == 1

@@ -25,7 +25,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     return int(left.value.code or 0)
 
 
-def test_output_report_and_certificates_disagree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_report_and_certificates_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = write_policy(tmp_path)
     records = people(120)
     records[3]["home"] = {"city": "Atlantis"}
@@ -51,7 +51,7 @@ def test_output_report_and_certificates_disagree(tmp_path: Path, monkeypatch: py
     assert all(c["asked"]["k"] == 4 for c in certificates)
 
 
-def test_csv_loses_records_or_publishes_small_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_csv_loses_no_record_and_publishes_no_small_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = write_policy(tmp_path)
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     with source.open("w", newline="") as file:
@@ -68,7 +68,7 @@ def test_csv_loses_records_or_publishes_small_classes(tmp_path: Path, monkeypatc
     assert min(Counter(tuple(row[:2]) for row in rows[1:51]).values()) >= 3
 
 
-def test_standard_streams_are_not_json_lines(tmp_path: Path) -> None:
+def test_json_lines_pass_through_standard_streams(tmp_path: Path) -> None:
     policy = write_policy(tmp_path)
     lines = "".join(json.dumps(record) + "\n" for record in people(60))
     done = subprocess.run(
@@ -115,7 +115,7 @@ def test_csv_that_is_read_as_json_lines_says_how_to_read_it(
 
 
 def unfit(monkeypatch: pytest.MonkeyPatch, folder: Path, *options: object) -> int:
-    """Anonymize 100 records of which ten do not fit: 6 at age, 3 at home.city, and one that is no JSON."""
+    """Anonymize 100 records, ten of which do not fit: 6 at age, 3 at home.city, and one that is no JSON."""
     records = people(100)
     for place in range(6):
         records[place]["age"] = "Zyxwvut"
@@ -164,7 +164,7 @@ def test_too_many_rejects_leave_no_output(
 
 
 @pytest.mark.parametrize("bound", ["101%", "-1", "many", "5 percent"])
-def test_a_bound_of_rejects_that_says_nothing_is_refused(
+def test_a_bound_of_rejects_that_is_no_share_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str
 ) -> None:
     assert unfit(monkeypatch, tmp_path, f"--max-rejected={bound}") == 2
@@ -212,7 +212,7 @@ def await_windows(folder: Path) -> None:
         ({"surprise": {}}, "surprise"),
     ],
 )
-def test_bad_settings_end_in_a_traceback_or_name_no_key(
+def test_bad_settings_are_named_by_file_and_key(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -228,14 +228,14 @@ def test_bad_settings_end_in_a_traceback_or_name_no_key(
     assert "Traceback" not in told
 
 
-def test_the_output_overwrites_the_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_output_cannot_overwrite_the_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write_json_lines(tmp_path / "in.jsonl", people(5))
     before = source.read_bytes()
     assert run(monkeypatch, "anonymize", write_policy(tmp_path), source, source) == 2
     assert source.read_bytes() == before
 
 
-def test_the_seed_or_the_shuffle_repeats_an_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seed_repeats_the_classes_and_never_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A seed governs classes only: two runs give the same classes in another order."""
     policy = write_policy(tmp_path)
     source = write_json_lines(tmp_path / "in.jsonl", people(50))
@@ -247,7 +247,9 @@ def test_the_seed_or_the_shuffle_repeats_an_order(tmp_path: Path, monkeypatch: p
     assert outputs[0] != outputs[1]
 
 
-def test_the_census_file_breaks_k_or_loses_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_census_file_is_published_whole_at_the_k_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = shared_data("arx-adult")
     names = ["sex", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
     hierarchies = {
@@ -276,7 +278,7 @@ def test_the_census_file_breaks_k_or_loses_records(tmp_path: Path, monkeypatch: 
     assert told["gcp"] < 0.21
 
 
-def test_compiling_is_said_and_only_when_it_happens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compiling_is_told_only_when_it_happens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with saying_when_compiling():
         pass
     assert capsys.readouterr().err == ""

@@ -33,7 +33,7 @@ def _classes(draw: st.DrawFn) -> list[list[int]]:
 
 
 @given(_classes())
-def test_a_row_has_another_owner_or_a_class_another_size(classes: list[list[int]]) -> None:
+def test_every_row_has_its_owner_and_every_class_its_size(classes: list[list[int]]) -> None:
     ends = _ends(classes)
     owner = np.full(ends[-1], -1)
     name_owners(np.concatenate(classes), ends, owner)
@@ -42,7 +42,7 @@ def test_a_row_has_another_owner_or_a_class_another_size(classes: list[list[int]
 
 
 @given(st.lists(st.integers(0, 99), max_size=12), st.lists(st.integers(0, 12), max_size=6))
-def test_splicing_differs_from_inserting(values: list[int], places: list[int]) -> None:
+def test_splicing_gives_what_inserting_gives(values: list[int], places: list[int]) -> None:
     at = np.sort(np.minimum(np.array(places, np.int64), len(values)))
     fresh = 100 + np.arange(len(at))
     whole = np.array(values, np.int64)
@@ -50,7 +50,7 @@ def test_splicing_differs_from_inserting(values: list[int], places: list[int]) -
 
 
 @given(_classes(), st.integers(1, 9))
-def test_a_class_is_followed_by_another_than_the_one_so_far_away(classes: list[list[int]], step: int) -> None:
+def test_a_class_is_followed_by_the_one_a_stride_away(classes: list[list[int]], step: int) -> None:
     rows, ends = strided(np.concatenate(classes), _ends(classes), step)
     expected = [members for first in range(step) for members in classes[first::step]]
     assert rows.tolist() == [row for members in expected for row in members]
@@ -58,7 +58,7 @@ def test_a_class_is_followed_by_another_than_the_one_so_far_away(classes: list[l
 
 
 @given(_classes(), st.data(), st.booleans())
-def test_classes_are_picked_that_did_not_change_or_come_back_elsewhere(
+def test_the_classes_near_a_change_are_picked_and_come_back_to_their_places(
     classes: list[list[int]], data: st.DataObject, wide: bool
 ) -> None:
     rows, ends = np.concatenate(classes), _ends(classes)

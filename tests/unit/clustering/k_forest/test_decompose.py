@@ -8,7 +8,7 @@ from hypothesis import given
 
 from stream_anon.clustering.k_forest.checks import check_trees
 from stream_anon.clustering.k_forest.decompose import cut_once, decompose
-from stream_anon.clustering.k_forest.trees import NOTHING, Trees, most_rows, threshold
+from stream_anon.clustering.k_forest.trees import NOTHING, Trees, most_rows
 from tests.support.effort import examples
 from tests.unit.clustering.k_forest.graphs import graph_model, grown_trees, tree_of
 
@@ -53,7 +53,7 @@ def _has_legal_cut(trees: Trees, k: int) -> bool:
 
 @examples(400)
 @given(grown=grown_trees())
-def test_a_part_has_fewer_than_k_rows_or_a_legal_cut_is_missed(grown: tuple[Trees, int]) -> None:
+def test_a_cut_leaves_k_rows_in_both_parts_and_is_found_where_there_is_one(grown: tuple[Trees, int]) -> None:
     trees, k = grown
     rows = int(trees.rows[0])
     if rows < 2 * k:
@@ -70,24 +70,22 @@ def test_a_part_has_fewer_than_k_rows_or_a_legal_cut_is_missed(grown: tuple[Tree
 
 @examples(300)
 @given(grown=grown_trees())
-def test_a_tree_too_large_stays_or_a_part_is_too_small(grown: tuple[Trees, int]) -> None:
+def test_a_tree_that_is_too_large_is_cut_into_parts_of_k_rows_or_more(grown: tuple[Trees, int]) -> None:
     trees, k = grown
     rows = int(trees.rows[0])
     if rows >= k:
-        decompose(trees, 0, k, threshold(k))
+        decompose(trees, 0, k, most_rows(k))
         _check(trees, k, rows)
 
 
 @pytest.mark.parametrize("k", range(2, 9))
 @pytest.mark.parametrize("n", [9, 12, 20, 40])
-@pytest.mark.parametrize("most", ["as published", "2k - 1"])
-def test_a_star_leaves_a_row_short(n: int, k: int, most: str) -> None:
+def test_a_star_is_cut_into_parts_of_k_rows_or_more(n: int, k: int) -> None:
     """Vector 5. The printed cuts count the centre on both sides:: .. 1 ── 0 ── 2 .."""
     trees = tree_of([NOTHING, *([0] * (n - 1))])
-    decompose(trees, 0, k, threshold(k) if most == "as published" else 2 * k - 1)
+    decompose(trees, 0, k, 2 * k - 1)
     _check(trees, k, n)
-    if most != "as published":
-        assert len(_sizes(trees)) == n // k  # a star gives away every k leaves
+    assert len(_sizes(trees)) == n // k  # a star gives away every k leaves
 
 
 @pytest.mark.parametrize(
@@ -101,9 +99,7 @@ def test_a_star_leaves_a_row_short(n: int, k: int, most: str) -> None:
         ([-1, 0, 1, 0, 3, 0, 5], [0], 3, [6]),  # nothing: three subtrees of k - 1, the centre counts 0
     ],
 )
-def test_a_cut_is_made_elsewhere_than_drawn(
-    parents: list[int], copies: list[int], k: int, sizes: list[int]
-) -> None:
+def test_a_cut_is_made_where_it_is_drawn(parents: list[int], copies: list[int], k: int, sizes: list[int]) -> None:
     trees = tree_of(parents, copies)
     decompose(trees, 0, k, 2 * k - 1)
     assert _sizes(trees) == sizes

@@ -8,11 +8,8 @@ from numpy.typing import NDArray
 
 from benchmarks.optimum import least_loss, loss_of_classes
 from stream_anon.clustering.k_forest.mending import mend
-from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.privacy.cost import CostModel
-from stream_anon.privacy.criteria import Criteria
 from tests.support.tables import Table, tables
-from tests.unit.clustering.k_forest.graphs import rows_of
 
 
 def _mended(codes: NDArray[np.int32], classes: NDArray[np.int64], model: CostModel, k: int) -> NDArray[np.int32]:
@@ -22,7 +19,7 @@ def _mended(codes: NDArray[np.int32], classes: NDArray[np.int64], model: CostMod
 
 
 @given(table=tables(), k=st.sampled_from([2, 3]))
-def test_two_classes_that_are_mended_lose_more_than_the_optimum(table: Table, k: int) -> None:
+def test_two_classes_that_are_mended_lose_the_optimum(table: Table, k: int) -> None:
     codes = np.ascontiguousarray(table.rows.codes.T)[:10]
     if len(codes) < 2 * k:
         return
@@ -32,7 +29,7 @@ def test_two_classes_that_are_mended_lose_more_than_the_optimum(table: Table, k:
 
 
 @given(table=tables(), data=st.data())
-def test_mending_makes_a_class_too_small_or_the_loss_greater(table: Table, data: st.DataObject) -> None:
+def test_mending_makes_no_class_too_small_and_the_loss_no_greater(table: Table, data: st.DataObject) -> None:
     codes = np.ascontiguousarray(table.rows.codes.T)
     k, n = data.draw(st.sampled_from([2, 3])), len(codes)
     if n < k:
@@ -45,17 +42,3 @@ def test_mending_makes_a_class_too_small_or_the_loss_greater(table: Table, data:
     assert sizes.max() <= max(2 * k - 1, int(np.bincount(classes).max()))
     before = loss_of_classes(codes, table.model, classes.astype(np.int32))
     assert loss_of_classes(codes, table.model, after) <= before + 1e-6
-
-
-@given(table=tables())
-def test_three_is_special_and_worse_than_what_was_published(table: Table) -> None:
-    rows = rows_of(np.ascontiguousarray(table.rows.codes.T))
-    if len(rows) < 3:
-        return
-    losses = []
-    for as_published in (False, True):
-        forest = KForest(table.model, 3, as_published=as_published)
-        forest.add(rows)
-        answer = forest.close(rows, Criteria(3, 1.0, np.empty(0, np.int64)))
-        losses.append(loss_of_classes(np.ascontiguousarray(rows.codes.T), table.model, answer))
-    assert losses[0] <= losses[1] + 1e-6

@@ -40,7 +40,7 @@ def _nearest(table: Table, width: int) -> list[list[int]]:
 
 
 @given(table=tables(), width=st.integers(1, 4), data=st.data())
-def test_other_rows_are_listed_than_the_nearest(table: Table, width: int, data: st.DataObject) -> None:
+def test_the_nearest_rows_are_listed(table: Table, width: int, data: st.DataObject) -> None:
     pieces = data.draw(st.lists(st.integers(0, len(table.rows)), max_size=3))
     neighbours = neighbours_of(table.rows.codes.T, table.model, width, pieces)
     check_neighbours(neighbours)
@@ -51,7 +51,7 @@ def test_other_rows_are_listed_than_the_nearest(table: Table, width: int, data: 
 
 
 @given(table=tables(), width=st.integers(1, 4), data=st.data())
-def test_rows_that_left_stay_listed(table: Table, width: int, data: st.DataObject) -> None:
+def test_rows_that_left_are_not_listed(table: Table, width: int, data: st.DataObject) -> None:
     codes = np.ascontiguousarray(table.rows.codes.T)
     marks = data.draw(st.lists(st.booleans(), min_size=len(codes), max_size=len(codes)))
     kept = np.flatnonzero(np.array(marks, np.bool_))
@@ -60,7 +60,7 @@ def test_rows_that_left_stay_listed(table: Table, width: int, data: st.DataObjec
     assert all(np.array_equal(one, two) for one, two in zip(rest, fresh, strict=True))
 
 
-def test_room_for_more_rows_forgets_those_that_are_there() -> None:
+def test_room_for_more_rows_keeps_those_that_are_there() -> None:
     model = level_model([_NINE])
     codes = np.array([[0], [1], [8], [7], [0]], np.int32)
     neighbours = no_neighbours(3, 1, 2)
@@ -76,7 +76,7 @@ def test_room_for_more_rows_forgets_those_that_are_there() -> None:
 _NINE = QuasiIdentifier("nine", NumericDomain(Decimal(1), Decimal(9), Decimal(1), 0))
 
 
-def test_the_cost_graph_differs_from_the_vectors() -> None:
+def test_the_cost_graph_is_that_of_the_vectors() -> None:
     """Vectors 1 and 2: level cost over 1..9, split by halving."""
     one = level_model([_NINE])
     pairs = {(8, 8): 0.0, (1, 2): 0.5, (8, 9): 0.25, (1, 4): 0.75, (1, 5): 1.0}

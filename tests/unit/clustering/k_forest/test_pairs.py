@@ -46,7 +46,7 @@ def _gains(draw: st.DrawFn, most: int = 8) -> NDArray[np.int64]:
 
 @examples(300)
 @given(gains=_gains())
-def test_a_matching_weighs_less_than_another(gains: NDArray[np.int64]) -> None:
+def test_no_matching_weighs_more_than_the_one_found(gains: NDArray[np.int64]) -> None:
     best = max(sum(int(gains[pair]) for pair in matching) for matching in _matchings(range(len(gains))))
     assert _check_matching(gains, greatest_matching(gains)) == best
 
@@ -64,7 +64,7 @@ def _best(gains: NDArray[np.int64]) -> int:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_blossoms_within_blossoms_are_opened_wrongly(seed: int) -> None:
+def test_blossoms_within_blossoms_are_opened_right(seed: int) -> None:
     """Sparse graphs of 14 vertices with nearly equal weights, full of odd circles."""
     draws = np.random.default_rng(seed)
     half = np.triu(draws.integers(8, 12, (14, 14)) * (draws.random((14, 14)) < 0.3), 1)
@@ -73,7 +73,7 @@ def test_blossoms_within_blossoms_are_opened_wrongly(seed: int) -> None:
 
 
 @pytest.mark.parametrize("rings", [1, 2, 20])
-def test_one_vertex_of_each_odd_circle_is_left_over(rings: int) -> None:
+def test_joined_odd_circles_are_matched_completely(rings: int) -> None:
     """Circles of five in a row, each joined with the next by a light edge: 100 vertices, all of them matched."""
     n = 5 * rings
     gains = np.zeros((n, n), np.int64)
@@ -114,7 +114,7 @@ def _optimum(table: Table, rows: Sequence[int]) -> float:
 
 @examples(150)
 @given(table=tables().filter(lambda table: 2 <= len(table.rows) <= 8))
-def test_the_cover_is_not_the_lightest_or_loses_more_than_twice_the_optimum(table: Table) -> None:
+def test_the_cover_is_the_lightest_and_loses_at_most_twice_the_optimum(table: Table) -> None:
     codes = np.ascontiguousarray(table.rows.codes.T)
     trees = no_trees(2 * len(codes))
     cover(trees, codes, table.model)

@@ -42,7 +42,7 @@ MAPPED = AddressDomain(6, (104, 112, 120), "::ffff:0.0.0.0/96")
         (MAPPED, ["10.1.2.3", "::ffff:a01:2ff"], "::ffff:10.1.2.0/120", 1),
     ],
 )
-def test_what_a_class_of_addresses_is_published_as(
+def test_a_class_of_addresses_is_published_as_its_narrowest_declared_network(
     domain: AddressDomain, values: list[str], published: str, level: int
 ) -> None:
     assert _published(domain, *values) == published
@@ -63,12 +63,12 @@ def test_what_a_class_of_addresses_is_published_as(
         "2001:db8::/32",
     ],
 )
-def test_an_audit_refuses_what_is_no_declared_network(text: str) -> None:
+def test_an_audit_refuses_a_network_that_is_not_declared(text: str) -> None:
     assert ALL.read(text) is None
 
 
 @pytest.mark.parametrize("text", ["2001:DB8::/32", "2001:db8:0::/32", "fe80::/16", "2001:db8::/33", "10.0.0.0/8"])
-def test_an_audit_reads_the_one_spelling_of_a_network(text: str) -> None:
+def test_an_audit_reads_only_the_canonical_spelling_of_a_network(text: str) -> None:
     assert PUBLIC.read(text) is None
     assert PUBLIC.read("2001:db8::/32") is not None
 
@@ -89,7 +89,7 @@ def test_an_audit_reads_the_one_spelling_of_a_network(text: str) -> None:
         ({"version": 4, "prefix": [8]}, "attributes.a.ip.prefix", "allowed: version, prefixes, within"),
     ],
 )
-def test_settings_of_addresses_that_cannot_be_are_refused(given: dict[str, Any], key: str, message: str) -> None:
+def test_impossible_settings_of_addresses_are_refused(given: dict[str, Any], key: str, message: str) -> None:
     with pytest.raises(SettingsError) as raised:
         _domain(given)
     assert raised.value.key == key
@@ -99,7 +99,7 @@ def test_settings_of_addresses_that_cannot_be_are_refused(given: dict[str, Any],
 @pytest.mark.parametrize(
     ("version", "prefixes", "within"), [(4, (8, 16, 24), "0.0.0.0/0"), (6, (16, 24, 32), "2000::/3")]
 )
-def test_of_addresses_a_version_is_all_that_must_be_said(
+def test_the_version_is_the_only_required_setting_of_addresses(
     version: int, prefixes: tuple[int, ...], within: str
 ) -> None:
     assert _domain({"version": version}) == AddressDomain(version, prefixes, within, "attributes.a.ip")

@@ -29,7 +29,7 @@ def _code(day: str) -> int:
         ("2025-02-28", "2025-03-01", "2025-Q1", 2),
     ],
 )
-def test_days_are_published_as_another_node(low: str, high: str, published: str, level: int) -> None:
+def test_days_are_published_as_the_node_above_them(low: str, high: str, published: str, level: int) -> None:
     node = DAYS.node(_code(low), _code(high))
     assert DAYS.publish(*node) == published
     assert DAYS.level(_code(low), _code(high)) == level
@@ -37,7 +37,7 @@ def test_days_are_published_as_another_node(low: str, high: str, published: str,
     assert node[0] <= _code(low) <= _code(high) <= node[1]
 
 
-def test_a_cut_off_month_counts_days_outside_the_range() -> None:
+def test_a_cut_off_month_counts_only_its_days_in_the_range() -> None:
     assert DAYS.ncp(*DAYS.node(0, 1)) == pytest.approx(16 / DAYS.size)
     assert DAYS.ncp(5, 5) == 0
     assert DAYS.ncp(0, DAYS.size - 1) == 1
@@ -58,19 +58,19 @@ def test_a_cut_off_month_counts_days_outside_the_range() -> None:
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_what_is_no_day_of_the_range_gets_a_code(value: object, reason: Reason) -> None:
+def test_a_value_that_is_no_day_of_the_range_is_rejected(value: object, reason: Reason) -> None:
     with pytest.raises(Unfit) as caught:
         DAYS.code(value)
     assert caught.value.reason == reason
 
 
-def test_the_time_of_day_makes_a_day_of_its_own() -> None:
+def test_the_time_of_day_is_ignored() -> None:
     moments = DateDomain("%d.%m.%Y %H:%M", dt.date(2024, 1, 1), dt.date(2024, 12, 31))
     assert moments.code("13.05.2024 23:59") == moments.code("13.05.2024 00:00") == 133
     assert moments.values() is None
 
 
-def test_the_listed_days_differ_from_the_read_ones() -> None:
+def test_the_listed_days_have_the_codes_that_are_read() -> None:
     listed = DAYS.values()
     assert listed is not None
     assert len(listed) == DAYS.size
@@ -91,13 +91,11 @@ def test_the_listed_days_differ_from_the_read_ones() -> None:
         ("%y-%m-%d", dt.date(1900, 1, 2), dt.date(2024, 5, 2), "date.format"),
     ],
 )
-def test_a_format_that_loses_the_day_rejects_every_record(
-    form: str, first: dt.date, last: dt.date, key: str
-) -> None:
+def test_a_format_that_loses_the_day_is_refused(form: str, first: dt.date, last: dt.date, key: str) -> None:
     with pytest.raises(SettingsError) as caught:
         DateDomain(form, first, last)
     assert caught.value.key == key
 
 
-def test_years_before_a_thousand_are_refused() -> None:
+def test_years_before_a_thousand_are_read() -> None:
     assert DateDomain("%Y-%m-%d", dt.date(996, 2, 29), dt.date(1001, 1, 1)).code("0996-03-01") == 1

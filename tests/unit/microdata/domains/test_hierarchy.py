@@ -36,13 +36,13 @@ RAGGED = [
         pytest.param([[str(i) for i in range(3_000)]], "more than 64 levels", id="deeper than the stack"),
     ],
 )
-def test_rows_that_are_no_tree_pass(rows: list[list[str]], complaint: str) -> None:
+def test_rows_that_are_no_tree_are_refused(rows: list[list[str]], complaint: str) -> None:
     with pytest.raises(HierarchyError, match=complaint) as caught:
         Hierarchy.from_rows(rows, "attributes.illness.hierarchy")
     assert caught.value.key == "attributes.illness.hierarchy"
 
 
-def test_ragged_branches_get_other_levels_than_padded_ones() -> None:
+def test_ragged_branches_have_the_levels_of_padded_ones() -> None:
     padded = [
         ["flu", "respiratory", "illness", "*"],
         ["asthma", "respiratory", "illness", "*"],
@@ -61,14 +61,14 @@ def test_ragged_branches_get_other_levels_than_padded_ones() -> None:
         assert tree.labels[tree.lowest_common_ancestor(none, none)] == "none"
 
 
-def test_a_branch_with_one_child_publishes_the_wrong_of_its_labels() -> None:
+def test_the_lowest_of_several_labels_over_the_same_leaves_is_published() -> None:
     tree = Hierarchy.from_rows([["a", "p", "q", "*"], ["b", "p", "q", "*"], ["c", "r", "*"]])
     a, b, c = (tree.code_of[leaf] for leaf in "abc")
     assert tree.labels[tree.lowest_common_ancestor(a, b)] == "p"  # not q, over the same leaves
     assert tree.labels[tree.lowest_common_ancestor(c, c)] == "c"  # not r
 
 
-def test_a_root_of_another_name_is_refused() -> None:
+def test_a_root_may_have_any_name() -> None:
     tree = Hierarchy.from_rows([["47677", "4767*", "*****"], ["47678", "4767*", "*****"], ["4", "*****"]])
     assert tree.labels[0] == "*****"
 
@@ -95,9 +95,7 @@ def _rows(draw: st.DrawFn) -> list[list[str]]:
 
 
 @given(_rows(), st.data())
-def test_an_ancestor_by_interval_differs_from_the_one_found_by_walking(
-    rows: list[list[str]], data: st.DataObject
-) -> None:
+def test_an_ancestor_by_interval_is_the_one_found_by_walking(rows: list[list[str]], data: st.DataObject) -> None:
     tree = Hierarchy.from_rows(rows)
     above = {row[0]: row for row in rows}
     assert sorted(tree.code_of.values()) == list(range(len(rows)))
@@ -110,7 +108,7 @@ def test_an_ancestor_by_interval_differs_from_the_one_found_by_walking(
     assert under == set(range(tree.first[node], tree.last[node] + 1))
 
 
-def test_a_nested_tree_reads_otherwise_than_its_rows() -> None:
+def test_a_nested_tree_is_read_as_its_rows_are() -> None:
     nested = {"illness": {"respiratory": ["flu", "asthma"]}, "injury": ["burn"], "none": None}
     tree, rows = Hierarchy.from_tree(nested), Hierarchy.from_rows(RAGGED)
     assert tree.code_of == rows.code_of
@@ -129,24 +127,24 @@ def test_a_nested_tree_reads_otherwise_than_its_rows() -> None:
         pytest.param({}, "empty|one root|root above", id="empty"),
     ],
 )
-def test_a_nested_tree_that_is_none_passes(nested: object, complaint: str) -> None:
+def test_a_nested_value_that_is_no_tree_is_refused(nested: object, complaint: str) -> None:
     with pytest.raises(HierarchyError, match=complaint):
         Hierarchy.from_tree(nested)  # type: ignore[arg-type]
 
 
-def test_a_tree_that_holds_itself_is_walked_for_ever() -> None:
+def test_a_tree_that_holds_itself_is_refused() -> None:
     tree: dict[str, object] = {}
     tree["again"] = {"x": tree}
     with pytest.raises(HierarchyError, match="64 levels"):
         Hierarchy.from_tree(tree)  # type: ignore[arg-type]
 
 
-def test_yaml_truth_values_and_numbers_never_match_what_json_holds() -> None:
+def test_truth_values_and_numbers_of_yaml_are_labels_as_json_writes_them() -> None:
     tree = Hierarchy.from_tree({"all": [True, False, 7]})  # type: ignore[dict-item]
     assert set(tree.code_of) == {"true", "false", "7"}
 
 
-def test_a_flat_hierarchy_has_more_than_one_level() -> None:
+def test_a_flat_hierarchy_has_one_level() -> None:
     tree = Hierarchy.flat(["x", "y"])
     assert (tree.size, tree.height) == (2, 1)
     with pytest.raises(HierarchyError, match=r"kept for the root|leaf and a group"):

@@ -26,7 +26,7 @@ def _misfit(domain: NumericDomain, value: object) -> Reason:
 AGE = _grid(17, 90)
 
 
-def test_whole_numbers_get_codes_beside_their_place() -> None:
+def test_whole_numbers_get_the_codes_of_their_places() -> None:
     assert AGE.size == 74
     assert [AGE.code(v) for v in (17, 25, 25.0, 90)] == [0, 8, 8, 73]
     assert AGE.publish(8, 8) == 25
@@ -52,11 +52,11 @@ def test_whole_numbers_get_codes_beside_their_place() -> None:
         pytest.param(-(10**5000), Reason.OUT_OF_RANGE, id="5000 digits"),
     ],
 )
-def test_a_number_that_does_not_fit_gets_a_code_or_breaks_the_batch(value: object, reason: Reason) -> None:
+def test_a_number_that_does_not_fit_is_rejected_with_its_reason(value: object, reason: Reason) -> None:
     assert _misfit(AGE, value) is reason
 
 
-def test_a_cell_of_five_is_published_as_its_lower_end() -> None:
+def test_a_cell_of_five_is_published_as_its_range() -> None:
     fives = _grid(0, 100, 5)
     assert fives.size == 21
     assert [fives.code(v) for v in (0, 4, 5, 29, 99, 100)] == [0, 0, 1, 5, 19, 20]
@@ -67,7 +67,7 @@ def test_a_cell_of_five_is_published_as_its_lower_end() -> None:
     assert fives.ncp(5, 5) == pytest.approx(4 / 100)
 
 
-def test_the_top_cell_costs_more_than_what_it_publishes() -> None:
+def test_the_top_cell_costs_what_it_publishes() -> None:
     fives = _grid(0, 100, 5)
     assert fives.ncp(20, 20) == 0  # published as exactly 100
     assert fives.ncp(19, 20) == pytest.approx(5 / 100)
@@ -77,7 +77,7 @@ def test_the_top_cell_costs_more_than_what_it_publishes() -> None:
     assert continuous.ncp(1, 2) == pytest.approx(6 / 10)
 
 
-def test_decimals_are_shifted_by_binary_fractions() -> None:
+def test_decimals_are_not_shifted_by_binary_fractions() -> None:
     weight = _grid(30, 150, "0.5", 1)
     assert [weight.code(v) for v in (30, 30.4, 30.5, 70.0, 150)] == [0, 0, 1, 80, 240]
     assert weight.publish(1, 1) == {"min": 30.5, "max": 30.9}
@@ -87,7 +87,7 @@ def test_decimals_are_shifted_by_binary_fractions() -> None:
     assert [tenths.publish(i, i) for i in range(11)] == [i / 10 for i in range(11)]
 
 
-def test_a_continuous_cell_is_published_as_if_it_were_exact() -> None:
+def test_a_continuous_cell_is_published_as_its_range() -> None:
     height = _grid(0, 2, "0.5", None)
     assert height.size == 4
     assert [height.code(v) for v in (0, 0.4999, 0.5, 1.75, 2, 2.0)] == [0, 0, 1, 3, 3, 3]
@@ -109,7 +109,7 @@ def test_halving_puts_the_odd_value_on_the_left() -> None:
 
 
 @pytest.mark.parametrize(("low", "high", "cost"), [(8, 8, 0), (1, 2, 0.5), (8, 9, 0.25), (1, 4, 0.75), (1, 5, 1)])
-def test_level_cost_of_halvings_differs_from_the_vectors(low: int, high: int, cost: float) -> None:
+def test_level_cost_of_halvings_is_that_of_the_vectors(low: int, high: int, cost: float) -> None:
     """Vector 1: level / height, short paths padded at the leaf's end."""
     nine = _grid(1, 9)
     assert nine.level(low - 1, high - 1) / nine.height == cost
@@ -122,7 +122,7 @@ def test_level_cost_of_halvings_differs_from_the_vectors(low: int, high: int, co
         ((5, 10), 6, [6, {"min": 6, "max": 7}, {"min": 5, "max": 7}, "*"]),
     ],
 )
-def test_ranges_around_a_number_differ_from_the_vectors(
+def test_ranges_around_a_number_are_those_of_the_vectors(
     ends: tuple[int, int], value: int, ranges: list[Any]
 ) -> None:
     """Vector 6: all nodes above one value, from the widest down."""
@@ -132,7 +132,7 @@ def test_ranges_around_a_number_differ_from_the_vectors(
     assert found[-len(ranges) :] == ranges
 
 
-def test_levels_are_not_counted_from_the_minimum() -> None:
+def test_levels_are_counted_from_the_minimum() -> None:
     age = _grid(17, 90, levels=(5, 10, 20))
     assert age.height == 4
     assert age.node(0, 4) == (0, 4)
@@ -145,12 +145,12 @@ def test_levels_are_not_counted_from_the_minimum() -> None:
     assert [age.level(*pair) for pair in ((3, 3), (0, 4), (4, 5), (9, 10), (19, 20))] == [0, 1, 2, 3, 4]
 
 
-def test_levels_that_reach_past_the_range_count_a_level_too_many() -> None:
+def test_levels_that_reach_past_the_range_count_as_the_root() -> None:
     assert _grid(0, 9, levels=(5, 10)).height == 2
     assert _grid(0, 9, levels=(5, 10)).node(4, 5) == (0, 9)
 
 
-def test_a_tight_range_is_widened_to_a_node() -> None:
+def test_a_tight_range_is_not_widened_to_a_node() -> None:
     age = _grid(17, 90, tight=True)
     assert age.node(8, 10) == (8, 10)
     assert age.publish(8, 10) == {"min": 25, "max": 27}
@@ -176,7 +176,7 @@ def test_a_tight_range_is_widened_to_a_node() -> None:
         ({"low": 0, "high": 1, "step": "nan"}, "numeric.step"),
     ],
 )
-def test_a_grid_that_makes_no_sense_is_taken(given: dict[str, Any], key: str) -> None:
+def test_an_impossible_grid_is_refused(given: dict[str, Any], key: str) -> None:
     with pytest.raises(SettingsError) as caught:
         _grid(**given)
     assert caught.value.key == key
@@ -193,7 +193,7 @@ _GRIDS = st.builds(
 
 
 @given(_GRIDS, st.data())
-def test_a_value_lies_outside_of_what_is_published_for_it(grid: NumericDomain, data: st.DataObject) -> None:
+def test_every_value_lies_within_what_is_published_for_it(grid: NumericDomain, data: st.DataObject) -> None:
     numbers = st.integers(int(grid.minimum), int(grid.maximum))
     values = data.draw(st.lists(numbers, min_size=1, max_size=5))
     codes = [grid.code(value) for value in values]

@@ -146,7 +146,7 @@ def files(made: Files, tmp_path: Path) -> Files:
     return made.copied(tmp_path)
 
 
-def test_what_the_engine_releases_is_accused(files: Files) -> None:
+def test_a_release_of_the_engine_passes(files: Files) -> None:
     verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
     assert verdict.violations == ()
     assert verdict.counts.windows == 4
@@ -157,7 +157,7 @@ def test_what_the_engine_releases_is_accused(files: Files) -> None:
     assert b'"*"' in published
 
 
-def test_nodes_raised_at_random_are_accused_or_not_raised(tmp_path: Path) -> None:
+def test_nodes_raised_at_random_pass_and_lose_more(tmp_path: Path) -> None:
     plain: dict[str, Any] = copy.deepcopy(SETTINGS)
     del plain["attributes"]["plan"]["publish"], plain["attributes"]["weight"]["numeric"]["publish"]
     raised = {**plain, "privacy": {**plain["privacy"], "extra_levels": 2}}
@@ -175,12 +175,12 @@ def test_nodes_raised_at_random_are_accused_or_not_raised(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("delimiter", [",", ";"])
-def test_the_same_release_as_csv_is_accused(delimiter: str, files: Files) -> None:
+def test_the_same_release_as_csv_passes(delimiter: str, files: Files) -> None:
     files.write_csv(delimiter)
     assert files.kinds() == set()
 
 
-def test_another_judge_counts_a_smaller_k(files: Files) -> None:
+def test_another_judge_counts_the_same_k_and_l(files: Files) -> None:
     # One window: k holds per window, and a judge of tables knows no windows.
     first = json.loads(files.parts[0])
     rows = [json.loads(line) for line in files.lines[: first["released"]]]
@@ -191,7 +191,7 @@ def test_another_judge_counts_a_smaller_k(files: Files) -> None:
     assert anonymity.l_diversity(frame, names, ["result"]) == first["achieved"]["distinct_l"]["result"]
 
 
-def test_adult_in_many_windows_is_accused(tmp_path: Path) -> None:
+def test_the_census_in_many_windows_passes(tmp_path: Path) -> None:
     folder = shared_data("arx-adult")
     roles: dict[str, Any] = {"salary-class": {"role": "sensitive"}}
     with (folder / "adult.csv").open() as file:
@@ -211,7 +211,7 @@ def test_adult_in_many_windows_is_accused(tmp_path: Path) -> None:
     assert verdict.counts.windows == 3
 
 
-def test_a_changed_line_passes(files: Files) -> None:
+def test_a_changed_line_is_found(files: Files) -> None:
     record = json.loads(files.lines[5])
     record["patient"]["age"] = 41
     files.lines[5] = json.dumps(record).encode()
@@ -219,7 +219,7 @@ def test_a_changed_line_passes(files: Files) -> None:
     assert Kind.UNCERTIFIED_CLASS in files.kinds()
 
 
-def test_a_key_written_twice_passes(files: Files) -> None:
+def test_a_key_that_is_written_twice_is_found(files: Files) -> None:
     files.lines[5] = b'{"visits":"Mrs Smith",' + files.lines[5][1:]
     files.write()
     assert Kind.MALFORMED_RECORD in files.kinds()
@@ -229,7 +229,7 @@ def _rewrite(files: Files, **changes: Any) -> None:
     files.policy_path.write_text(yaml.safe_dump(SETTINGS | changes, sort_keys=False))
 
 
-def test_a_change_of_what_promises_nothing_makes_no_old_window_fail(files: Files) -> None:
+def test_a_change_that_promises_nothing_makes_no_old_window_fail(files: Files) -> None:
     _rewrite(files, window={"max_records": 300, "max_delay": "5m"}, engine={"seed": 5})
     verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
     assert verdict.violations == ()
@@ -251,7 +251,7 @@ def test_a_window_is_judged_by_the_document_that_it_names(files: Files) -> None:
     assert Kind.WRONG_CRITERIA in files.kinds()
 
 
-def test_a_document_that_is_not_there_is_missed(files: Files) -> None:
+def test_a_missing_document_is_named(files: Files) -> None:
     _rewrite(files, privacy=SETTINGS["privacy"] | {"k": 3})
     files.document = []
     files.write()
@@ -284,7 +284,7 @@ def _of_version_1(part: bytes) -> bytes:
     return json.dumps(certificate | {"schema": 1}).encode()
 
 
-def test_a_column_more_passes(files: Files) -> None:
+def test_an_additional_column_is_found(files: Files) -> None:
     files.write_csv()
     lines = files.output.read_text().splitlines(keepends=True)
     header = lines[0].replace("visits", "visits,person", 1)
@@ -296,7 +296,7 @@ def test_a_column_more_passes(files: Files) -> None:
     ("name", "kind"),
     [("person", Kind.IDENTIFYING_FIELD), ("note", Kind.UNDECLARED_FIELD), ("paid", Kind.MALFORMED_RECORD)],
 )
-def test_a_renamed_column_passes(name: str, kind: Kind, files: Files) -> None:
+def test_a_renamed_column_is_found(name: str, kind: Kind, files: Files) -> None:
     names = [attribute.name for attribute in files.policy.published]
     files.write_csv(header=[name if known == "visits" else known for known in names])
     assert kind in files.kinds()
@@ -340,7 +340,7 @@ def _reader(policy: Policy) -> CellReader:
         ("cost", "0.125", 0.125),
     ],
 )
-def test_a_cell_is_read_as_something_else(name: str, cell: str, value: object, files: Files) -> None:
+def test_a_cell_is_read_back_as_its_value(name: str, cell: str, value: object, files: Files) -> None:
     cells = [cell if attribute.name == name else "" for attribute in files.policy.published]
     record: Any = _reader(files.policy).read(cells)
     for key in name.split("."):
@@ -348,21 +348,21 @@ def test_a_cell_is_read_as_something_else(name: str, cell: str, value: object, f
     assert (record, type(record)) == (value, type(value))
 
 
-def test_a_column_under_a_parents_name_hides_its_children(files: Files) -> None:
+def test_a_header_with_a_parent_beside_its_children_or_a_name_twice_has_no_records(files: Files) -> None:
     names = [attribute.name for attribute in files.policy.published]
     assert CellReader(files.policy, ["patient", *names[:2]]).read(["x", "1", "2"]) is None
     assert CellReader(files.policy, ["patient.age", "patient.age"]).read(["1", "2"]) is None
 
 
 @pytest.mark.parametrize("which", ["output", "certificates"])
-def test_a_missing_file_is_a_clean_audit(which: str, files: Files) -> None:
+def test_a_missing_file_is_an_error_and_no_clean_audit(which: str, files: Files) -> None:
     getattr(files, which).unlink()
     with pytest.raises(InputError, match="cannot be read"):
         files.kinds()
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b'patient.age\n"unclosed', b"patient.age\n\xff\n"])
-def test_a_broken_csv_file_is_a_traceback(content: bytes, files: Files) -> None:
+def test_a_broken_csv_file_is_an_input_error(content: bytes, files: Files) -> None:
     files.output = files.output.with_suffix(".csv")
     files.output.write_bytes(content)
     with pytest.raises(InputError) as caught:
@@ -370,13 +370,13 @@ def test_a_broken_csv_file_is_a_traceback(content: bytes, files: Files) -> None:
     assert "unclosed" not in str(caught.value)
 
 
-def test_an_empty_output_is_clean(files: Files) -> None:
+def test_an_empty_output_with_certificates_is_found(files: Files) -> None:
     for content in (b"", b"\n"):
         files.output.write_bytes(content)
         assert Kind.NO_RECORDS in files.kinds()
 
 
-def test_the_exit_code_or_the_print_hides_a_violation(files: Files) -> None:
+def test_the_exit_code_and_the_print_show_a_violation(files: Files) -> None:
     text = io.StringIO()
     console = Console(file=text, width=160, markup=False)
     assert show(audit_files(files.policy_path, files.output, files.certificates), console) == 0

@@ -92,7 +92,7 @@ def test_the_figures_are_read_by_prometheus(files: Files, tmp_path: Path, monkey
             assert name.removeprefix("stream_anon_audit") in page
 
 
-def test_a_file_of_figures_that_cannot_be_written_is_said(
+def test_a_file_of_figures_that_cannot_be_written_is_an_error(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert _audit(monkeypatch, files, "--metrics", tmp_path / "nowhere" / "a.prom") == 2

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
-from stream_anon.service.starting.findings import Severity, attribute_facts, policy_findings, sample_findings
+from stream_anon.service.starting.attribute_facts import attribute_facts
+from stream_anon.service.starting.findings import Severity, policy_findings, sample_findings
 from stream_anon.service.starting.sample_study import Sample, Study, study
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
@@ -51,7 +54,7 @@ def _warned(policy: Policy, found: Study) -> list[str]:
     return [f.place for f in sample_findings(policy, found) if f.severity is Severity.WARNS]
 
 
-def test_a_record_is_rejected_for_another_reason_or_attribute_than_counted() -> None:
+def test_rejects_are_counted_by_reason_and_attribute() -> None:
     events = [_event(1), _event(2, 200), _event(3, 200), _event(4, PERSONAL), b"{", None, _event(None)]
     found = _study(_policy(), [*events])
     assert [(r.reason, r.attribute, r.records) for r in found.rejects] == [
@@ -65,12 +68,12 @@ def test_a_record_is_rejected_for_another_reason_or_attribute_than_counted() -> 
     assert found.rejected_share == pytest.approx(6 / 7)
 
 
-def test_a_sample_of_which_nothing_fits_lets_a_run_start() -> None:
+def test_a_sample_of_which_nothing_fits_forbids_a_run() -> None:
     policy = _policy()
     assert _forbidden(policy, _study(policy, [b"[]", b"nonsense"])) == ["input"]
 
 
-def test_an_empty_topic_forbids_a_run() -> None:
+def test_an_empty_topic_is_warned_of_and_forbids_nothing() -> None:
     policy = _policy()
     found = _study(policy, [])
     assert _forbidden(policy, found) == []
@@ -78,7 +81,7 @@ def test_an_empty_topic_forbids_a_run() -> None:
 
 
 @pytest.mark.parametrize(("rare", "refused"), [(5, False), (6, True)])
-def test_the_five_percent_of_rare_values_lie_elsewhere(rare: int, refused: bool) -> None:
+def test_more_than_five_percent_of_rare_values_forbid_a_run(rare: int, refused: bool) -> None:
     policy = _policy(note={"role": "insensitive"})
     events = [_event(i, note="usual" if i >= rare else f"{PERSONAL}{i}") for i in range(100)]
     found = _study(policy, [*events])
@@ -87,7 +90,7 @@ def test_the_five_percent_of_rare_values_lie_elsewhere(rare: int, refused: bool)
     assert _forbidden(policy, found) == (["attributes.note"] if refused else [])
 
 
-def test_one_person_with_many_records_makes_a_value_common() -> None:
+def test_one_person_with_many_records_does_not_make_a_value_common() -> None:
     policy = _policy(note={"role": "insensitive"})
     events = [_event(1, note="mine") for _ in range(50)] + [_event(i, note="ours") for i in range(2, 52)]
     found = _study(policy, [*events])
@@ -95,13 +98,13 @@ def test_one_person_with_many_records_makes_a_value_common() -> None:
     assert _forbidden(policy, found) == ["attributes.note"]
 
 
-def test_exactly_k_holders_count_as_too_few() -> None:
+def test_exactly_k_holders_are_enough() -> None:
     policy = _policy(k=3, note={"role": "insensitive"})
     found = _study(policy, [_event(i, note=f"n{i // 3}") for i in range(30)])
     assert found.rare[0].records == 0
 
 
-def test_accepted_rare_values_are_refused_or_others_with_them() -> None:
+def test_accepting_the_rare_values_of_one_field_accepts_no_other_field() -> None:
     policy = _policy(
         note={"role": "insensitive", "accept_linkable": True},
         remark={"role": "insensitive"},
@@ -114,7 +117,7 @@ def test_accepted_rare_values_are_refused_or_others_with_them() -> None:
 
 @pytest.mark.parametrize("role", ["sensitive", "insensitive"])
 @pytest.mark.parametrize("kind", ["string", "number", "integer"])
-def test_a_field_that_passes_names_everybody(role: str, kind: str) -> None:
+def test_a_field_that_passes_and_names_everybody_forbids_a_run(role: str, kind: str) -> None:
     values: dict[str, list[object]] = {
         "string": [f"{PERSONAL}{i}@example.org" for i in range(20)],
         "number": [i + 0.5 for i in range(20)],
@@ -127,21 +130,21 @@ def test_a_field_that_passes_names_everybody(role: str, kind: str) -> None:
     assert _forbidden(policy, _study(policy, [*events])) == []
 
 
-def test_a_sample_of_fewer_than_k_people_condemns_a_field() -> None:
+def test_a_sample_of_fewer_than_k_people_forbids_no_field() -> None:
     policy = _policy(k=5, note={"role": "insensitive"})
     found = _study(policy, [_event(i, note="same") for i in range(4)])
     assert _forbidden(policy, found) == []
     assert "attributes.note" in _warned(policy, found)
 
 
-def test_missing_and_present_are_one_value() -> None:
+def test_missing_and_present_are_two_values() -> None:
     policy = _policy(k=2, note={"role": "insensitive"})
     found = _study(policy, [_event(1), *(_event(i, note="x") for i in range(2, 12))])
     assert (found.rare[0].values, found.rare[0].rare) == (2, 1)
 
 
 @pytest.mark.parametrize("role", ["sensitive", "insensitive"])
-def test_a_value_common_in_the_sample_and_alone_in_its_window_goes_unsaid(role: str) -> None:
+def test_a_value_common_in_the_sample_and_alone_in_its_window_is_warned_of(role: str) -> None:
     # ten windows of ten people:  n0 n1 n2 ... n9 | n0 n1 n2 ... n9 | ...
     events = [_event(i, note=f"n{i % 10}") for i in range(100)]
     policy = _policy(note={"role": role})
@@ -154,7 +157,7 @@ def test_a_value_common_in_the_sample_and_alone_in_its_window_goes_unsaid(role: 
 
 
 @pytest.mark.parametrize(("alone", "warned"), [(5, False), (6, True)])
-def test_the_five_percent_within_windows_lie_elsewhere(alone: int, warned: bool) -> None:
+def test_more_than_five_percent_of_rare_values_within_windows_are_warned_of(alone: int, warned: bool) -> None:
     # two windows of 100: what is alone in one is common in both
     policy = _policy(k=2, max_records=100, note={"role": "insensitive"})
     events = [_event(i, note="usual" if i % 100 >= alone else f"n{i % 100}") for i in range(200)]
@@ -163,7 +166,7 @@ def test_the_five_percent_within_windows_lie_elsewhere(alone: int, warned: bool)
     assert _warned(policy, found) == (["attributes.note"] if warned else [])
 
 
-def test_holders_in_other_windows_make_a_value_rare() -> None:
+def test_a_value_with_enough_holders_in_each_window_is_not_warned_of() -> None:
     # ten windows of ten people, each with a value of its own:  n0 n0 n0 ... | n1 n1 n1 ... | ...
     policy = _policy(note={"role": "insensitive"})
     found = _study(policy, [_event(i, note=f"n{i // 10}") for i in range(100)])
@@ -171,13 +174,13 @@ def test_holders_in_other_windows_make_a_value_rare() -> None:
     assert sample_findings(policy, found) == []
 
 
-def test_a_refused_field_is_warned_of_as_well() -> None:
+def test_a_refused_field_is_not_warned_of_as_well() -> None:
     policy = _policy(note={"role": "insensitive"})
     found = _study(policy, [_event(i, note=f"n{i}") for i in range(20)])
     assert [f.place for f in sample_findings(policy, found)] == ["attributes.note"]
 
 
-def test_what_is_not_published_counts_as_rare_in_its_window() -> None:
+def test_records_that_are_not_published_do_not_count_as_rare_in_their_window() -> None:
     policy = _policy(k=5, max_records=1000, max_delay=3, note={"role": "insensitive"})
     found = _study(policy, [_event(i, note="usual") for i in range(40)], apart=1.0)
     assert found.rare[0].share_in_windows is None
@@ -189,13 +192,13 @@ def test_what_is_not_published_counts_as_rare_in_its_window() -> None:
     assert _study(policy, [*events]).rare[0].share_in_windows == 0
 
 
-def test_holders_in_the_only_window_go_uncounted() -> None:
+def test_holders_in_the_only_window_are_counted() -> None:
     policy = _policy(max_records=100, note={"role": "insensitive"})
     found = _study(policy, [_event(i, note="usual" if i else "mine") for i in range(20)])
     assert found.rare[0].share_in_windows == 1 / 20
 
 
-def test_windows_are_counted_that_the_end_of_the_sample_cuts_off() -> None:
+def test_windows_that_the_end_of_the_sample_cuts_off_are_not_counted() -> None:
     found = _study(_policy(max_records=10), [_event(i) for i in range(25)])
     assert found.forecast is not None
     assert (found.forecast.windows, found.forecast.whole, found.forecast.records) == (2, True, 20)
@@ -203,14 +206,14 @@ def test_windows_are_counted_that_the_end_of_the_sample_cuts_off() -> None:
     assert found.forecast.individuals == 10
 
 
-def test_windows_do_not_close_by_age() -> None:
-    # One record a second and windows of 4.5 to 5 s: 6 records at the most in each, 100 in all.
+def test_the_forecast_closes_windows_by_age() -> None:
+    # One record a second and windows of 4.5 to 5 s: at most 6 records in each, 100 in all.
     found = _study(_policy(max_records=1000, max_delay=5), [_event(i) for i in range(100)], apart=1.0)
     assert found.forecast is not None
     assert 100 / 6 - 1 <= found.forecast.windows <= 100 / 5
 
 
-def test_a_thin_stream_is_not_warned_of() -> None:
+def test_a_thin_stream_is_warned_of() -> None:
     policy = _policy(k=5, max_records=1000, max_delay=3)
     found = _study(policy, [_event(i) for i in range(40)], apart=1.0)
     assert found.forecast is not None
@@ -219,7 +222,7 @@ def test_a_thin_stream_is_not_warned_of() -> None:
     assert "window" in _warned(policy, found)
 
 
-def test_holding_a_short_window_makes_the_forecast_loop() -> None:
+def test_the_forecast_of_held_windows_ends_and_releases_all() -> None:
     policy = _policy(k=5, max_records=1000, max_delay=3)
     policy = dataclasses.replace(policy, window=dataclasses.replace(policy.window, shortfall=Shortfall.HOLD))
     found = _study(policy, [_event(i) for i in range(40)], apart=1.0)
@@ -228,13 +231,13 @@ def test_holding_a_short_window_makes_the_forecast_loop() -> None:
     assert found.forecast.released == found.forecast.records > 0
 
 
-def test_the_only_window_is_left_out() -> None:
+def test_the_forecast_counts_the_only_window_and_calls_it_cut_off() -> None:
     found = _study(_policy(max_records=100), [_event(i) for i in range(20)])
     assert found.forecast is not None
     assert (found.forecast.windows, found.forecast.whole, found.forecast.released) == (1, False, 20)
 
 
-def test_a_flood_of_one_person_is_not_forecast() -> None:
+def test_a_flood_of_one_person_is_forecast() -> None:
     policy = _policy(max_records=20, limit=3)
     events = [_event(i) for i in range(30)]
     events[5:5] = [_event("flood") for _ in range(13)]
@@ -245,12 +248,12 @@ def test_a_flood_of_one_person_is_not_forecast() -> None:
     assert "window.max_records_per_individual" in _warned(policy, found)
 
 
-def test_a_sample_out_of_order_is_taken() -> None:
+def test_a_sample_out_of_order_is_refused() -> None:
     with pytest.raises(ValueError, match="ascend"):
         Sample([b"{}", b"{}"], np.array([1.0, 0.5]))
 
 
-def test_what_the_policy_gives_away_goes_unsaid() -> None:
+def test_publications_of_true_values_are_warned_of() -> None:
     policy = _policy(
         height={"role": "quasi-identifier", "numeric": {"min": 0, "max": 9, "publish": "tight"}},
         plan={"role": "quasi-identifier", "values": ["a", "b"], "publish": "values"},
@@ -261,7 +264,7 @@ def test_what_the_policy_gives_away_goes_unsaid() -> None:
     assert policy_findings(_policy()) == []
 
 
-def test_counting_records_as_people_goes_unsaid() -> None:
+def test_counting_records_as_people_is_warned_of() -> None:
     policy = dataclasses.replace(_policy(), individual="every-record")
     assert [finding.place for finding in policy_findings(policy)] == ["privacy.individual"]
     found = _study(policy, [_event(1) for _ in range(12)])
@@ -272,25 +275,25 @@ def test_counting_records_as_people_goes_unsaid() -> None:
     ("records", "people", "warned"),
     [(1000, 1000, True), (1000, 990, True), (1000, 989, False), (999, 999, False), (1200, 600, False)],
 )
-def test_ids_of_events_are_taken_for_people_in_silence(records: int, people: int, warned: bool) -> None:
+def test_ids_that_look_like_ids_of_events_are_warned_of(records: int, people: int, warned: bool) -> None:
     policy = _policy(max_records=500)
     found = _study(policy, [_event(i % people) for i in range(records)])
     assert _forbidden(policy, found) == []
     assert _warned(policy, found) == (["privacy.individual"] if warned else [])
 
 
-def test_records_that_count_as_people_by_choice_are_warned_of_twice() -> None:
+def test_records_that_count_as_people_by_choice_are_not_warned_of_twice() -> None:
     policy = dataclasses.replace(_policy(max_records=500), individual="every-record")
     assert _warned(policy, _study(policy, [_event(1) for _ in range(1000)])) == []
 
 
-def test_records_that_do_not_fit_hide_ids_of_events() -> None:
+def test_records_that_do_not_fit_do_not_hide_ids_of_events() -> None:
     policy = _policy(max_records=500)
     found = _study(policy, [*(_event(i) for i in range(1000)), *(_event(i, 200) for i in range(40))])
     assert _warned(policy, found) == ["privacy.individual"]
 
 
-def test_attributes_are_listed_with_a_wrong_size() -> None:
+def test_attributes_are_listed_with_their_sizes() -> None:
     policy = _policy(plan={"role": "quasi-identifier", "values": ["a", "b"]}, visits={"role": "insensitive"})
     sizes = {facts.name: (facts.role, facts.size) for facts in attribute_facts(policy)}
     assert sizes == {
@@ -301,7 +304,7 @@ def test_attributes_are_listed_with_a_wrong_size() -> None:
     }
 
 
-def test_a_value_of_a_person_is_repeated() -> None:
+def test_no_value_of_a_person_is_repeated() -> None:
     policy = _policy(note={"role": "insensitive"}, city={"role": "quasi-identifier", "values": ["Paris", "Rome"]})
     events = [_event(f"{PERSONAL}{i}", 30, note=f"{PERSONAL}-{i}", city="Paris") for i in range(40)]
     events += [_event(i, 30, note="x", city=PERSONAL, **{PERSONAL: 1}) for i in range(10)]
@@ -374,7 +377,7 @@ def test_spellings_that_the_policy_makes_alike_are_counted_and_not_warned_of() -
     assert _warned(policy, found).count("privacy.individual") == 3  # nfkc, digits, and all together
 
 
-def test_every_way_in_is_warned_of_no_spellings_where_ids_have_one_each() -> None:
+def test_ids_of_one_spelling_each_are_not_warned_of() -> None:
     policy = _policy()
     assert _study(policy, [_event(f"p{i}") for i in range(20)]).spellings == ()
     everybody = dataclasses.replace(policy, individual=EVERY_RECORD)
@@ -408,3 +411,51 @@ def test_a_set_that_singles_out_most_people_is_warned_of() -> None:
     events = [_event(i, int(place) % 100, plot=int(place) // 100) for i, place in enumerate(places.tolist())]
     fewer = _study(policy, [*events])
     assert not [finding for finding in sample_findings(policy, fewer) if "single" in finding.text]
+
+
+def _limited(above: str, level: int = 1) -> Policy:
+    document = {
+        "privacy": {"k": 3, "individual": "person", "max_suppressed": "10%", "above_max_suppressed": above},
+        "window": {"max_records": 10},
+        "attributes": {
+            "person": {"role": "identifier"},
+            "age": {
+                "role": "quasi-identifier",
+                "numeric": {"min": 0, "max": 99, "levels": [10, 50], "publish": "tight"},
+                "max_level": level,
+            },
+        },
+    }
+    return build_policy(parse_settings(document), Path("policy.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("above", "outcome"),
+    [
+        ("publish", "published with an alert"),
+        ("hold", "cannot be held any longer"),
+        ("suppress", "suppressed whole"),
+    ],
+)
+def test_windows_that_would_suppress_more_than_is_allowed_are_told_with_what_becomes_of_them(
+    above: str, outcome: str
+) -> None:
+    events = [_event(i, 30 if i % 5 else 80) for i in range(20)]  # two of ten are alone in their decade
+    found = _study(_limited(above), [*events])
+    assert found.forecast is not None
+    assert found.forecast.above == 2
+    (text,) = [f.text for f in sample_findings(_limited(above), found) if f.place == "privacy.max_suppressed"]
+    assert text.startswith("2 of 2 windows would suppress more than 10% of the records")
+    assert outcome in text
+    fits = [_event(i, 30 if i % 2 else 80) for i in range(20)]
+    assert "privacy.max_suppressed" not in _warned(_limited(above), _study(_limited(above), [*fits]))
+
+
+def test_the_levels_of_an_attribute_are_told() -> None:
+    (_, age) = attribute_facts(_limited("publish"))
+    assert age.published == "as tight ranges, up to level 1"
+    policy = _limited("publish", 2)
+    fixed = replace(
+        policy, attributes=tuple(a.at_level(2) if isinstance(a, QuasiIdentifier) else a for a in policy.attributes)
+    )
+    assert attribute_facts(fixed)[1].published == "as hierarchy nodes, on level 2"

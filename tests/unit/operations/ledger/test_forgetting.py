@@ -76,7 +76,7 @@ class Bench:
         return Question("g", InputTopics((INPUT,)), "ledger", start, named)
 
 
-async def test_a_partition_that_did_not_stop_is_chosen() -> None:
+async def test_only_partitions_that_stopped_are_chosen() -> None:
     bench = Bench()
     seen = await bench.look()
     assert [account.standing for account in seen.accounts] == [
@@ -90,7 +90,7 @@ async def test_a_partition_that_did_not_stop_is_chosen() -> None:
     assert seen.again == 70
 
 
-async def test_a_named_partition_drags_others_along() -> None:
+async def test_a_named_partition_is_chosen_alone() -> None:
     bench = Bench()
     assert [a.place for a in (await bench.look((INPUT, 1))).chosen] == [(INPUT, 1)]
     assert (await bench.look((INPUT, 2), (INPUT, 3), (INPUT, 4))).chosen == ()
@@ -102,7 +102,7 @@ async def test_a_named_partition_drags_others_along() -> None:
 
 @pytest.mark.parametrize("committed", [None, 0, 30, 99, 100, 101])
 @pytest.mark.parametrize("entry", [None, 100])
-def test_forget_and_takeover_disagree_on_what_stops(entry: int | None, committed: int | None) -> None:
+def test_forget_and_takeover_agree_on_what_stops(entry: int | None, committed: int | None) -> None:
     stops = isinstance(judge((INPUT, 0), committed, None if entry is None else LedgerEntry(entry)), Stop)
     assert (Account((INPUT, 0), entry, committed).standing is OffsetStanding.REWOUND) == stops
 
@@ -119,13 +119,13 @@ def test_forget_and_takeover_disagree_on_what_stops(entry: int | None, committed
         (None, 25, "latest", 0),
     ],
 )
-def test_records_that_nobody_can_read_any_more_are_counted(
+def test_records_that_nobody_can_read_any_more_are_not_counted(
     committed: int | None, first: int | None, start: str, again: int
 ) -> None:
     assert Account((INPUT, 0), 100, committed, first).again(start) == again
 
 
-async def test_other_entries_are_forgotten_too_or_one_is_left() -> None:
+async def test_exactly_the_chosen_entries_are_forgotten() -> None:
     bench = Bench()
     bench.broker.offsets[INPUT, 2] = 7
     shown = await bench.look()
@@ -138,7 +138,7 @@ async def test_other_entries_are_forgotten_too_or_one_is_left() -> None:
     assert (await bench.look()).chosen == ()
 
 
-async def test_a_group_at_work_is_not_refused() -> None:
+async def test_a_group_at_work_is_refused() -> None:
     bench = Bench()
     shown = await bench.look()
     bench.cluster.count = 2
@@ -154,7 +154,7 @@ async def test_a_group_at_work_is_not_refused() -> None:
 
 
 @pytest.mark.parametrize("change", [{(INPUT, 0): 31}, {(INPUT, 0): 100}, {(INPUT, 2): 0}])
-async def test_something_is_forgotten_that_was_not_shown(change: dict[Place, int]) -> None:
+async def test_only_what_was_shown_is_forgotten(change: dict[Place, int]) -> None:
     bench = Bench()
     shown = await bench.look()
     bench.broker.offsets |= change
@@ -164,7 +164,7 @@ async def test_something_is_forgotten_that_was_not_shown(change: dict[Place, int
 
 
 @pytest.mark.parametrize("verb", ["begin", "send", "send after", "settle", "commit"])
-async def test_a_broken_transaction_is_reported_as_done_or_leaves_a_half(verb: str) -> None:
+async def test_a_broken_transaction_forgets_nothing_and_is_told(verb: str) -> None:
     bench = Bench()
     bench.broker.offsets[INPUT, 2] = 7
     shown = await bench.look()
@@ -177,7 +177,7 @@ async def test_a_broken_transaction_is_reported_as_done_or_leaves_a_half(verb: s
     assert len(bench.broker.ledger) == 2
 
 
-async def test_a_commit_whose_answer_was_lost_is_reported_as_failed() -> None:
+async def test_a_commit_whose_answer_was_lost_counts_as_done() -> None:
     bench = Bench()
     shown = await bench.look()
     bench.sink.break_at = ["commit after"]
@@ -185,7 +185,7 @@ async def test_a_commit_whose_answer_was_lost_is_reported_as_failed() -> None:
     assert (INPUT, 0) not in bench.broker.ledger
 
 
-async def test_an_unknown_end_is_reported_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unknown_end_is_told_as_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench()
     shown = await bench.look()
 
@@ -198,7 +198,7 @@ async def test_an_unknown_end_is_reported_as_known(monkeypatch: pytest.MonkeyPat
         await bench.forget(shown)
 
 
-async def test_a_missing_topic_is_an_empty_one() -> None:
+async def test_a_missing_ledger_is_empty_and_a_missing_input_is_an_error() -> None:
     bench = Bench()
     bench.cluster.missing = frozenset({"ledger"})
     assert {account.standing for account in (await bench.look()).accounts} == {OffsetStanding.NO_ENTRY}
@@ -207,7 +207,7 @@ async def test_a_missing_topic_is_an_empty_one() -> None:
         await bench.look()
 
 
-async def test_a_rewound_partition_is_still_stopped_or_its_records_come_more_than_once_more() -> None:
+async def test_a_forgotten_partition_goes_on_and_its_records_come_once_more() -> None:
     broker = MemoryBroker(2)
     async with Driver(broker) as driver:
         driver.send(people(40))
@@ -236,16 +236,16 @@ async def test_a_rewound_partition_is_still_stopped_or_its_records_come_more_tha
 @pytest.mark.parametrize(
     "text", ["people", "people:", ":3", "people:-1", "people:x", "a b:1", "people:1 ", "p:1234567890"]
 )
-def test_a_misspelt_partition_is_guessed(text: str) -> None:
+def test_a_misspelt_partition_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="--partition"):
         parse_places([text])
 
 
-def test_a_partition_given_twice_is_forgotten_twice() -> None:
+def test_a_partition_that_is_given_twice_is_forgotten_once() -> None:
     assert parse_places(["people:3", "a.b_c-d:0", "people:3"]) == (("a.b_c-d", 0), ("people", 3))
 
 
-def test_a_tombstone_has_another_key_than_its_entry() -> None:
+def test_a_tombstone_has_the_key_of_its_entry() -> None:
     ledger = KafkaLedger(Connection("nowhere:9", "g"), "ledger")
     places = {("people", 3): 7, ("people", 11): 9, ('a"b', 0): 1}
     entries, tombstones = ledger.entries(places, "b", {}, 5), ledger.tombstones(places.keys(), 5)
@@ -274,7 +274,7 @@ async def test_an_entry_beyond_the_end_is_forgotten_though_no_record_was_release
 
 
 class Anew(Bench):
-    """Two partitions whose topic was created anew, and one whose entry names no topic."""
+    """Two partitions whose topic was created again, and one whose entry names no topic."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -312,7 +312,7 @@ async def test_a_recreated_topic_is_neither_forgotten_by_default_nor_by_name() -
 
 
 @pytest.mark.parametrize("verb", ["send after", "commit_offsets after", "commit"])
-async def test_a_broken_transaction_lets_no_partition_begin_anew(verb: str) -> None:
+async def test_a_broken_transaction_lets_no_partition_begin_again(verb: str) -> None:
     bench = Anew()
     shown = await bench.look()
     bench.sink.break_at = [verb]
@@ -322,7 +322,7 @@ async def test_a_broken_transaction_lets_no_partition_begin_anew(verb: str) -> N
     assert bench.broker.offsets[INPUT, 0] == 30
 
 
-async def test_a_topic_that_is_created_anew_once_more_is_not_begun_unseen() -> None:
+async def test_a_topic_that_was_created_again_since_it_was_shown_is_refused() -> None:
     bench = Anew()
     shown = await bench.look()
     bench.broker.recreate("third")
@@ -360,7 +360,7 @@ def _survey(members: int = 0, *chosen: Account, start: str = "earliest") -> Surv
 
 
 class Command:
-    """The command over a survey that stands for a broker's."""
+    """The command on a survey in place of a broker's."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seen: Survey) -> None:
         self.done: list[Survey] = []
@@ -374,7 +374,7 @@ class Command:
         return result.exit_code, result.output
 
 
-def test_yes_forgets_nothing_or_without_saying_what(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_yes_forgets_and_says_what(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = _survey(0, REWOUND)
     run = Command(monkeypatch, seen)
     code, text = run.run("--yes", "--partition", "people:0")
@@ -383,7 +383,7 @@ def test_yes_forgets_nothing_or_without_saying_what(monkeypatch: pytest.MonkeyPa
         assert word in text
 
 
-def test_what_a_new_beginning_means_is_said_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_meaning_of_a_new_beginning_is_said_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     anew = Account((INPUT, 0), 100, 30, 0, "new", "old")
     seen = Survey("g", "people.ledger", "earliest", 0, (anew,), (anew,), recreated=True)
     run = Command(monkeypatch, seen)
@@ -392,14 +392,14 @@ def test_what_a_new_beginning_means_is_said_before_it_is_done(monkeypatch: pytes
     for words in (
         "created anew",
         "first record",
-        "unless somebody copied records",
+        "unless records of the old one were copied",
         "stream-anon realign",
         "1 partitions begin anew",
     ):
         assert words in text
 
 
-def test_nobody_is_asked_and_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_nothing_is_forgotten_unless_yes_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Command(monkeypatch, _survey(0, REWOUND))
     code, text = run.run()
     assert (code, run.done) == (1, [])
@@ -407,14 +407,14 @@ def test_nobody_is_asked_and_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None
     assert "released a second time" in text
 
 
-def test_yes_forgets_beside_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_yes_forgets_nothing_beside_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Command(monkeypatch, _survey(3, REWOUND))
     code, text = run.run("--yes")
     assert (code, run.done) == (1, [])
     assert "3 live members" in text
 
 
-def test_nothing_to_forget_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_to_forget_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Command(monkeypatch, _survey(3))
     code, text = run.run()
     assert (code, run.done) == (0, [])
@@ -423,7 +423,7 @@ def test_nothing_to_forget_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("answer", [True, False])
-def test_a_no_at_the_terminal_is_taken_for_a_yes(monkeypatch: pytest.MonkeyPatch, answer: bool) -> None:
+def test_only_a_yes_at_the_terminal_forgets(monkeypatch: pytest.MonkeyPatch, answer: bool) -> None:
     run = Command(monkeypatch, _survey(0, REWOUND))
     asked: list[str] = []
 
@@ -438,7 +438,7 @@ def test_a_no_at_the_terminal_is_taken_for_a_yes(monkeypatch: pytest.MonkeyPatch
     assert ("nothing was forgotten" in text) == (not answer)
 
 
-def test_records_that_latest_skips_are_kept_quiet() -> None:
+def test_records_that_latest_skips_are_told() -> None:
     missing = Account((INPUT, 1), 5, None)
     for start, told in (("latest", True), ("earliest", False)):
         stream = io.StringIO()
@@ -454,7 +454,7 @@ def test_records_that_latest_skips_are_kept_quiet() -> None:
         ({"bootstrap_servers": "127.0.0.1:9"}, [], 3, "connecting"),
     ],
 )
-def test_an_exit_code_means_something_else(
+def test_every_exit_code_has_its_meaning(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -478,7 +478,7 @@ def test_an_exit_code_means_something_else(
     assert word in capsys.readouterr().err
 
 
-async def test_a_pattern_chooses_partitions_of_other_topics_or_none_in_silence() -> None:
+async def test_a_pattern_chooses_partitions_of_its_topics_and_fits_none_only_with_an_error() -> None:
     bench = Bench()
 
     async def look(pattern: str) -> Survey:

@@ -1,4 +1,4 @@
-"""What mirrored topics tell, from topics in memory."""
+"""What mirrored topics say, from topics in memory."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def test_certificates_that_were_not_read_to_the_end_are_not_believed(monke
         await _read(monkeypatch, [], complete=False)
 
 
-async def test_syncs_that_stayed_in_the_old_cluster_are_missed_with_the_setting_s_name() -> None:
+async def test_syncs_that_stayed_in_the_old_cluster_are_an_error_that_names_the_setting() -> None:
     view: Any = View()
     with pytest.raises(TopicError, match=r"offset-syncs\.topic\.location"):
         await read_mirror(CONNECTION, view, MirrorOptions("syncs"), "out.certificates", "out.ledger")

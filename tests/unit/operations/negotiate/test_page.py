@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.microdata.bounds import RecordBound
 from stream_anon.operations.negotiate.negotiating import (
-    MostSuppressed,
     Negotiation,
     NegotiationRequest,
     negotiate_over,
@@ -50,9 +50,7 @@ def _negotiation(folder: Path, copies: int = 1) -> Negotiation:
     document = {"privacy": {"k": 3, "individual": "person", "sensitive": {"illness": {"distinct_l": 2}}}}
     policy = load_policy(write_document(folder, document | {"attributes": attributes}))
     table = table_of_file(policy, str(write_json_lines(folder / "sample.jsonl", records)))
-    return negotiate_over(
-        policy, table, NegotiationRequest(3, 2, {HOSTILE: 2}, MostSuppressed.parse("2%")), SystemClock()
-    )
+    return negotiate_over(policy, table, NegotiationRequest(3, 2, {HOSTILE: 2}, RecordBound(0.02)), SystemClock())
 
 
 @pytest.fixture(scope="module")

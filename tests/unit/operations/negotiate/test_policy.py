@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from stream_anon.errors import InputError
-from stream_anon.operations.negotiate.policy import check_folder, negotiated_text
+from stream_anon.operations.negotiate.policy import negotiated_text
+from stream_anon.operations.policy_text import check_folder
 from stream_anon.settings.yaml_text import read_yaml
 
 LEVELS = {"age": 1, "home.city": 0, "no": 2, "a, b": 3}
@@ -55,7 +56,7 @@ def test_another_engine_gives_way_wherever_it_stands(engine: str, after: bool) -
     assert text == f"privacy: {{k: 7}}  # ten\n{window}\n{ENGINE}"
 
 
-def test_a_seed_stays_and_an_l_is_written_for_what_it_counts() -> None:
+def test_a_seed_stays_and_an_l_is_written_for_the_attribute_that_it_counts() -> None:
     text = "privacy:\n  k: 10\n  sensitive:\n    illness: {entropy_l: 2.5}\nengine: {name: forest, seed: 12}\n"
     document = yaml.safe_load(_written(text, illness=3, job=3))
     assert document == {

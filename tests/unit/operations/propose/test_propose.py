@@ -1,5 +1,6 @@
 import csv
 import datetime as dt
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,13 +16,14 @@ from typer.testing import CliRunner
 from stream_anon.adapters.tables import samples
 from stream_anon.adapters.tables.samples import Column
 from stream_anon.cli.main import app
-from stream_anon.errors import InputError
+from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
 from stream_anon.microdata.domains.addresses import AddressDomain
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.domains.ranges import RangedDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.domains import DAY_FORMATS
 from stream_anon.operations.propose.propose import propose
@@ -91,7 +93,7 @@ WRITERS = [pytest.param(write_json, "sample.jsonl", id="json"), pytest.param(wri
 
 @pytest.mark.parametrize(("write", "name"), WRITERS)
 @pytest.mark.parametrize("holders", [1, FEWEST - 1])
-def test_a_value_of_few_people_is_written(write: Any, name: str, holders: int, tmp_path: Path) -> None:
+def test_no_value_of_few_people_is_written(write: Any, name: str, holders: int, tmp_path: Path) -> None:
     records = people()
     for i in range(30):  # many records, few people
         records.append({**records[i], "person_id": f"P{i % holders:05}", **RARE})
@@ -105,7 +107,7 @@ def test_a_value_of_few_people_is_written(write: Any, name: str, holders: int, t
 
 
 @pytest.mark.parametrize(("write", "name"), WRITERS)
-def test_a_value_of_ten_people_is_left_out(write: Any, name: str, tmp_path: Path) -> None:
+def test_every_value_of_ten_people_is_written(write: Any, name: str, tmp_path: Path) -> None:
     records = people()
     records += [{**records[i], "town": "Zwiesel", "age": 95} for i in range(FEWEST)]
 
@@ -120,7 +122,7 @@ def test_a_value_of_ten_people_is_left_out(write: Any, name: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(("write", "name"), WRITERS)
-def test_a_column_gets_the_wrong_role_or_domain(write: Any, name: str, tmp_path: Path) -> None:
+def test_every_column_gets_its_role_and_domain(write: Any, name: str, tmp_path: Path) -> None:
     policy = policy_of(write(tmp_path / name, people()), k=7)
 
     assert (policy.k, policy.individual) == (7, "person_id")
@@ -141,7 +143,7 @@ def test_a_column_gets_the_wrong_role_or_domain(write: Any, name: str, tmp_path:
 
 
 @pytest.mark.parametrize(("write", "name"), WRITERS)
-def test_the_sample_itself_does_not_fit_what_was_proposed(write: Any, name: str, tmp_path: Path) -> None:
+def test_the_sample_fits_what_was_proposed(write: Any, name: str, tmp_path: Path) -> None:
     records = people()
     policy = policy_of(write(tmp_path / name, records))
 
@@ -152,7 +154,7 @@ def test_the_sample_itself_does_not_fit_what_was_proposed(write: Any, name: str,
             assert attribute.code(value) < attribute.missing_code, attribute.name
 
 
-def test_an_outlier_shows_in_how_wide_a_range_is(tmp_path: Path) -> None:
+def test_no_outlier_shows_in_the_width_of_a_range(tmp_path: Path) -> None:
     records = people()
     records[7]["age"] = 1_000_000
     records[8]["age"] = -5_000
@@ -166,7 +168,7 @@ def test_an_outlier_shows_in_how_wide_a_range_is(tmp_path: Path) -> None:
     assert age.code(1_000_000) == age.unknown_code
 
 
-def test_a_bound_is_rounded_onto_a_rare_value(tmp_path: Path) -> None:
+def test_no_bound_is_rounded_onto_a_rare_value(tmp_path: Path) -> None:
     records = [{**record, "age": 30 + 11 * (record["age"] - 30)} for record in people()]
     records[0]["age"] = 130  # the next round number above 129
     records[1]["born"] = "1970-01-01"
@@ -229,7 +231,7 @@ def test_any_table_makes_a_file_that_loads_and_holds_no_rare_value(
             assert len(holders) in (0, *range(FEWEST, 100)), name
 
 
-def test_adult_misses_a_quasi_identifier_or_declares_one_insensitive(tmp_path: Path) -> None:
+def test_the_proposal_for_the_census_has_every_quasi_identifier(tmp_path: Path) -> None:
     text = propose(shared_data("arx-adult", "adult.csv"))
     (tmp_path / "p.yaml").write_text(text)
     policy = load_policy(tmp_path / "p.yaml")
@@ -250,7 +252,7 @@ def test_adult_misses_a_quasi_identifier_or_declares_one_insensitive(tmp_path: P
     assert "Holand-Netherlands" not in text  # one record
 
 
-def test_receipts_count_records_for_people(tmp_path: Path) -> None:
+def test_the_proposal_for_receipts_counts_people(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(propose(shared_data("receipts", "receipt.csv")))
     policy = load_policy(tmp_path / "p.yaml")
 
@@ -266,7 +268,7 @@ def test_receipts_count_records_for_people(tmp_path: Path) -> None:
     [("nyc-taxi", "taxis.csv"), ("pycanon", "StudentsMath_Score.csv"), ("pycanon", "drugs_k5.csv")],
     ids=lambda parts: parts[-1],
 )
-def test_real_tables_make_a_file_that_does_not_load(parts: tuple[str, str], tmp_path: Path) -> None:
+def test_real_tables_make_a_file_that_loads(parts: tuple[str, str], tmp_path: Path) -> None:
     path = shared_data(*parts)
     (tmp_path / "p.yaml").write_text(propose(path))
     policy = load_policy(tmp_path / "p.yaml")
@@ -280,7 +282,7 @@ def test_real_tables_make_a_file_that_does_not_load(parts: tuple[str, str], tmp_
                 assert sum(row[attribute.name] == written for row in rows) >= FEWEST
 
 
-def test_nested_json_loses_its_paths_or_names_an_undeclarable_key(tmp_path: Path) -> None:
+def test_nested_json_keeps_its_paths_and_names_no_undeclarable_key(tmp_path: Path) -> None:
     records: list[Record] = [
         {
             "patient": {"id": f"p{i}", "age": i % 50, "address": {"city": ["Oslo", "Bergen"][i % 2]}},
@@ -303,7 +305,7 @@ def test_nested_json_loses_its_paths_or_names_an_undeclarable_key(tmp_path: Path
     assert "#   tags: a list" in text
 
 
-def test_a_text_is_read_back_as_something_else(tmp_path: Path) -> None:
+def test_every_text_is_read_back_as_itself(tmp_path: Path) -> None:
     towns = [
         "yes",
         "null",
@@ -327,7 +329,7 @@ def test_a_text_is_read_back_as_something_else(tmp_path: Path) -> None:
     assert sorted(found) == sorted(towns)
 
 
-def test_a_table_without_names_shows_its_first_person(tmp_path: Path) -> None:
+def test_a_table_without_names_is_refused_without_quoting_it(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     for first in ("Jane,44,Oslo", "Jane,Oslo,jane@example.org", "town,,x", "town,town,x"):
         path.write_text(f"{first}\n" + "Joe,44,Oslo\n" * 30)
@@ -337,7 +339,7 @@ def test_a_table_without_names_shows_its_first_person(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", [form for form in DAY_FORMATS if "%z" not in form])
-def test_a_format_of_days_is_mistaken_for_another(form: str, tmp_path: Path) -> None:
+def test_a_format_of_days_is_recognized(form: str, tmp_path: Path) -> None:
     days = [dt.datetime(2024, 1 + i % 12, 13 + i % 15, i % 24, i % 60, i % 7, tzinfo=dt.UTC) for i in range(400)]
     records: list[Record] = [{"id": i, "seen": day.strftime(form)} for i, day in enumerate(days)]
     seen = policy_of(write_json(tmp_path / "s.jsonl", records)).attribute("seen")
@@ -348,7 +350,7 @@ def test_a_format_of_days_is_mistaken_for_another(form: str, tmp_path: Path) -> 
         assert seen.domain.earliest + dt.timedelta(days=seen.code(record["seen"])) == day.date()
 
 
-def test_blanks_around_cells_or_a_repeated_header_make_new_values(tmp_path: Path) -> None:
+def test_blanks_around_cells_and_a_repeated_header_make_no_new_values(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     rows = "Oslo ;30\n Oslo; 31\nBonn;32\n" * 20
     path.write_text("town; age\n" + rows + "town;age\n" + rows + "Bonn;30;extra\n\n")
@@ -358,7 +360,7 @@ def test_blanks_around_cells_or_a_repeated_header_make_new_values(tmp_path: Path
     assert "# 2 lines were no records" in text
 
 
-def test_lines_that_are_no_records_end_the_command(tmp_path: Path) -> None:
+def test_lines_that_are_no_records_are_counted(tmp_path: Path) -> None:
     path = write_json(tmp_path / "s.jsonl", people())
     path.write_text("{\n[1]\nnull\n\n" + path.read_text() + '{"a": NaN}\n')
 
@@ -379,7 +381,7 @@ def test_lines_that_are_no_records_end_the_command(tmp_path: Path) -> None:
         ("s.csv", b'town,b\n"' + b"x" * 200_000, "holds no record"),
     ],
 )
-def test_a_useless_file_is_answered_by_a_traceback(
+def test_a_useless_file_is_refused_with_a_reason(
     name: str, content: bytes | None, message: str, tmp_path: Path
 ) -> None:
     if content is not None:
@@ -414,7 +416,7 @@ def test_a_useless_file_is_answered_by_a_traceback(
         ("tags", [(), ()] * 30, FieldKind.NESTED),
     ],
 )
-def test_a_field_is_taken_for_another_kind(name: str, values: list[Any], kind: FieldKind) -> None:
+def test_a_field_is_taken_for_what_it_is(name: str, values: list[Any], kind: FieldKind) -> None:
     assert kind_of(name, values, len(values)) is kind
 
 
@@ -474,7 +476,7 @@ def test_other_values_are_rejected_where_the_whole_file_has_none(
     assert set(unknown().values()) == {"", "root"}
 
 
-def test_an_index_without_a_name_is_left_out_with_a_word(tmp_path: Path) -> None:
+def test_an_index_without_a_name_is_left_out_and_mentioned(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     rows = "".join(f"{i},{30 + i % 9},{['Oslo', 'Bonn'][i % 2]}\n" for i in range(200))
     path.write_text(",age,town\n" + rows)
@@ -530,7 +532,7 @@ def test_many_columns_are_said_to_cost_much_and_the_first_to_drop_are_named(tmp_
     assert "quasi-identifiers are many" not in propose(write_json(tmp_path / "few.jsonl", few))
 
 
-def test_the_command_writes_elsewhere_or_leaves_with_another_code(tmp_path: Path) -> None:
+def test_the_command_writes_where_it_is_told_and_exits_with_zero(tmp_path: Path) -> None:
     sample, output = write_json(tmp_path / "s.jsonl", people()), tmp_path / "policy.yaml"
     shown = CliRunner().invoke(app, ["propose", "--input", str(sample), "--k", "12"])
     written = CliRunner().invoke(app, ["propose", "--input", str(sample), "--k", "12", "--output", str(output)])
@@ -586,3 +588,40 @@ def test_addresses_of_version_6_are_proposed_where_most_are_public(tmp_path: Pat
     assert attribute.domain.version == 6
     local = [record | {"host": f"fe80::{i:x}"} for i, record in enumerate(people())]
     assert "host: {role: identifier}" in propose(write_json(tmp_path / "t.jsonl", local))
+
+
+def test_ranges_of_equal_frequency_begin_only_where_k_people_stand(tmp_path: Path) -> None:
+    # Ages 20 to 79, few of them old; two people are 95.
+    records = [{"id": i, "age": 20 + (i % 20 if i < 900 else i % 60)} for i in range(1_200)]
+    records += [{"id": 2_000 + i, "age": 95} for i in range(2)]
+    source = write_json(tmp_path / "in.jsonl", records)
+    text = propose(source, 12, {"age": 4})
+    proposal = tmp_path / "policy.yaml"
+    proposal.write_text(text)
+    policy = load_policy(proposal)
+    domain = policy.quasi_identifiers[0].domain
+    assert isinstance(domain, RangedDomain)
+    ages = [record["age"] for record in records]
+    assert len(domain.cuts) == 3
+    for cut in domain.cuts:
+        assert ages.count(int(cut)) >= 12
+    ends = [0, *map(int, domain.cuts), 1_000]
+    shares = [sum(low <= age < high for age in ages) / len(ages) for low, high in itertools.pairwise(ends)]
+    assert max(abs(share - 0.25) for share in shares) < 0.05
+    assert "DECIDE: these cuts tell how the values of the sample are distributed" in text
+    assert "no number is shared by 500 individuals" in propose(source, 500, {"age": 4})
+
+
+def test_ranges_of_equal_frequency_are_asked_for_by_name(tmp_path: Path) -> None:
+    source = write_json(tmp_path / "in.jsonl", people())
+    runner = CliRunner()
+    found = runner.invoke(app, ["propose", "--input", str(source), "--equal-frequency", "age=4"])
+    assert found.exit_code == 0
+    assert "cuts: [" in found.stdout
+    for wrong in ("age", "age=1", "age=x", "=4"):
+        with pytest.raises(SettingsError, match="NAME=COUNT"):
+            runner.invoke(
+                app, ["propose", "--input", str(source), "--equal-frequency", wrong], catch_exceptions=False
+            )
+    with pytest.raises(SettingsError, match="no such field"):
+        propose(source, 10, {"nothing": 4})

@@ -72,7 +72,7 @@ def test_race_and_zip_suppress_everything_at_the_bottom_and_nothing_elsewhere() 
 
 @pytest.mark.parametrize("at_once", [0, 60, 10**6])
 @given(table=tables())
-def test_each_node_counts_what_one_counts_by_hand(at_once: int, table: Table) -> None:
+def test_each_node_has_the_numbers_of_a_count_by_hand(at_once: int, table: Table) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("stream_anon.recoding.lattice.lattice._AT_ONCE", at_once)
         levels, lattice = table.levels, table.lattice
@@ -123,7 +123,7 @@ def test_rows_that_are_not_there_cannot_leave_and_nothing_changes() -> None:
     table = adult_table("age", "sex")
     lattice = Lattice(table.levels, table.rows.take(slice(0, 50)))
     before = lattice.histograms
-    with pytest.raises(ValueError, match="rows are taken away that are not there"):
+    with pytest.raises(ValueError, match="rows to be removed are not there"):
         lattice.take_away(table.rows.take(slice(40, 60)))
     assert lattice.histograms is before
     assert lattice.records == 50

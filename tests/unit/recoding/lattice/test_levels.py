@@ -39,7 +39,7 @@ def _levels(attribute: QuasiIdentifier, *codes: int) -> AttributeLevels:
     return levels_of(attribute, np.array(codes, np.int32))
 
 
-def test_levels_that_part_the_values_alike_are_one_and_the_root_stays() -> None:
+def test_levels_that_group_the_values_alike_are_one_and_the_root_stays() -> None:
     zip_code = QuasiIdentifier("zip", PrefixDomain(5, string.digits, 5))
     levels = _levels(zip_code, 19362, 19360, 19332, 19334)
     assert levels.height == 3
@@ -88,7 +88,7 @@ def test_a_value_that_the_levels_were_made_without_is_refused() -> None:
 
 
 @given(tree=hierarchies(), data=st.data())
-def test_a_level_parts_the_values_as_the_labels_of_its_hierarchy_do(tree: Hierarchy, data: st.DataObject) -> None:
+def test_a_level_groups_the_values_as_the_labels_of_its_hierarchy_do(tree: Hierarchy, data: st.DataObject) -> None:
     attribute = QuasiIdentifier("a", CategoricalDomain(tree), unknown=Unknown.ROOT)
     codes = data.draw(st.lists(st.integers(0, attribute.size - 1), min_size=1, unique=True))
     levels = _levels(attribute, *codes)

@@ -1,4 +1,4 @@
-"""Studies keep to their share of the time, and one that fails is not the last one."""
+"""Studies keep to their share of the time, and go on after one that fails."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.service.closing.learning import SHARE, Studies
 
 
-def test_studies_take_all_of_the_time() -> None:
+def test_studies_take_a_bounded_share_of_the_time() -> None:
     studies, begun, ended = Studies(SystemClock()), [], threading.Event()
 
     def study() -> None:
@@ -26,7 +26,7 @@ def test_studies_take_all_of_the_time() -> None:
     assert begun[2] - begun[0] > 0.9 * 2 * 0.02 / SHARE
 
 
-def test_a_study_that_fails_is_the_last_one() -> None:
+def test_a_study_that_fails_does_not_end_the_studies() -> None:
     studies, done = Studies(SystemClock()), threading.Event()
 
     def failing() -> None:

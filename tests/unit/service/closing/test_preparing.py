@@ -27,7 +27,7 @@ def _ahead(engine: _Engine) -> Ahead:
     return Ahead(cast("Engine", engine), FakeClock())
 
 
-async def test_preparing_holds_up_the_loop_or_runs_twice_at_once() -> None:
+async def test_preparing_does_not_hold_up_the_loop_and_runs_once_at_a_time() -> None:
     gate, begun, done = threading.Event(), threading.Event(), threading.Event()
 
     def slow() -> None:
@@ -51,7 +51,7 @@ async def test_preparing_holds_up_the_loop_or_runs_twice_at_once() -> None:
     await ahead.stop()
 
 
-async def test_a_bug_in_preparing_is_kept_quiet() -> None:
+async def test_a_bug_in_preparing_is_raised() -> None:
     def broken() -> None:
         raise ZeroDivisionError
 
@@ -66,7 +66,7 @@ async def test_a_bug_in_preparing_is_kept_quiet() -> None:
         await asyncio.wait_for(until_told(), 10)
 
 
-async def test_a_stop_waits_for_preparing() -> None:
+async def test_a_stop_does_not_wait_for_preparing() -> None:
     gate = threading.Event()
     ahead = _ahead(_Engine(lambda: cast("None", gate.wait(10))))
     ahead.look()

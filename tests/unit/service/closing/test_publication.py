@@ -1,4 +1,4 @@
-"""What is sent of a window beside its records: nothing that tells more than it must."""
+"""What is sent of a window beside its records, and that it reveals no more than it must."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.driver import Driver, people
 from tests.support.memory import MemoryBroker
 
 
-async def test_output_partition_follows_the_input_or_the_order_of_arrival() -> None:
+async def test_output_partitions_are_drawn_and_records_are_shuffled() -> None:
     async with Driver(window={"max_records": 5000}) as driver:
         driver.broker.send(people(5000), 0)
         await driver.settle()
@@ -25,7 +25,7 @@ async def test_output_partition_follows_the_input_or_the_order_of_arrival() -> N
         assert neighbours < 20, "shuffled records stand beside their neighbours"
 
 
-async def test_two_workers_shuffle_alike() -> None:
+async def test_two_workers_with_one_seed_shuffle_differently() -> None:
     orders = []
     for _ in range(2):
         async with Driver(window={"max_records": 1000}) as driver:

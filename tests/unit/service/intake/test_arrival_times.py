@@ -14,7 +14,7 @@ def chunk(source: int, offsets: list[int]) -> Chunk:
     return Chunk(source, offsets[0], [b""] * len(offsets), column, column * 1000)
 
 
-def test_times_of_the_next_window_are_taken_or_those_of_this_one_kept() -> None:
+def test_exactly_the_times_of_a_window_are_taken() -> None:
     times = BrokerTimes()
     times.add(chunk(0, [1, 2, 5]))
     times.add(chunk(0, [7, 8]))
@@ -24,7 +24,7 @@ def test_times_of_the_next_window_are_taken_or_those_of_this_one_kept() -> None:
     assert times.take([InputRange(0, 0, 99)]).tolist() == []
 
 
-def test_times_of_a_lost_partition_stay() -> None:
+def test_times_of_a_lost_partition_are_dropped() -> None:
     times = BrokerTimes()
     times.add(chunk(0, [1]))
     times.add(chunk(1, [2]))
@@ -32,7 +32,7 @@ def test_times_of_a_lost_partition_stay() -> None:
     assert times.take([InputRange(0, 0, 9), InputRange(1, 0, 9)]).tolist() == [2]
 
 
-def test_held_window_of_one_flooding_person_grows_without_bound() -> None:
+def test_times_of_a_held_window_do_not_grow_without_bound() -> None:
     times = BrokerTimes(most=10)
     for first in range(0, 400, 4):
         offsets = np.arange(first, first + 4)

@@ -5,7 +5,7 @@ from stream_anon.service.events import ReadingSlowly, RecordsConsumed
 from tests.support.driver import Driver, people
 
 
-async def test_records_that_are_read_one_by_one_are_told_of() -> None:
+async def test_records_that_are_read_one_by_one_are_counted() -> None:
     async with Driver() as driver:
         driver.send([*people(5), b"{", None, *people(5, 5)])
         await driver.settle()

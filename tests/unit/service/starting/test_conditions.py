@@ -1,4 +1,4 @@
-"""What forbids a run is named, can be accepted by that name, and is asked by every worker."""
+"""Conditions that forbid a run have names, can be accepted by name, and are checked by every worker."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from stream_anon.errors import Refused, SettingsError, TopicError
 from stream_anon.service.starting import conditions
 from stream_anon.service.starting.conditions import Deployment, Sampled, raise_if_forbidden, weighed
 from stream_anon.service.starting.findings import Finding, Severity
+from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import connection_of, settings_of_run, topics_of
 from stream_anon.settings.loading import parse_settings
-from stream_anon.settings.model import KafkaSettings, Settings
+from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.data import ROOT
 

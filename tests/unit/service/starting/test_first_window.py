@@ -41,7 +41,7 @@ async def test_a_first_window_without_any_value_of_a_declared_field_is_withheld_
     assert (broker.records, broker.certificates, broker.offsets) == ([], [], {})
 
 
-async def test_what_was_withheld_is_published_by_a_run_that_expects_nothing() -> None:
+async def test_a_window_that_was_withheld_is_published_by_a_run_that_expects_nothing() -> None:
     broker = MemoryBroker()
     async with Driver(broker) as driver:
         driver.worker.expect(EXPECTED)

@@ -1,4 +1,4 @@
-"""What `check` says of offsets that the ledger does not know, and of who may write there."""
+"""What `check` says about offsets without a ledger entry, and about users who may write to the ledger."""
 
 from __future__ import annotations
 

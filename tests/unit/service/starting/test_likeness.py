@@ -1,4 +1,4 @@
-"""How a key that comes resembles a declared one that does not, told without the key."""
+"""How a key that arrives resembles a declared one that does not, without repeating the key."""
 
 from __future__ import annotations
 

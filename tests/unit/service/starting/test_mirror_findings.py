@@ -44,7 +44,7 @@ def test_an_entry_of_another_cluster_and_another_topic_forbids_a_run() -> None:
     "entry",
     [
         _entry(5, "new", "B"),  # realigned, or never moved
-        _entry(5, "old", "B"),  # created anew in this cluster: a takeover stops it
+        _entry(5, "old", "B"),  # created again in this cluster: a takeover stops it
         _entry(5, "old", None),  # of a release that did not name the cluster: a takeover stops it
         _entry(5, "new", "A"),  # of the topic that is here: brokers that were given another id
         _entry(5, None, "A"),

@@ -1,4 +1,4 @@
-"""A worker of an older revision stands by unasked, a weaker or forbidden one does not start."""
+"""A worker of an older revision stands by without checks; one of a weaker or forbidden policy does not start."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def test_a_weaker_policy_of_the_same_revision_does_not_start(monkeypatch: 
     assert await _start(monkeypatch, _before(k=5, revision=1), revision=1) is not None
 
 
-async def test_what_forbids_a_run_is_asked_before_the_first_window_and_later(
+async def test_conditions_that_forbid_a_run_are_checked_before_the_first_window_and_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for before in (None, _before(k=5, revision=0)):

@@ -13,7 +13,7 @@ from tests.support.classes import made_up_classes
 from tests.unit.service.wiring.test_observing import PUBLISHED
 
 
-def test_a_window_of_thousands_of_classes_fills_the_page() -> None:
+def test_a_window_of_thousands_of_classes_shows_the_largest_and_counts_the_rest() -> None:
     sizes = [10 + n % 7 for n in range(1000)] + [99]
     shown = last_release(replace(PUBLISHED, classes=made_up_classes(sizes)), ["city"], 10)
 
@@ -25,7 +25,7 @@ def test_a_window_of_thousands_of_classes_fills_the_page() -> None:
 
 
 @pytest.mark.parametrize("k", [2, 3, 10, 17])
-def test_a_class_is_in_no_bin_or_in_two(k: int) -> None:
+def test_every_class_is_in_exactly_one_bin(k: int) -> None:
     sizes = [*range(k, 3 * k), 50 * k, k - 1]
     shown = last_release(replace(PUBLISHED, classes=made_up_classes(sizes)), ["city"], k)
     bins = shown["sizes"]
@@ -38,7 +38,7 @@ def test_a_class_is_in_no_bin_or_in_two(k: int) -> None:
         assert one["classes"] == sum(one["from"] <= size <= one["to"] for size in sizes)
 
 
-def test_a_loss_on_the_edge_of_a_bin_is_lost() -> None:
+def test_a_loss_on_the_edge_of_a_bin_is_counted() -> None:
     losses = np.array([[0.0, 0.1, 0.10001, 0.95, 1.0]])
     classes = replace(made_up_classes([1, 2, 4, 8, 16]), ncp=losses)
     bins = last_release(replace(PUBLISHED, classes=classes), ["city"], 2)["losses"]
@@ -48,7 +48,7 @@ def test_a_loss_on_the_edge_of_a_bin_is_lost() -> None:
     assert len(counts) == LOSS_BINS
 
 
-def test_a_window_without_classes_breaks_the_page() -> None:
+def test_a_window_without_classes_is_shown_as_empty() -> None:
     shown = last_release(replace(PUBLISHED, classes=made_up_classes([])), ["city"], 5)
     assert shown["classes"] == []
     assert shown["more_classes"] == 0

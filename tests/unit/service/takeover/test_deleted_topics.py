@@ -1,4 +1,4 @@
-"""Topics of the service that are deleted while it runs: each is named, and only the ledger is made anew."""
+"""Topics of the service that are deleted while it runs: each is named, and only the ledger is created again."""
 
 from __future__ import annotations
 

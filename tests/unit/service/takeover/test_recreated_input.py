@@ -1,4 +1,4 @@
-"""An input topic that was deleted and created anew: its offsets mean other records, and none may be skipped."""
+"""An input topic that was deleted and created again: its offsets mean other records, and none may be skipped."""
 
 from __future__ import annotations
 

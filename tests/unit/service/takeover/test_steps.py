@@ -9,7 +9,7 @@ from stream_anon.service.closing.steps import how_it_ended
 from stream_anon.service.closing.values import Ending
 from stream_anon.service.events import PartitionStopped
 from stream_anon.service.takeover.judging import judge
-from stream_anon.service.takeover.steps import STEPS, Start, Stop
+from stream_anon.service.takeover.resuming import Start, Stop
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker
 
@@ -27,13 +27,13 @@ P, Q = ("in", 0), ("in", 1)
         (0, 0, Start(0)),
     ],
 )
-def test_partition_goes_on_from_a_wrong_offset(
+def test_partition_goes_on_from_the_offset_that_ledger_and_group_allow(
     stable: int | None, entry: int | None, expected: Start | None
 ) -> None:
     assert judge(P, stable, None if entry is None else LedgerEntry(entry)) == expected
 
 
-def test_rewound_partition_goes_on_or_is_stopped_without_a_reason() -> None:
+def test_rewound_partition_stops_with_a_reason() -> None:
     reason = judge(P, 3, LedgerEntry(7))
     assert isinstance(reason, Stop)
     for part in ("offset 3", "in-0", "ledger's 7", "stream-anon forget"):
@@ -53,16 +53,11 @@ def test_rewound_partition_goes_on_or_is_stopped_without_a_reason() -> None:
         ({P: 9, Q: 8}, Ending.ELSEWHERE),
     ],
 )
-def test_half_a_window_taken_for_a_whole_one(stable: dict[tuple[str, int], int | None], ending: Ending) -> None:
+def test_only_a_whole_window_counts_as_committed(stable: dict[tuple[str, int], int | None], ending: Ending) -> None:
     assert how_it_ended({P: 2, Q: 3}, {P: 5, Q: 8}, stable, held=False) is ending
     assert how_it_ended({P: 2, Q: 3}, {P: 5, Q: 8}, stable, held=True) is Ending.AT_END  # whatever came after it
     by_offsets = Ending.AT_END if stable == {P: 5, Q: 8} else ending
     assert how_it_ended({P: 2, Q: 3}, {P: 5, Q: 8}, stable, held=None) is by_offsets
-
-
-def test_step_without_number_name_or_policy() -> None:
-    assert {step.number for step in STEPS} == set(range(1, 8))
-    assert all(step.name and step.policy for step in STEPS)
 
 
 @pytest.mark.parametrize("stable", [None, 20], ids=["no offset", "an offset"])

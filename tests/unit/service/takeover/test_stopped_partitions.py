@@ -24,7 +24,7 @@ async def probed(driver: Driver) -> WindowProgress:
     return driver.told(WindowProgress)[-1]
 
 
-async def test_rewound_partition_reads_as_no_lag_or_as_nothing() -> None:
+async def test_rewound_partition_counts_as_lag_and_as_not_read() -> None:
     broker = MemoryBroker()
     async with Driver(broker) as driver:
         driver.send(people(20))
@@ -45,11 +45,11 @@ async def test_rewound_partition_reads_as_no_lag_or_as_nothing() -> None:
         assert registry.get_sample_value("stream_anon_partitions_not_read") == 1
         (warning,) = [w for w in board.status()["warnings"] if "stopped" in w]  # type: ignore[attr-defined]
         assert "people-0 (rewound)" in warning
-        # Ready is who is a member; that a partition stands still is said elsewhere.
+        # Readiness means membership; that a partition has stopped is said elsewhere.
         assert board.readiness() == (True, "")
 
 
-async def test_lost_input_reads_as_no_lag() -> None:
+async def test_lost_input_counts_as_lag() -> None:
     broker = MemoryBroker()
     async with Driver(broker) as driver:
         driver.send(people(5))
@@ -61,7 +61,7 @@ async def test_lost_input_reads_as_no_lag() -> None:
         assert (state.lag, state.stopped) == (15, 1)
 
 
-async def test_lag_is_nought_before_anybody_knows_it() -> None:
+async def test_lag_is_unknown_before_anybody_knows_it() -> None:
     registry = CollectorRegistry()
     Metrics(registry)
     lag = registry.get_sample_value("stream_anon_consumer_lag_records")

@@ -1,4 +1,4 @@
-"""A ledger that is new or empty although offsets are committed: nothing tells whether they were set back."""
+"""A ledger that is new or empty although offsets are committed: nothing shows whether they were set back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def published(broker: MemoryBroker, start: str = "earliest") -> Driver:
 
 
 @pytest.mark.parametrize("start", ["earliest", "latest"])
-async def test_lost_ledger_is_made_anew_without_a_word(start: str) -> None:
+async def test_lost_ledger_is_made_anew_and_told(start: str) -> None:
     broker = MemoryBroker()
     before = await published(broker, start)
     assert not [taken for taken in before.told(TakeoverDone) if taken.unprotected]
@@ -32,7 +32,7 @@ async def test_lost_ledger_is_made_anew_without_a_word(start: str) -> None:
         assert ("people", 0) in driver.told(TakeoverDone)[0].unprotected
 
 
-async def test_emptied_ledger_is_overlooked_because_it_exists() -> None:
+async def test_emptied_ledger_is_told_though_it_exists() -> None:
     broker = MemoryBroker()
     before = await published(broker)
     broker.ledger.clear()
@@ -42,7 +42,7 @@ async def test_emptied_ledger_is_overlooked_because_it_exists() -> None:
 
 
 @pytest.mark.parametrize("start", ["earliest", "latest"])
-async def test_first_run_or_a_second_worker_raises_a_false_alarm(start: str) -> None:
+async def test_neither_a_first_run_nor_a_second_worker_raises_a_false_alarm(start: str) -> None:
     broker = MemoryBroker()
     async with Driver(broker, kafka={"start": start}) as one:
         one.send(people(6), 0)
@@ -55,7 +55,7 @@ async def test_first_run_or_a_second_worker_raises_a_false_alarm(start: str) -> 
             assert not [taken for taken in told if taken.unprotected]
 
 
-async def test_broker_without_transactions_is_blamed_for_having_no_ledger() -> None:
+async def test_broker_without_transactions_is_not_blamed_for_having_no_ledger() -> None:
     broker = MemoryBroker()
     before = await published(broker)
     broker.ledger.clear()

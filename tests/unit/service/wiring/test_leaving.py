@@ -20,7 +20,7 @@ async def test_a_process_that_hangs_after_sigterm_is_ended_and_says_so(monkeypat
     log = open_log(lambda: 0.0, "json", stream=text)
     try:
         stop = leaving.stop_at_signals(log, lambda code: loop.call_soon_threadsafe(codes.put_nowait, code))
-        for _ in range(2):  # whoever asks twice does not wait longer
+        for _ in range(2):  # asking twice does not make it wait longer
             os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.wait_for(stop.wait(), 5)
         assert await asyncio.wait_for(codes.get(), 5) == leaving.LEFT_LATE
@@ -31,5 +31,5 @@ async def test_a_process_that_hangs_after_sigterm_is_ended_and_says_so(monkeypat
     assert [json.loads(line)["event"] for line in text.getvalue().splitlines()] == ["left-late"]
 
 
-def test_a_process_is_gone_in_the_ten_seconds_that_are_promised() -> None:
+def test_a_process_is_gone_within_ten_seconds() -> None:
     assert leaving.GONE_WITHIN < 10

@@ -114,18 +114,18 @@ def observed() -> Observed:
     return Observed()
 
 
-def test_a_kind_of_event_is_left_out_of_these_tests() -> None:
+def test_every_kind_of_event_is_in_these_tests() -> None:
     assert {type(event) for event in EVERY_KIND} == set(get_args(e.Event))
 
 
-def test_a_kind_of_event_changes_nothing_anywhere(observed: Observed) -> None:
+def test_every_kind_of_event_shows_somewhere(observed: Observed) -> None:
     for event in EVERY_KIND:
         before = observed.stream.getvalue(), exposition(observed.registry), observed.board.status()
         observed.tell(event)
         assert before != (observed.stream.getvalue(), exposition(observed.registry), observed.board.status()), event
 
 
-def test_a_label_of_the_events_is_unknown_to_the_metrics(observed: Observed) -> None:
+def test_every_label_of_the_events_is_known_to_the_metrics(observed: Observed) -> None:
     assert {outcome.value for outcome in e.Outcome} == set(families.OUTCOMES)
     assert {away.value for away in e.Away} == set(families.ACTIVITIES)
     for reason in families.STOPS:
@@ -142,7 +142,7 @@ def test_a_label_of_the_events_is_unknown_to_the_metrics(observed: Observed) -> 
     )
 
 
-def test_the_delay_counts_from_elsewhere_than_arrival(observed: Observed) -> None:
+def test_the_delay_counts_from_arrival(observed: Observed) -> None:
     observed.tell(STARTED)
     observed.tell(PUBLISHED)
 
@@ -201,7 +201,7 @@ def test_missing_values_are_shown_by_attribute(observed: Observed) -> None:
     assert observed.page["records"]["missing"] == {"note": 45}
 
 
-def test_a_window_of_dead_letters_only_fails(observed: Observed) -> None:
+def test_a_window_of_dead_letters_only_is_told(observed: Observed) -> None:
     empty = np.empty(0)
     event = replace(
         PUBLISHED,
@@ -220,7 +220,7 @@ def test_a_window_of_dead_letters_only_fails(observed: Observed) -> None:
     assert observed.page["last_windows"][0]["gcp"] is None
 
 
-def test_a_window_makes_more_than_one_line(observed: Observed) -> None:
+def test_a_window_makes_one_line(observed: Observed) -> None:
     for _ in range(50):
         observed.tell(e.RecordsConsumed(2))
         observed.tell(e.WindowProgress(2, 1.0, 2.0, False, False, None))
@@ -233,7 +233,7 @@ def test_a_window_makes_more_than_one_line(observed: Observed) -> None:
     assert (line["achieved_k"], line["loss"], line["classes"], line["age"]) == (11, 0.25, 2, 29.0)
 
 
-def test_a_gate_violation_is_easily_overlooked(observed: Observed) -> None:
+def test_a_gate_violation_is_an_error_a_warning_and_a_count(observed: Observed) -> None:
     observed.tell(replace(PUBLISHED, gate_violations=3))
 
     assert [line["level"] for line in observed.lines] == ["info", "error"]
@@ -241,7 +241,20 @@ def test_a_gate_violation_is_easily_overlooked(observed: Observed) -> None:
     assert observed.value("gate_violations_total") == 3
 
 
-def test_a_thousand_partitions_make_a_line_of_a_thousand_names(observed: Observed) -> None:
+def test_a_window_that_suppresses_more_than_is_allowed_is_counted_and_told_with_its_reasons(
+    observed: Observed,
+) -> None:
+    observed.tell(PUBLISHED)
+    assert observed.value("windows_above_max_suppressed_total") == 0
+    observed.tell(replace(PUBLISHED, above_max_suppressed=True))
+
+    assert observed.value("windows_above_max_suppressed_total") == 1
+    line = observed.lines[-1]
+    assert (line["event"], line["level"]) == ("suppressed-too-many", "warning")
+    assert (line["batch"], line["suppressed"]) == (PUBLISHED.batch, {"unplaced": 10})
+
+
+def test_a_thousand_partitions_make_a_short_line(observed: Observed) -> None:
     places = tuple(("people", i) for i in range(1000))
     observed.tell(e.TakeoverStarted(places))
     observed.tell(e.TakeoverDone(tuple((t, p, 0) for t, p in places), 1, 0, 0, 0, places, (), 1000, 1, 1.0))
@@ -250,7 +263,7 @@ def test_a_thousand_partitions_make_a_line_of_a_thousand_names(observed: Observe
     assert observed.lines[0]["partitions"] == 1000
 
 
-def test_readiness_is_told_before_the_worker_is_ready(observed: Observed) -> None:
+def test_readiness_is_told_when_the_worker_is_ready(observed: Observed) -> None:
     assert observed.board.readiness() == (False, "starting")
     observed.tell(e.KernelsCompiling())
     assert observed.board.readiness() == (False, "compiling kernels, once after an install")
@@ -266,13 +279,13 @@ def test_readiness_is_told_before_the_worker_is_ready(observed: Observed) -> Non
     assert observed.value("ready") == 0
 
 
-def test_the_page_is_no_json_before_anything_happened(observed: Observed) -> None:
+def test_the_page_is_complete_before_anything_happened(observed: Observed) -> None:
     assert observed.page["service"] is None
     assert observed.page["open_window"] is None
     assert observed.page["warnings"] == []
 
 
-def test_the_page_shows_more_of_an_open_window_than_count_and_age(observed: Observed) -> None:
+def test_the_page_shows_count_and_age_only_of_an_open_window(observed: Observed) -> None:
     observed.tell(e.WindowProgress(90, 1000.0, 1002.0, False, True, 12))
 
     assert observed.page["open_window"] == {
@@ -284,7 +297,7 @@ def test_the_page_shows_more_of_an_open_window_than_count_and_age(observed: Obse
     assert observed.page["records"]["not_read_yet"] == 12
 
 
-def test_another_cause_counts_as_another_outage_or_hides_the_first(observed: Observed) -> None:
+def test_another_cause_is_told_and_counts_as_the_same_outage(observed: Observed) -> None:
     observed.tell(e.BrokerAway(e.Away.STARTING, "KafkaConnectionError"))
     observed.tell(e.BrokerAway(e.Away.CONSUMING, "no broker answers"))
     observed.tell(e.BrokerAway(e.Away.STARTING, "people.out: does not exist", again=True))
@@ -296,7 +309,7 @@ def test_another_cause_counts_as_another_outage_or_hides_the_first(observed: Obs
     assert warning.endswith("people.out: does not exist")
 
 
-def test_offsets_without_a_ledger_are_easily_overlooked(observed: Observed) -> None:
+def test_offsets_without_a_ledger_are_an_error_and_a_warning(observed: Observed) -> None:
     taken = e.TakeoverDone((("people", 0, 5),), 3, 0, 0, 0, (), (), 1, 1, 0.1, (("people", 0),))
     observed.tell(taken)
 
@@ -345,7 +358,7 @@ def test_the_page_keeps_the_last_minute_of_the_flow_and_no_more(observed: Observ
     assert sum(observed.page["flow"]["read"]) == 0
 
 
-def test_half_empty_windows_are_a_hint_and_full_ones_are_none(observed: Observed) -> None:
+def test_half_empty_windows_give_a_hint_and_full_ones_do_not(observed: Observed) -> None:
     observed.tell(replace(STARTED, max_records=300))
     for _ in range(4):
         observed.tell(PUBLISHED)
@@ -365,7 +378,7 @@ def test_the_loss_of_each_attribute_counts_suppressed_records_in_full(observed: 
     assert observed.page["last_release"]["attribute_losses"] == {"city": round(50 / 90, 4)}
 
 
-def test_the_page_loses_track_of_partitions(observed: Observed) -> None:
+def test_the_page_keeps_track_of_partitions(observed: Observed) -> None:
     observed.tell(e.TakeoverDone((("people", 10, 5), ("people", 2, 9)), 3, 0, 0, 0, (), (), 2, 1, 0.1))
     observed.tell(e.PartitionStopped(("people", 3), "rewound", "why"))
     assert observed.page["partitions"] == {
@@ -378,7 +391,7 @@ def test_the_page_loses_track_of_partitions(observed: Observed) -> None:
     assert observed.page["partitions"] == {"owned": 1, "places": ["people-2"], "stopped": []}
 
 
-def test_the_page_keeps_every_window_of_a_week(observed: Observed) -> None:
+def test_the_page_counts_every_window_and_keeps_the_last_ones(observed: Observed) -> None:
     for i in range(50):
         observed.tell(replace(PUBLISHED, batch=str(i)))
 
@@ -389,7 +402,7 @@ def test_the_page_keeps_every_window_of_a_week(observed: Observed) -> None:
     assert page["last_windows"][0]["published"] == "2023-11-14T22:13:50Z"
 
 
-def test_a_warning_is_missing_or_stays_for_ever(observed: Observed) -> None:
+def test_a_warning_comes_and_goes_with_its_cause(observed: Observed) -> None:
     observed.tell(STARTED)
     assert [w.split(":")[0] for w in observed.page["warnings"]] == ["delivery is at-least-once"]
 

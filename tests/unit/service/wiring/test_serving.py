@@ -38,7 +38,7 @@ def read(folder: Path, **security: str) -> tuple[Settings, Policy]:
     return settings, build_policy(settings, path)
 
 
-async def test_certificate_renewed_while_kernels_compile_ends_the_service(
+async def test_certificate_renewed_while_kernels_compile_does_not_end_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "ca.pem").write_text("")
@@ -58,7 +58,7 @@ async def test_certificate_renewed_while_kernels_compile_ends_the_service(
     assert away.error.startswith("kafka.security: ca_file, certificate_file or key_file cannot be loaded")
 
 
-def test_files_that_cannot_be_read_at_the_start_are_waited_for(
+def test_files_that_cannot_be_read_at_the_start_are_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read(tmp_path, protocol="SSL", ca_file=str(tmp_path / "nowhere.pem"))
@@ -67,7 +67,9 @@ def test_files_that_cannot_be_read_at_the_start_are_waited_for(
         serving.serve(tmp_path / "policy.yaml")
 
 
-async def test_stop_waits_until_kernels_are_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stop_does_not_wait_until_kernels_are_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asyncio.get_running_loop().set_default_executor(Abandonable())
     compiled, stop, warm = threading.Event(), asyncio.Event(), []
     monkeypatch.setattr(serving, "warm_up", lambda policy: compiled.wait(30))
@@ -85,7 +87,9 @@ async def test_stop_waits_until_kernels_are_compiled(tmp_path: Path, monkeypatch
     assert not warm
 
 
-async def test_compiling_is_told_while_it_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_compiling_is_told_at_its_start_and_at_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def warm(_policy: Policy) -> None:
         def twice(number: int) -> int:
             return 2 * number

@@ -1,4 +1,4 @@
-"""A certificate that ends soon is told of, and one that was renewed is not any more."""
+"""A certificate that expires soon is reported, and is no longer once it was renewed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.clock import FakeClock
 DAY = 86_400.0
 
 
-async def test_a_certificate_is_told_of_two_weeks_before_its_end_until_it_is_renewed(
+async def test_a_certificate_is_warned_of_two_weeks_before_its_end_until_it_is_renewed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock, told, now = FakeClock(), asyncio.Queue[CertificatesRead](), 0.0

@@ -22,9 +22,7 @@ attributes:
 
 
 @pytest.mark.skipif(not hasattr(write_records, "signatures"), reason="kernels are not compiled here")
-def test_the_first_window_that_is_written_waits_for_no_compiler(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_window_that_is_written_compiles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "policy.yaml"
     file.write_text(POLICY)
     policy = load_policy(file)

@@ -33,7 +33,7 @@ def tables_of(*labels: str) -> ScanTables:
         [f"A{i:02}.{j}" for i in range(100) for j in range(10)],
     ],
 )
-def test_labels_that_are_alike_make_long_chains(labels: list[str]) -> None:
+def test_labels_that_are_alike_make_no_long_chains(labels: list[str]) -> None:
     tables = tables_of(*labels)
     base, mask = tables.tables[tables.fields[0, TABLE]].tolist()
     taken = int((tables.slots[base : base + mask + 1, 0] >= 0).sum())
@@ -41,7 +41,7 @@ def test_labels_that_are_alike_make_long_chains(labels: list[str]) -> None:
     assert tables.longest <= 16
 
 
-def test_a_label_is_found_under_another_or_a_lookalike_is_found() -> None:
+def test_every_label_is_found_under_its_own_code_and_no_lookalike_is() -> None:
     labels = ["", "a", "1234567", "12345678", "123456789", "ä" * 8, "x" * 64, "x" * 63 + "y"]
     codec = JsonCodec(policy_of(*labels[1:]))
     code_of = {label: code for code, label in enumerate(labels[1:])}
@@ -57,7 +57,7 @@ def test_a_label_is_found_under_another_or_a_lookalike_is_found() -> None:
     assert found == {i: code_of[label] for i, label in enumerate(tried) if label in code_of}
 
 
-def test_where_a_label_belongs_depends_on_a_part_of_it() -> None:
+def test_the_place_of_a_label_depends_on_every_byte_of_it() -> None:
     text = bytearray(b"a label of some length, in three words")
     before = spread(bytes(text))
     for place in range(len(text)):

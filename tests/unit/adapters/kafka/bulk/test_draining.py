@@ -142,20 +142,20 @@ def alike(data: bytes, start: int, most: int, aborted: list[tuple[int, int]] | N
 
 @settings(max_examples=150)
 @given(batches(), st.integers(0, 8), st.integers(1, 12))
-def test_draining_in_batches_loses_shifts_or_invents_a_record(data: bytes, start: int, most: int) -> None:
+def test_draining_in_batches_gives_the_records_that_the_client_gives(data: bytes, start: int, most: int) -> None:
     alike(data, start, most)
 
 
 @settings(max_examples=40)
 @given(batches(), st.integers(0, 4), st.integers(1, 12), st.integers(0, 2), st.integers(0, 6))
-def test_records_of_aborted_transactions_are_returned(
+def test_records_of_aborted_transactions_are_left_out(
     data: bytes, start: int, most: int, producer: int, first: int
 ) -> None:
     alike(data, start, most, [(producer, first)])
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
-def test_a_compression_is_not_understood(codec: int) -> None:
+def test_every_compression_is_understood(codec: int) -> None:
     batch = _builder(codec, 0)
     for i in range(50):
         batch.append(i, 1000 + i, None, b"the same again and again", [])
@@ -165,7 +165,7 @@ def test_a_compression_is_not_understood(codec: int) -> None:
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_formats_before_the_second_are_not_read(magic: int) -> None:
+def test_older_formats_of_batches_are_read_too(magic: int) -> None:
     legacy = LegacyRecordBatchBuilder(magic, 0, 1 << 16)
     for i in range(5):
         legacy.append(i, timestamp=1000 + i, key=None, value=b"old")
@@ -177,7 +177,7 @@ def test_formats_before_the_second_are_not_read(magic: int) -> None:
 
 @settings(max_examples=60)
 @given(batches(), st.integers(0, 10**6), st.integers(1, 255))
-def test_damaged_bytes_are_taken_for_records(data: bytes, where: int, bits: int) -> None:
+def test_damaged_bytes_are_an_error(data: bytes, where: int, bits: int) -> None:
     # A checksum covers all of a batch from its attributes on.
     damaged = bytearray(data)
     damaged[21 + where % (12 + int.from_bytes(data[8:12], "big") - 21)] ^= bits
@@ -185,7 +185,7 @@ def test_damaged_bytes_are_taken_for_records(data: bytes, where: int, bits: int)
         drained(bulk(bytes(damaged), 0), 100)
 
 
-def test_good_records_before_damaged_ones_are_returned_and_the_error_tells_where_it_goes_on() -> None:
+def test_good_records_before_damaged_ones_are_returned_and_the_error_says_where_to_continue() -> None:
     whole = _builder(0, 0)
     for n in range(3):
         whole.append(n, 5, None, b"x", [])
@@ -265,7 +265,7 @@ def test_a_record_that_is_too_large_is_cut_off_and_the_others_of_its_batch_come_
 
 
 @pytest.mark.parametrize("codec", [1, 4])
-def test_a_few_kilobytes_that_become_gigabytes_are_passed_over_in_turns(
+def test_a_few_kilobytes_that_unpack_to_gigabytes_are_skipped_piece_by_piece(
     codec: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(large_batches, "AT_A_TURN", 3 << 20)
@@ -291,7 +291,7 @@ def test_a_few_kilobytes_that_become_gigabytes_are_passed_over_in_turns(
 
 
 @pytest.mark.usefixtures("small_steps")
-def test_large_batches_of_all_partitions_share_one_budget_and_come_one_after_the_other() -> None:
+def test_large_batches_of_all_partitions_share_one_budget_and_are_unpacked_in_turn() -> None:
     budget = Budget(1000)
     sizes = [500] * 40
     fetches = [bulk(large_batch(4, sizes), 0, None, budget) for _ in range(3)]
@@ -311,7 +311,7 @@ def test_large_batches_of_all_partitions_share_one_budget_and_come_one_after_the
 
 
 @pytest.mark.usefixtures("small_steps")
-def test_a_large_batch_that_nobody_asks_for_gives_way_and_begins_anew_without_a_loss() -> None:
+def test_a_large_batch_that_gives_way_begins_again_without_losing_a_record() -> None:
     budget = Budget(1000)
     sizes = [500] * 40
     paused, other = (bulk(large_batch(4, sizes), 0, None, budget) for _ in range(2))
@@ -330,7 +330,7 @@ def test_a_large_batch_that_nobody_asks_for_gives_way_and_begins_anew_without_a_
 @pytest.mark.parametrize("damage", ["compression", "count", "cut"])
 @every_codec
 @pytest.mark.usefixtures("small_steps")
-def test_a_large_batch_that_is_not_sound_is_told_with_the_offset_behind_it(codec: int, damage: str) -> None:
+def test_a_damaged_large_batch_is_told_with_the_offset_after_it(codec: int, damage: str) -> None:
     data = bytearray(large_batch(codec, [800] * 20, 7))
     if damage == "compression":
         for place in range(61, len(data), 40):
@@ -358,14 +358,14 @@ def test_a_large_batch_of_an_aborted_transaction_is_not_unpacked_at_all() -> Non
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
-def test_what_is_no_compression_ends_the_client(codec: int) -> None:
+def test_an_unknown_compression_is_told_as_unreadable(codec: int) -> None:
     batch = _builder(0, 0)
     batch.append(0, 5, None, b"value", [])
     with pytest.raises(Unreadable):
         bulk(stamped(bytes(batch.build()), 0, attributes=codec), 0).getall(5)
 
 
-def test_a_header_whose_name_is_no_text_ends_the_client() -> None:
+def test_a_header_whose_name_is_no_text_does_not_stop_reading() -> None:
     batch = _builder(0, 0)
     batch.append(0, 5, None, b"value", [("hh", b"v")])
     data = stamped(bytes(batch.build()).replace(b"hh", b"\xff\xfe"), 0)
@@ -374,7 +374,7 @@ def test_a_header_whose_name_is_no_text_ends_the_client() -> None:
 
 
 @pytest.mark.parametrize("place", [61, 65, 67])
-def test_records_that_are_not_sound_are_read_beyond_their_end(place: int) -> None:
+def test_records_that_are_not_sound_are_an_error_and_not_read_beyond_their_end(place: int) -> None:
     batch = _builder(0, 0)
     for i in range(3):
         batch.append(i, 5, b"k", b"value", [("h", b"v")])
@@ -384,7 +384,7 @@ def test_records_that_are_not_sound_are_read_beyond_their_end(place: int) -> Non
         drained(bulk(stamped(bytes(damaged), 0), 0), 100)
 
 
-def test_paused_partition_is_drained() -> None:
+def test_paused_partition_gives_no_records() -> None:
     batch = _builder(0, 0)
     batch.append(0, 5, None, b"x", [])
     fetched = bulk(bytes(batch.build()), 0)
@@ -398,7 +398,7 @@ class Consumer:
         self._fetcher = object.__new__(fetcher.Fetcher)
 
 
-def test_fetcher_is_not_made_as_expected_and_nobody_notices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetcher_of_another_make_is_left_alone_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     consumer = Consumer()
     assert drain_in_batches(consumer, Budget(1))  # type: ignore[arg-type]
     assert consumer._fetcher._proc_fetch_request.__func__ is not fetcher.Fetcher._proc_fetch_request

@@ -23,7 +23,7 @@ headers = st.lists(st.tuples(st.text(max_size=4), st.binary(max_size=5)), max_si
     st.booleans(),
     st.booleans(),
 )
-def test_a_packed_batch_differs_from_one_that_was_filled_record_by_record(
+def test_a_packed_batch_equals_one_that_was_filled_record_by_record(
     parcels: list[tuple[list[bytes], Any, int]], most: int, transactional: bool, gap: bool
 ) -> None:
     ours, theirs = (
@@ -52,7 +52,7 @@ def _without_gap(parcel: list[bytes]) -> Texts:
     return Texts(room, np.cumsum([len(value) for value in parcel]))
 
 
-def test_a_value_larger_than_a_batch_is_refused_by_an_empty_one() -> None:
+def test_an_empty_batch_takes_a_value_larger_than_a_batch() -> None:
     batch = PackedBatch(100, transactional=True)
     values = Texts.of([b"x" * 5000, b"y"])
     assert batch.extend(values, 0, 5, ()) == 1

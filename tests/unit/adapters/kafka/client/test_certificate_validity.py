@@ -1,4 +1,4 @@
-"""Whoever holds a certificate that ends is told in time."""
+"""Certificates that expire soon are reported in time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DAY = 86_400.0
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates need `openssl` on the path")
 
 
-def test_the_ends_of_authorities_and_of_the_own_certificate_are_read(tmp_path: Path) -> None:
+def test_the_expiry_of_authorities_and_of_our_own_certificate_is_read(tmp_path: Path) -> None:
     authority = Authority(tmp_path / "authority", "authority")
     own = authority.issue("service", days=9)
     security = Security("SSL", ca_file=authority.certificate, certificate_file=own.certificate, key_file=own.key)
@@ -29,7 +29,7 @@ def test_the_ends_of_authorities_and_of_the_own_certificate_are_read(tmp_path: P
     assert ends["ca_file"] == ssl.cert_time_to_seconds(str(context.get_ca_certs()[0]["notAfter"]))
 
 
-def test_what_is_no_certificate_has_no_end(tmp_path: Path) -> None:
+def test_a_file_that_is_no_certificate_has_no_end(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("nothing")
     assert not ends_of_certificates(Security("SSL", ca_file=tmp_path / "x", certificate_file=tmp_path / "nowhere"))
     assert not ends_of_certificates(Security("PLAINTEXT", ca_file=tmp_path / "x"))

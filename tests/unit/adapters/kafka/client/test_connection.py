@@ -34,7 +34,7 @@ def _cut(cause: BaseException | None) -> KafkaConnectionError:
     ("error", "words"),
     [
         (SaslAuthenticationFailed(SECRET), "refuses our user name or password"),
-        (_cut(ssl.SSLError(1, SECRET)), "no TLS connection comes about"),
+        (_cut(ssl.SSLError(1, SECRET)), "the TLS connection fails"),
         (_cut(None), "cuts the connection"),
         (ValueError(SECRET), "does not fit our password"),
         (ConnectionRefusedError(SECRET), ""),
@@ -43,7 +43,7 @@ def _cut(cause: BaseException | None) -> KafkaConnectionError:
         (OSError(SECRET), ""),
     ],
 )
-def test_a_refusal_is_told_in_the_librarys_words_or_an_absence_as_one(error: BaseException, words: str) -> None:
+def test_a_refusal_is_told_in_our_words_and_an_absence_is_no_refusal(error: BaseException, words: str) -> None:
     said = in_words(error, PLAIN)
     assert words in said
     assert bool(said) == bool(words)
@@ -58,19 +58,19 @@ def test_a_refusal_is_told_in_the_librarys_words_or_an_absence_as_one(error: Bas
         ("127.0.0.1:1,nowhere.invalid:9092", "connection refused"),
     ],
 )
-async def test_an_absent_broker_is_a_riddle_or_a_refusal(servers: str, absent: str) -> None:
+async def test_an_absent_broker_is_told_as_absent(servers: str, absent: str) -> None:
     connection = Connection(servers, "g")
     assert await connection.why_refused() == ""
     error = await connection_error(connection, "connecting", KafkaConnectionError(SECRET))
     assert str(error) == f"connecting: nothing answers at kafka.bootstrap_servers ({absent})"
 
 
-def test_a_secret_stands_in_a_representation() -> None:
+def test_no_secret_stands_in_a_representation() -> None:
     security = Security("SASL_SSL", "PLAIN", "user", SECRET, token_command=(SECRET,), key_password=SECRET)
     assert SECRET not in repr(Connection("localhost:1", "g", security))
 
 
-def test_files_that_cannot_be_read_are_found_out_while_it_runs(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_are_an_error_before_the_start(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text(SECRET)
     for file in (tmp_path / "ca.pem", tmp_path / "nowhere.pem"):
         with pytest.raises(SettingsError, match=r"kafka\.security") as raised:
@@ -99,13 +99,13 @@ def test_a_password_file_that_cannot_be_read_ends_a_start_and_is_waited_for_late
     assert SECRET not in str(raised.value)
 
 
-def test_a_secrets_file_without_an_end_is_not_read_to_it() -> None:
+def test_a_secrets_file_without_an_end_is_refused_by_its_size() -> None:
     security = Security("SASL_PLAINTEXT", "PLAIN", "user", password_file=Path("/dev/zero"))
     with pytest.raises(SettingsError, match="password_file: is larger than 64 KiB"):
         Connection("127.0.0.1:9", "g", security).options("x")
 
 
-async def test_certificate_that_is_being_rewritten_ends_a_worker(tmp_path: Path) -> None:
+async def test_certificate_that_is_being_rewritten_is_waited_for(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("")
     connection = Connection("127.0.0.1:9", "g", Security("SSL", ca_file=tmp_path / "ca.pem"), checked=True)
     source = KafkaSource(connection, InputTopics(("people",)))
@@ -118,7 +118,7 @@ async def test_certificate_that_is_being_rewritten_ends_a_worker(tmp_path: Path)
 @pytest.mark.parametrize(
     "text", ["", " \n", f"{SECRET} {SECRET}", f"{SECRET}\x01auth=x", f"{SECRET}é", "x" * 70_000]
 )
-async def test_what_is_no_token_is_sent_or_shown(tmp_path: Path, text: str) -> None:
+async def test_an_invalid_token_is_neither_sent_nor_shown(tmp_path: Path, text: str) -> None:
     (tmp_path / "token").write_text(text)
     for provider in (FileToken(tmp_path / "token"), _printing(tmp_path, text)):
         with pytest.raises(TokenError) as raised:
@@ -132,14 +132,14 @@ def _printing(folder: Path, text: str) -> CommandToken:
     return CommandToken([sys.executable, "-S", "-c", script])
 
 
-async def test_a_renewed_file_is_not_read_again(tmp_path: Path) -> None:
+async def test_a_renewed_token_file_is_read_again(tmp_path: Path) -> None:
     provider = FileToken(tmp_path / "token")
     for text in ("first", "second"):
         (tmp_path / "token").write_text(text + "\n")
         assert await provider.token() == text
 
 
-async def test_ten_connections_run_the_command_ten_times_or_a_failed_run_is_kept(tmp_path: Path) -> None:
+async def test_ten_connections_share_one_run_of_the_command_and_a_failed_run_is_not_kept(tmp_path: Path) -> None:
     (tmp_path / "count.py").write_text(
         "import pathlib, sys\n"
         "runs = pathlib.Path(sys.argv[1])\n"
@@ -155,6 +155,6 @@ async def test_ten_connections_run_the_command_ten_times_or_a_failed_run_is_kept
     assert await provider.token() == "token3"
 
 
-async def test_a_command_that_is_not_there_gives_a_traceback() -> None:
+async def test_a_token_command_that_is_missing_is_an_error_that_says_so() -> None:
     with pytest.raises(TokenError, match="cannot be run"):
         await CommandToken(["/nowhere/at/all"]).token()

@@ -24,17 +24,17 @@ async def _hangs() -> None:
 
 
 @pytest.mark.parametrize("goodbye", [_cancelled_within, _broken])
-async def test_what_a_client_meets_ends_who_stops_it(goodbye) -> None:  # type: ignore[no-untyped-def]
+async def test_an_error_of_a_client_does_not_end_its_stop(goodbye) -> None:  # type: ignore[no-untyped-def]
     await leave(goodbye(), 1.0)
 
 
-async def test_client_that_hangs_holds_up_who_stops_it() -> None:
+async def test_client_that_hangs_does_not_hold_up_its_stop() -> None:
     begun = time.monotonic()
     await leave(_hangs(), 0.05)
     assert time.monotonic() - begun < 5
 
 
-async def test_cancelling_who_waits_is_swallowed() -> None:
+async def test_cancelling_a_stop_is_passed_on() -> None:
     task = asyncio.create_task(leave(_hangs(), 60.0))
     await asyncio.sleep(0)
     task.cancel()
@@ -42,7 +42,7 @@ async def test_cancelling_who_waits_is_swallowed() -> None:
         await task
 
 
-async def test_connections_stay_open_where_stopping_a_consumer_breaks() -> None:
+async def test_connections_are_closed_even_where_stopping_a_consumer_breaks() -> None:
     closed: list[bool] = []
 
     async def close() -> None:

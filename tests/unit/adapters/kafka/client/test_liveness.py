@@ -20,7 +20,7 @@ from stream_anon.ports import DeadClient
 
 
 @pytest.mark.parametrize("ends", ["fetcher", "coordinator"])
-async def test_member_of_a_group_that_fetches_nothing_any_more_is_taken_for_alive(ends: str) -> None:
+async def test_member_of_a_group_whose_fetching_has_ended_is_dead(ends: str) -> None:
     client = AIOKafkaConsumer("t", group_id="g")
     fetcher = Fetcher(client._client, client._subscription)
     coordinator = GroupCoordinator(client._client, client._subscription)
@@ -41,7 +41,7 @@ async def test_member_of_a_group_that_fetches_nothing_any_more_is_taken_for_aliv
         await client.stop()
 
 
-async def test_consumer_without_a_group_is_taken_for_dead_or_for_alive_for_ever() -> None:
+async def test_consumer_without_a_group_is_dead_once_its_tasks_have_ended() -> None:
     client = AIOKafkaConsumer("t")
     fetcher = Fetcher(client._client, client._subscription)
     coordinator = NoGroupCoordinator(client._client, client._subscription)
@@ -55,7 +55,7 @@ async def test_consumer_without_a_group_is_taken_for_dead_or_for_alive_for_ever(
         await client.stop()
 
 
-async def test_what_the_group_has_refused_stays_with_the_client() -> None:
+async def test_a_refusal_of_the_group_is_told() -> None:
     client = AIOKafkaConsumer("t", group_id="g")
     fetcher = Fetcher(client._client, client._subscription)
     coordinator = GroupCoordinator(client._client, client._subscription)

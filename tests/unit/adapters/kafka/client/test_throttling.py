@@ -23,7 +23,7 @@ class Client:
         return self.answers.pop(0)
 
 
-async def test_the_times_of_all_clients_that_live_on_are_added_up() -> None:
+async def test_the_throttling_times_of_all_clients_are_added_up() -> None:
     connection = Connection("127.0.0.1:9", "g")
     told = [SimpleNamespace(throttle_time_ms=ms) for ms in (0, 250, 1000)]
     one, other = Client(*told, None), Client(SimpleNamespace(throttle_time_ms=500), SimpleNamespace())
@@ -35,7 +35,7 @@ async def test_the_times_of_all_clients_that_live_on_are_added_up() -> None:
     assert connection.throttling.seconds == 1.75
 
 
-def test_a_client_that_is_listened_to_is_gone_as_soon_as_nobody_holds_it() -> None:
+def test_listening_to_a_client_does_not_keep_it_alive() -> None:
     connection = Connection("127.0.0.1:9", "g")
     client = Client()
     connection.keep_up(client)
@@ -48,7 +48,7 @@ def test_a_client_that_is_listened_to_is_gone_as_soon_as_nobody_holds_it() -> No
         gc.enable()
 
 
-def test_answers_of_aiokafka_name_the_time_as_we_expect() -> None:
+def test_answers_of_aiokafka_name_the_throttling_time_as_we_expect() -> None:
     """Pinned: a test on a real broker sees that it is asked for."""
     for answer in (FetchResponse_v4, ProduceResponse_v3):
         assert "throttle_time_ms" in answer.SCHEMA.names

@@ -125,7 +125,7 @@ async def nexts(ledger: KafkaLedger) -> dict[Place, int]:
         (b'["people",-1]', b'{"next":7}'),
     ],
 )
-async def test_record_that_is_no_entry_is_skipped_or_not_named(key: bytes, value: bytes) -> None:
+async def test_record_that_is_no_entry_is_named_with_its_place(key: bytes, value: bytes) -> None:
     good = (b'["people",0]', b'{"schema":1,"next":5}')
     log = Log([good, (key, value), good])
     ledger = follow(log)
@@ -148,7 +148,7 @@ def test_an_entry_is_read_as_it_was_written(entry: LedgerEntry) -> None:
     assert entry_of(b'{"schema":2,"next":5,"later":1}') == LedgerEntry(5), "keys may be added to version 2"
 
 
-async def test_entry_that_names_no_window_or_was_taken_away_is_held() -> None:
+async def test_entry_that_was_taken_away_holds_its_window_no_more() -> None:
     log = Log([(b'["people",0]', b'{"schema":1,"next":5}'), (KEY, b'{"schema":1,"next":7,"batch":"b"}')])
     ledger = follow(log)
     try:
@@ -161,7 +161,7 @@ async def test_entry_that_names_no_window_or_was_taken_away_is_held() -> None:
         await ledger.discard()
 
 
-async def test_follower_that_ended_does_not_say_why() -> None:
+async def test_follower_that_ended_says_why() -> None:
     log = Log([])
     ledger = follow(log)
     try:
@@ -244,7 +244,7 @@ async def contest(partition: Partition) -> AsyncIterator[KafkaLedger]:
 STARTS = {("people", 1): 100}
 
 
-async def test_window_whose_entries_come_second_is_committed_beside_the_first() -> None:
+async def test_window_whose_entries_come_second_is_overtaken_by_the_first() -> None:
     partition = Partition()
     async with contest(partition) as ledger:
         partition.add(1, 150)  # another group's, its transaction is open
@@ -257,7 +257,7 @@ async def test_window_whose_entries_come_second_is_committed_beside_the_first() 
             await waiting
 
 
-async def test_window_whose_rival_was_aborted_never_gets_out() -> None:
+async def test_window_whose_rival_was_aborted_is_committed() -> None:
     partition = Partition()
     async with contest(partition) as ledger:
         partition.add(1, 150)
@@ -269,7 +269,7 @@ async def test_window_whose_rival_was_aborted_never_gets_out() -> None:
         await waiting
 
 
-async def test_window_that_came_first_waits_for_one_that_came_second() -> None:
+async def test_window_that_came_first_does_not_wait_for_one_that_came_second() -> None:
     partition = Partition()
     async with contest(partition) as ledger:
         ours = partition.add(1, 140)
@@ -277,7 +277,7 @@ async def test_window_that_came_first_waits_for_one_that_came_second() -> None:
         await ledger.uncontested(STARTS, {(TOPIC, 0): ours})
 
 
-async def test_entries_of_other_partitions_hold_a_window_up() -> None:
+async def test_entries_of_other_partitions_hold_up_no_window() -> None:
     partition = Partition()
     async with contest(partition) as ledger:
         partition.add(0, 150)
@@ -311,7 +311,7 @@ async def test_the_first_window_of_a_higher_revision_waits_for_the_lower_ones_be
         await waiting
 
 
-async def test_rival_that_never_ends_stalls_a_window_in_silence() -> None:
+async def test_rival_that_never_ends_is_an_error_after_a_while() -> None:
     partition = Partition()
     async with contest(partition) as ledger:
         partition.add(1, 150)
@@ -320,7 +320,7 @@ async def test_rival_that_never_ends_stalls_a_window_in_silence() -> None:
             await ledger.uncontested(STARTS, {})  # where the broker did not say, the present end
 
 
-async def test_window_below_what_was_released_long_ago_is_committed() -> None:
+async def test_window_below_what_was_released_long_ago_is_overtaken() -> None:
     partition = Partition()
     partition.add(1, 150)
     partition.settled = 1
@@ -372,7 +372,7 @@ def end(client: Reader, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["refused", "silent"])
 @pytest.mark.parametrize("whose", ["ledger", "tail"])
-async def test_follower_that_has_ended_is_not_replaced_and_no_window_gets_out_again(
+async def test_follower_that_has_ended_is_replaced_and_windows_get_out_again(
     monkeypatch: pytest.MonkeyPatch, whose: Literal["ledger", "tail"], how: str
 ) -> None:
     partition = Partition()
@@ -417,14 +417,14 @@ async def test_follower_that_has_ended_is_not_replaced_and_no_window_gets_out_ag
     assert all(client.stopped and client.closed for client in clients)
 
 
-async def test_follower_hangs_where_its_client_has_died_and_is_taken_for_one_that_reads(
+async def test_follower_that_hangs_because_its_client_has_died_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clients = Clients(Partition(), monkeypatch)
     ledger = await open_ledger()
     try:
 
-        async def never(place: object) -> int:  # so it is where the task was to find a position anew
+        async def never(place: object) -> int:  # as when the task had to find a position again
             return await asyncio.Future()
 
         clients[1].position = never  # type: ignore[method-assign]
@@ -436,7 +436,9 @@ async def test_follower_hangs_where_its_client_has_died_and_is_taken_for_one_tha
         await ledger.discard()
 
 
-async def test_clients_that_are_replaced_run_on_where_opening_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_clients_that_are_replaced_are_stopped_wherever_opening_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clients = Clients(Partition(), monkeypatch)
     ledger = await open_ledger()
     end(clients[1], "refused")
@@ -452,7 +454,7 @@ async def test_clients_that_are_replaced_run_on_where_opening_is_cancelled(monke
     assert all(client.stopped and client.closed for client in clients)
 
 
-async def test_tail_grows_with_every_attempt_that_is_aborted() -> None:
+async def test_tail_does_not_grow_with_attempts_that_are_aborted() -> None:
     partition = Partition()
     async with contest(partition) as ledger:
         for _ in range(20):
@@ -470,7 +472,7 @@ GONE = TopicIds(missing=frozenset({TOPIC}))
 
 
 @pytest.mark.parametrize("now", [GONE, TopicIds({TOPIC: "second"})], ids=["missing", "created anew"])
-async def test_a_deleted_ledger_is_noticed_asked_for_no_more_and_still_known(
+async def test_a_deleted_ledger_is_noticed_and_its_entries_are_still_known(
     monkeypatch: pytest.MonkeyPatch, now: TopicIds
 ) -> None:
     monkeypatch.setattr(ledger_module, "_LOOK_EVERY", 0.0)
@@ -507,7 +509,7 @@ async def test_a_deleted_ledger_is_noticed_asked_for_no_more_and_still_known(
         await ledger.discard()
 
 
-async def test_a_ledger_that_brokers_tell_no_id_of_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_ledger_whose_id_the_brokers_do_not_tell_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_module, "_LOOK_EVERY", 0.0)
     clients = Clients(Partition(), monkeypatch)
     ledger = await open_ledger()
@@ -525,7 +527,7 @@ async def test_a_transaction_that_a_stranger_leaves_open_on_the_ledger_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Held(Log):
-        """A log of which the last record cannot be read."""
+        """A log whose last record cannot be read."""
 
         async def end_offsets(self, places: object) -> dict[object, int]:
             return {TopicPartition(TOPIC, 0): len(self.records) + 1}

@@ -20,7 +20,7 @@ from stream_anon.errors import BrokerError, OutcomeUnknown, OwnershipLost
 from stream_anon.ports import Membership
 
 
-def test_offset_fetch_that_does_not_ask_for_stable_offsets() -> None:
+def test_offset_fetch_asks_for_stable_offsets() -> None:
     request = StableOffsetFetch("grp", {"in": [0, 5]}).prepare({9: (0, 9)})
     assert isinstance(request, OffsetFetchRequest_v7)
     # group, one topic, its name, two partitions, tags of the topic, require_stable, tags
@@ -29,7 +29,7 @@ def test_offset_fetch_that_does_not_ask_for_stable_offsets() -> None:
     )
 
 
-def test_offset_commit_without_generation_or_member() -> None:
+def test_offset_commit_carries_generation_and_member() -> None:
     topics = [("in", [(3, 77, -1, "", {})], {})]
     request = FencedTxnOffsetCommit("txn", "grp", 9, 2, 41, "me", None, topics, {}).prepare({28: (0, 5)})
     assert isinstance(request, TxnOffsetCommitRequest_v3)
@@ -39,7 +39,7 @@ def test_offset_commit_without_generation_or_member() -> None:
     assert request.encode() == ids + fence + b"\x02" + b"\x03in" + b"\x02" + partition + b"\0" + b"\0"
 
 
-async def test_aiokafka_renames_what_we_use_of_it() -> None:
+async def test_aiokafka_has_every_name_that_we_use_of_it() -> None:
     assert aiokafka.__version__.startswith("0.14."), "read its changes, run the storms, then move this pin"
     consumer = AIOKafkaConsumer("t", group_id="g")
     producer = AIOKafkaProducer(transactional_id="x")
@@ -97,7 +97,7 @@ class Committed:
         self.topics = [("in", [(n, code, {}) for n, code in partitions], {})]
 
 
-async def test_refused_or_partial_answer_taken_for_no_offset() -> None:
+async def test_refused_or_partial_answer_is_asked_for_again() -> None:
     client = Answers(
         Fetched(14, (0, -1, 0)),
         Fetched(16),
@@ -112,14 +112,14 @@ async def test_refused_or_partial_answer_taken_for_no_offset() -> None:
     assert client.lookups == 2, "after `not the coordinator` it must be looked up again"
 
 
-async def test_refusal_for_good_retried_for_ever() -> None:
+async def test_refusal_for_good_is_an_error() -> None:
     requests = GroupRequests(Answers(Fetched(30)), "g")  # type: ignore[arg-type]
     with pytest.raises(BrokerError, match=r"codes \[30\]"):
         await requests.stable_offsets([("in", 0)])
 
 
 @pytest.mark.parametrize("code", [22, 25, 82])
-async def test_fenced_commit_taken_for_success_or_retried(code: int) -> None:
+async def test_fenced_commit_is_an_error_and_not_retried(code: int) -> None:
     producer = AIOKafkaProducer(transactional_id="x")
     requests = GroupRequests(Answers(Committed((0, code))), "g")  # type: ignore[arg-type]
     with pytest.raises(OwnershipLost):
@@ -127,7 +127,7 @@ async def test_fenced_commit_taken_for_success_or_retried(code: int) -> None:
     await producer.stop()
 
 
-async def test_commit_that_left_a_partition_out_taken_for_success() -> None:
+async def test_commit_that_left_a_partition_out_is_no_success() -> None:
     producer = AIOKafkaProducer(transactional_id="x")
     client = Answers(Committed((0, 0)), Committed((0, 0), (1, 14)), Committed((0, 0), (1, 0)))
     requests = GroupRequests(client, "g")  # type: ignore[arg-type]

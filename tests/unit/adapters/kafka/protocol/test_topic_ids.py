@@ -60,7 +60,7 @@ async def ask(client: object) -> TopicIds:
     return await topic_ids(client, ["a", "b", "c"])
 
 
-async def test_a_topic_has_an_id_or_is_missing_or_is_not_told() -> None:
+async def test_an_answer_gives_an_id_or_says_that_the_topic_is_missing_or_tells_nothing() -> None:
     nothing = uuid.UUID(int=0)
     found = await ask(Client((0, "a", ID), (3, "b", nothing), (29, "c", nothing)))
     assert found == TopicIds({"a": str(ID)}, frozenset({"b"}))
@@ -69,11 +69,11 @@ async def test_a_topic_has_an_id_or_is_missing_or_is_not_told() -> None:
     assert await ask(Client(error=IncompatibleBrokerVersion())) == TopicIds()
 
 
-async def test_an_answer_that_says_later_is_no_answer() -> None:
+async def test_an_answer_that_says_later_is_asked_for_again_by_the_caller() -> None:
     with pytest.raises(LeaderNotAvailableError):
         await ask(Client((5, "a", ID)))
 
 
-def test_only_another_id_tells_of_another_topic() -> None:
+def test_a_topic_differs_only_where_both_ids_are_known_and_differ() -> None:
     now = TopicIds({"a": "2", "b": "1"}, frozenset({"c"}))
     assert now.differ_from({"a": "1", "b": "1", "c": "1", "d": "1"}) == {"a"}

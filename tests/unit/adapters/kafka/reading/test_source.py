@@ -27,7 +27,7 @@ class Connected:
 
 
 class Client:
-    """An AIOKafkaConsumer of which nothing works but positions."""
+    """An AIOKafkaConsumer in which only positions work."""
 
     def __init__(self) -> None:
         self.errors: list[KafkaError] = []
@@ -70,7 +70,7 @@ async def source(client: Client, monkeypatch: pytest.MonkeyPatch) -> KafkaSource
     return made
 
 
-async def test_a_fetch_that_fails_takes_the_records_of_other_partitions_with_it(
+async def test_a_fetch_that_fails_leaves_the_records_of_other_partitions(
     source: KafkaSource, client: Client
 ) -> None:
     client.errors = [KafkaError(), Unreadable(PLACES[1], "CorruptRecordException")]
@@ -83,7 +83,7 @@ async def test_a_fetch_that_fails_takes_the_records_of_other_partitions_with_it(
     assert client.positions[PLACES[0]] == 100
 
 
-async def test_a_partition_that_stays_unreadable_is_fetched_for_ever(source: KafkaSource, client: Client) -> None:
+async def test_a_partition_that_stays_unreadable_is_told_as_lost(source: KafkaSource, client: Client) -> None:
     client.errors = [Unreadable(PLACES[1], "CorruptRecordException") for _ in range(3)]
     for _ in range(2):  # it may have been the way
         with pytest.raises(BrokerError, match="fetching people 1: CorruptRecordException"):
@@ -92,7 +92,7 @@ async def test_a_partition_that_stays_unreadable_is_fetched_for_ever(source: Kaf
     assert client.positions == {PLACES[0]: 100, PLACES[1]: 200}
 
 
-async def test_a_refusal_while_the_group_reassigns_is_never_heard(source: KafkaSource, client: Client) -> None:
+async def test_a_refusal_while_the_group_reassigns_is_told(source: KafkaSource, client: Client) -> None:
     client.refusal = GroupAuthorizationFailedError("g")
     source.on_partitions_revoked([])
     with pytest.raises(BrokerError, match="joining the group again: GroupAuthorizationFailedError"):
@@ -100,7 +100,7 @@ async def test_a_refusal_while_the_group_reassigns_is_never_heard(source: KafkaS
 
 
 @pytest.mark.parametrize("task", ["_fetcher._fetch_task", "_coordinator._coordination_task"])
-async def test_a_client_that_died_while_the_group_reassigns_is_waited_for(
+async def test_a_client_that_died_while_the_group_reassigns_is_an_error(
     task: str, source: KafkaSource, client: Client
 ) -> None:
     owner, name = task.split(".")
@@ -111,7 +111,7 @@ async def test_a_client_that_died_while_the_group_reassigns_is_waited_for(
         await source.moved(source.marks, 0.01)
 
 
-async def test_a_group_that_gives_nothing_is_waited_for_without_end(
+async def test_a_group_that_gives_nothing_is_an_error_after_a_while(
     source: KafkaSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.on_partitions_revoked([])
@@ -124,10 +124,10 @@ async def test_a_group_that_gives_nothing_is_waited_for_without_end(
     await source.moved(source.marks, 0.01)
 
 
-async def test_a_first_assignment_that_is_on_its_way_counts_as_late(
+async def test_a_first_assignment_that_is_on_its_way_is_not_late(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The client has started as soon as the group has assigned, and tells the source of it a moment later."""
+    """The client has started as soon as the group has assigned partitions, and calls the source a moment later."""
 
     async def start() -> None:
         """Do nothing."""

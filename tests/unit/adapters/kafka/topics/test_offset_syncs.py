@@ -12,7 +12,7 @@ KEY = struct.pack(">h", 6) + b"people" + struct.pack(">i", 3)
 VALUE = struct.pack(">qq", 700, 512)
 
 
-def test_a_sync_names_a_partition_and_one_record_s_two_offsets() -> None:
+def test_a_sync_names_a_partition_and_both_offsets_of_one_record() -> None:
     assert sync_of(KEY, VALUE) == (("people", 3), 700, 512)
 
 
@@ -29,7 +29,7 @@ def test_a_sync_names_a_partition_and_one_record_s_two_offsets() -> None:
         (KEY, struct.pack(">qq", -1, 512)),
     ],
 )
-def test_what_is_no_sync_is_refused_without_its_content(key: bytes, value: bytes) -> None:
+def test_a_record_that_is_no_sync_is_refused_without_quoting_it(key: bytes, value: bytes) -> None:
     with pytest.raises(ValueError, match="no offset sync") as raised:
         sync_of(key, value)
     assert "people" not in str(raised.value)

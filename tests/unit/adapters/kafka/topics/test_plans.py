@@ -42,7 +42,7 @@ def test_large_records_fit_the_topics_that_hold_them() -> None:
     assert "max.message.bytes" not in found["out.certificates"].settings
 
 
-def test_a_topic_that_is_otherwise_says_what_is_needed() -> None:
+def test_a_topic_with_other_settings_is_told_with_what_is_needed() -> None:
     settings = {"cleanup.policy": "compact", "min.insync.replicas": "3", "unclean.leader.election.enable": "false"}
     found = planned(out=Described("out", 1, 2, settings))["out"]
     assert found.differences() == [

@@ -43,14 +43,14 @@ def sink_on(kind: Any, producer: object) -> Any:
 
 
 @both
-async def test_missing_topic_is_not_named(kind: type) -> None:
+async def test_missing_topic_is_named(kind: type) -> None:
     for error in (UnknownTopicOrPartitionError(), TopicAuthorizationFailedError("people.out")):
         with pytest.raises(TopicError, match=r"^people\.out: "):
             await sink_on(kind, Refusing(error)).partitions("people.out")
 
 
 @both
-async def test_topic_that_cannot_be_looked_up_is_called_missing(kind: type) -> None:
+async def test_topic_that_cannot_be_looked_up_is_not_called_missing(kind: type) -> None:
     with pytest.raises(BrokerError, match=r"people\.out: NodeNotReadyError") as raised:
         await sink_on(kind, Refusing(NodeNotReadyError())).partitions("people.out")
     assert not isinstance(raised.value, TopicError)
@@ -73,7 +73,7 @@ class HalfRefusing:
         return answer
 
 
-async def test_refused_batch_leaves_the_other_lanes_sending_for_ever() -> None:
+async def test_refused_batch_ends_the_other_lanes() -> None:
     before = asyncio.all_tasks()
     shipment = Shipment(HalfRefusing())
     shipment.send([Parcel("out", partition, [b"x"], 5000) for partition in range(4)])
@@ -99,7 +99,7 @@ class Taking(HalfRefusing):
         return answer
 
 
-async def test_records_at_the_edges_of_batches_that_are_filled_in_bulk_are_lost_repeated_or_reordered() -> None:
+async def test_records_at_the_edges_of_batches_that_are_filled_in_bulk_are_sent_once_in_order() -> None:
     values: list[bytes | None] = [str(i).encode() * (1 + i % 40) for i in range(600)] + [b"x" * 5000, b"", b"end"]
     producer = Taking()
     shipment = Shipment(producer)
@@ -111,7 +111,7 @@ async def test_records_at_the_edges_of_batches_that_are_filled_in_bulk_are_lost_
     assert len(found) > 5
 
 
-async def test_records_at_the_edges_of_batches_are_lost_repeated_or_reordered() -> None:
+async def test_records_at_the_edges_of_batches_are_sent_once_in_order() -> None:
     # Batches of 4096 bytes: parcels that do not fill one, that fill several, and a value that fills one alone.
     values: list[bytes | None] = [str(i).encode() * (1 + i % 40) for i in range(600)] + [b"x" * 4000, None, b"end"]
     keys = [f"k{i}".encode() for i in range(len(values))]
@@ -137,7 +137,7 @@ async def test_records_at_the_edges_of_batches_are_lost_repeated_or_reordered() 
     assert len(producer.batches) > 5
 
 
-async def test_value_larger_than_a_batch_blocks_its_lane() -> None:
+async def test_value_larger_than_a_batch_does_not_block_its_lane() -> None:
     shipment = Shipment(Taking())
     shipment.send([Parcel("out", 0, [b"x", b"x" * 5000, b"y"], 5000)])
     await asyncio.wait_for(shipment.settle(), 5)
@@ -155,7 +155,7 @@ async def test_value_larger_than_a_batch_blocks_its_lane() -> None:
         ({"out": 80}, [100], {}),  # the topic is at fault, not the record
     ],
 )
-async def test_what_a_topic_refused_tells_how_much_it_takes_where_its_settings_do_not(
+async def test_a_refusal_tells_how_much_a_topic_takes_where_its_settings_do_not(
     monkeypatch: pytest.MonkeyPatch, kind: type, told: dict[str, int], refused: list[int], most: dict[str, int]
 ) -> None:
     async def settings(*_: object) -> dict[str, int]:
@@ -176,5 +176,5 @@ async def test_what_a_topic_refused_tells_how_much_it_takes_where_its_settings_d
     assert await sink.largest_batches({"out"}) == most
 
 
-async def test_brokers_that_do_not_answer_leave_it_open_how_much_a_topic_takes() -> None:
+async def test_without_an_answer_it_is_unknown_how_much_a_topic_takes() -> None:
     assert await TransactionalSink(CONNECTION).largest_batches({"out"}) == {}

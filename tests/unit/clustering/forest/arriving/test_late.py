@@ -16,7 +16,7 @@ _KEYS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=12)
 
 @examples(50)
 @given(standing=_KEYS, late=_KEYS)
-def test_a_late_row_stands_among_other_keys_than_its_own(
+def test_a_late_row_stands_where_its_key_belongs(
     standing: list[tuple[int, int]], late: list[tuple[int, int]]
 ) -> None:
     standing.sort()
@@ -40,7 +40,7 @@ def _classes(table: Table, data: st.DataObject) -> tuple[np.ndarray, np.ndarray,
 
 @examples(50)
 @given(table=tables().filter(lambda table: len(table.rows) > 0), data=st.data())
-def test_a_box_holds_other_codes_than_its_class(table: Table, data: st.DataObject) -> None:
+def test_a_box_holds_exactly_the_codes_of_its_class(table: Table, data: st.DataObject) -> None:
     codes = np.ascontiguousarray(table.rows.codes.T)
     rows, ends, classes = _classes(table, data)
     low, high = np.empty((2, len(classes), codes.shape[1]), np.int32)
@@ -51,7 +51,7 @@ def test_a_box_holds_other_codes_than_its_class(table: Table, data: st.DataObjec
 
 @examples(100)
 @given(table=tables().filter(lambda table: len(table.rows) > 1), data=st.data())
-def test_a_late_row_joins_a_dearer_class_than_it_could(table: Table, data: st.DataObject) -> None:
+def test_a_late_row_joins_the_cheapest_class_nearby(table: Table, data: st.DataObject) -> None:
     codes = np.ascontiguousarray(table.rows.codes.T)
     n = len(codes)
     rows, ends, classes = _classes(table, data)

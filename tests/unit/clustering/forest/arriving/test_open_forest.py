@@ -72,14 +72,14 @@ def _loss(table: Table, answer: NDArray[np.int32]) -> float:
 
 
 @OUTLOOKS
-def test_how_arrival_was_cut_decides_the_classes(table: Table, outlook: Outlook) -> None:
+def test_classes_do_not_depend_on_how_arrival_was_cut(table: Table, outlook: Outlook) -> None:
     expected = _filled(table, outlook, []).close(table.rows, table.criteria).tolist()
     for cuts in ([388], [390, 391, 398], list(range(1, 400, 7)), list(range(380, 400))):
         assert _filled(table, outlook, cuts).close(table.rows, table.criteria).tolist() == expected
 
 
 @OUTLOOKS
-def test_preparing_loses_much_more_than_from_scratch(table: Table, outlook: Outlook) -> None:
+def test_preparing_loses_little_more_than_from_scratch(table: Table, outlook: Outlook) -> None:
     prepared = _filled(table, outlook, [])
     assert prepared.arrival_matters
     scratch = _filled(table, outlook, [], lambda _: None)
@@ -88,7 +88,7 @@ def test_preparing_loses_much_more_than_from_scratch(table: Table, outlook: Outl
     assert losses[0] <= 1.05 * losses[1]
 
 
-def test_blocks_that_nobody_prepared_give_other_classes(table: Table) -> None:
+def test_blocks_that_nobody_prepared_give_the_same_classes(table: Table) -> None:
     """Only the build at the mark decides; blocks are joined at the close in the same way."""
     forest = _forest(table)
     forest.add(table.rows.take(slice(0, 390)), CLASSES)
@@ -100,7 +100,7 @@ def test_blocks_that_nobody_prepared_give_other_classes(table: Table) -> None:
     assert late.tolist() == _filled(table, CLASSES, []).close(table.rows, table.criteria).tolist()
 
 
-def test_a_window_that_closes_waits_for_work_or_takes_half_of_it(table: Table) -> None:
+def test_a_window_that_closes_neither_waits_for_work_nor_takes_half_of_it(table: Table) -> None:
     """Work that was handed out and not done counts for nothing; done after the close it does no harm."""
     forest = _forest(table)
     forest.add(table.rows, CLASSES)
@@ -116,7 +116,7 @@ def _forest_from_scratch(table: Table) -> NDArray[np.int32]:
     return _filled(table, CLASSES, [], lambda _: None).close(table.rows, table.criteria)
 
 
-def test_rows_that_arrive_while_a_thread_works_change_what_it_sees(table: Table) -> None:
+def test_rows_that_arrive_while_a_thread_works_do_not_change_what_it_sees(table: Table) -> None:
     forest = _forest(table)
     forest.add(table.rows.take(slice(0, 388)), CLASSES)
     work = forest.preparation()
@@ -133,7 +133,7 @@ def test_rows_that_arrive_while_a_thread_works_change_what_it_sees(table: Table)
 
 @pytest.mark.parametrize("leaving", [3, 60], ids=["few: classes go on", "many: built anew"])
 @OUTLOOKS
-def test_rows_that_left_are_still_in_a_class(table: Table, outlook: Outlook, leaving: int) -> None:
+def test_rows_that_left_are_in_no_class(table: Table, outlook: Outlook, leaving: int) -> None:
     forest = _forest(table)
     forest.add(table.rows.take(slice(0, 395)), outlook)
     _prepare(forest)
@@ -153,7 +153,7 @@ def test_rows_that_left_are_still_in_a_class(table: Table, outlook: Outlook, lea
     assert len(answer) == len(stay)
 
 
-def test_work_on_rows_that_left_is_taken_in(table: Table) -> None:
+def test_work_on_rows_that_left_is_done_again(table: Table) -> None:
     forest = _forest(table)
     forest.add(table.rows.take(slice(0, 390)), CLASSES)
     work = forest.preparation()
@@ -169,7 +169,7 @@ def test_work_on_rows_that_left_is_taken_in(table: Table) -> None:
     assert np.bincount(forest.close(rest, table.criteria)).min() >= K
 
 
-def test_people_who_return_share_a_class_with_too_few_others(table: Table) -> None:
+def test_people_who_return_share_a_class_with_enough_others(table: Table) -> None:
     people = np.append(np.arange(395), np.arange(5)).astype(np.int32)
     rows = Columns(table.rows.codes, people, table.rows.sensitive)
     forest = _forest(table)
@@ -181,7 +181,7 @@ def test_people_who_return_share_a_class_with_too_few_others(table: Table) -> No
         assert len(set(people[answer == c].tolist())) >= K
 
 
-def test_a_class_that_lost_too_many_rows_stands_on() -> None:
+def test_a_class_that_lost_too_many_rows_is_dissolved() -> None:
     rows, ends = np.arange(10), np.array([5, 10])
     nothing = np.empty(0, np.int64)
     table = KeyTable(

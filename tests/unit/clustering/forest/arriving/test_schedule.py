@@ -20,7 +20,7 @@ from stream_anon.clustering.protocol import UNKNOWN, Outlook
         pytest.param(36_000.0, 10, 9_550, False, id="as many are late as come while the line is laid"),
     ],
 )
-def test_the_mark_is_too_late_for_its_work(rate: float, at_once: int, rows: int, classes: bool) -> None:
+def test_the_mark_leaves_enough_time_for_its_work(rate: float, at_once: int, rows: int, classes: bool) -> None:
     for held in (rows, rows + 7):  # how rows were cut into batches has no part in it
         mark = next_mark(Outlook(10_000, rate, at_once), held, 10, sizes_decide=True)
         assert mark is not None
@@ -37,20 +37,20 @@ def test_the_mark_is_too_late_for_its_work(rate: float, at_once: int, rows: int,
         pytest.param(Outlook(30, 1.0), id="three classes"),
     ],
 )
-def test_work_is_done_twice_where_it_saves_nothing(outlook: Outlook) -> None:
+def test_nothing_is_prepared_where_it_saves_nothing(outlook: Outlook) -> None:
     assert next_mark(outlook, 10_000, 10, sizes_decide=True) is None
 
 
-def test_classes_are_formed_that_sizes_alone_do_not_decide() -> None:
+def test_classes_are_prepared_only_where_sizes_alone_decide() -> None:
     free = next_mark(Outlook(10_000, 10_500.0), 9_700, 10, sizes_decide=True)
     bound = next_mark(Outlook(10_000, 10_500.0), 9_700, 10, sizes_decide=False)
     assert free is not None
     assert bound is not None
     assert (free.classes, bound.classes) == (True, False)
-    assert free.rows == bound.rows  # somebody who comes twice after the mark has no part in where it was
+    assert free.rows == bound.rows  # somebody who comes twice after the mark does not change where it was
 
 
-def test_the_last_block_is_not_there_when_the_window_ends() -> None:
+def test_the_last_block_is_there_when_the_window_ends() -> None:
     mark = next_mark(Outlook(1_000, 10_000.0, 10), 966, 10, sizes_decide=True)
     assert mark is not None
     assert mark.block == 10
@@ -62,7 +62,7 @@ def test_the_last_block_is_not_there_when_the_window_ends() -> None:
     assert mark.block_end(1_000) == 1_010
 
 
-def test_a_window_without_a_known_end_is_laid_too_seldom_or_at_every_poll() -> None:
+def test_a_window_without_a_known_end_is_laid_each_time_it_has_grown_by_a_fixed_ratio() -> None:
     marks = {
         mark.rows
         for held in range(1, 3_000)

@@ -54,7 +54,7 @@ def snake(codes: list[int], digits: Digits, order: NDArray[np.int64]) -> int:
 
 
 @given(tables())
-def test_packed_keys_and_ties_in_the_first_word_stand_in_another_order(table: Table) -> None:
+def test_packed_keys_and_ties_in_the_first_word_stand_in_order(table: Table) -> None:
     digits = Digits.of(table.attributes)
     keys = key_table(digits, digits.cold_order())
     if keys.curve or not keys.whole:
@@ -65,7 +65,7 @@ def test_packed_keys_and_ties_in_the_first_word_stand_in_another_order(table: Ta
 
 
 @given(st.integers(1, 30), st.integers(2, 9), st.integers(0, 99))
-def test_the_box_of_the_last_rows_misses_one_at_a_border_of_blocks(n: int, k: int, seed: int) -> None:
+def test_the_box_of_the_last_rows_is_exact_at_borders_of_blocks(n: int, k: int, seed: int) -> None:
     codes = np.random.default_rng(seed).integers(0, 9, (n, 3), np.int32)
     lows, highs = np.empty((n + k, 3), np.int32), np.empty((n + k, 3), np.int32)
     last_boxes(codes, k, lows, highs)
@@ -75,7 +75,7 @@ def test_the_box_of_the_last_rows_misses_one_at_a_border_of_blocks(n: int, k: in
 
 
 @given(tables(), st.integers(2, 5))
-def test_a_cut_is_left_too_early_or_reads_a_table_that_is_none(table: Table, k: int) -> None:
+def test_a_cut_of_the_line_has_the_least_loss(table: Table, k: int) -> None:
     # The model in any order of its attributes, and with those that have a table first.
     first = tables_first(table.model)
     codes = table.rows.codes
@@ -95,7 +95,7 @@ def test_a_cut_is_left_too_early_or_reads_a_table_that_is_none(table: Table, k: 
 
 
 @pytest.mark.parametrize("n", [1_500, 2_999, 3_000, 3_001, 4_499, 4_500, 7_000])
-def test_a_cut_for_a_large_k_tries_some_ends_only_and_is_legal_and_no_dearer_than_equal_parts(n: int) -> None:
+def test_a_cut_for_a_large_k_is_legal_and_no_dearer_than_equal_parts(n: int) -> None:
     k = 1_500
     numbers = QuasiIdentifier("number", NumericDomain(Decimal(0), Decimal(999), Decimal(1), 0))
     model = cost_model([numbers])
@@ -113,7 +113,7 @@ def test_a_cut_for_a_large_k_tries_some_ends_only_and_is_legal_and_no_dearer_tha
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.sampled_from([1, 10]))
-def test_equal_keys_change_places(some: list[int], times: int) -> None:
+def test_equal_keys_keep_their_places(some: list[int], times: int) -> None:
     """Few are counted, many sorted."""
     keys = some * times
     places = np.empty(len(keys), np.int64)
@@ -122,7 +122,7 @@ def test_equal_keys_change_places(some: list[int], times: int) -> None:
 
 
 @given(tables())
-def test_the_loss_of_blocks_forgets_a_row(table: Table) -> None:
+def test_the_loss_of_blocks_counts_every_row(table: Table) -> None:
     codes, n = table.rows.codes, len(table.rows)
     if n == 0:
         return
@@ -133,7 +133,7 @@ def test_the_loss_of_blocks_forgets_a_row(table: Table) -> None:
     assert found == pytest.approx(sum(losses) / n)
 
 
-def test_neighbours_on_the_curve_are_apart_on_the_plane() -> None:
+def test_neighbours_on_the_curve_are_neighbours_on_the_plane() -> None:
     grid = np.array([[x, y] for x in range(16) for y in range(16)], np.int32).T.copy()
     keys = np.empty(256, np.int64)
     hilbert_keys(grid, np.array([16, 16]), keys)
@@ -141,13 +141,13 @@ def test_neighbours_on_the_curve_are_apart_on_the_plane() -> None:
     assert (np.abs(np.diff(along, axis=1)).sum(0) == 1).all()
 
 
-def test_two_numbers_are_laid_along_digits() -> None:
+def test_two_numbers_alone_are_laid_along_the_curve() -> None:
     assert Digits.of([QuasiIdentifier("a", NUMBER), QuasiIdentifier("b", NUMBER)]).curve
     assert not Digits.of([QuasiIdentifier(name, NUMBER) for name in "abc"]).curve
 
 
 @given(tables(), st.integers(0, 9))
-def test_what_is_learned_from_depends_on_arrival(table: Table, seed: int) -> None:
+def test_the_sample_that_is_learned_from_does_not_depend_on_arrival(table: Table, seed: int) -> None:
     digits = Digits.of(table.attributes)
     along = key_table(digits, digits.cold_order())
     codes = table.rows.codes
@@ -158,7 +158,7 @@ def test_what_is_learned_from_depends_on_arrival(table: Table, seed: int) -> Non
     assert (one.codes == other.codes).all()
 
 
-def test_each_order_that_is_tried_copies_the_digits_of_all_codes() -> None:
+def test_orders_that_are_tried_share_the_digits_of_all_codes() -> None:
     digits = Digits.of([QuasiIdentifier(name, NUMBER) for name in "abc"])
     order = digits.cold_order()[::-1]
     table = key_table(digits, order)
@@ -176,7 +176,7 @@ def test_each_order_that_is_tried_copies_the_digits_of_all_codes() -> None:
         NumericDomain(Decimal(0), Decimal(4_090), Decimal(1), 0),
     ],
 )
-def test_digits_of_many_codes_fill_the_memory_or_stand_in_another_order(domain: Domain) -> None:
+def test_digits_of_many_codes_take_little_memory_and_stand_in_order(domain: Domain) -> None:
     attributes = [QuasiIdentifier(name, domain) for name in "abc"]
     digits = Digits.of(attributes)
     assert len(digits.listed) < 100_000
@@ -191,7 +191,7 @@ def test_digits_of_many_codes_fill_the_memory_or_stand_in_another_order(domain: 
     assert line_order(codes, keys).tolist() == sorted(range(900), key=lambda row: (own[row], row))
 
 
-def test_a_prefix_is_not_a_stretch_of_the_line() -> None:
+def test_the_codes_of_a_prefix_are_a_stretch_of_the_line() -> None:
     domain = PrefixDomain(3, "0123456789", 3)
     digits = Digits.of([QuasiIdentifier("zip", domain)])
     assert digits.base.tolist() == [12, 12, 12]

@@ -38,7 +38,7 @@ def book(background: Callable[[Callable[[], None]], None] | None, news: list[Ado
     return OrderBook(ATTRIBUTES, MODEL, 0, background=background, adopted=news.append)
 
 
-def test_the_first_window_is_laid_along_the_order_it_taught() -> None:
+def test_the_first_window_is_laid_along_the_order_that_it_taught() -> None:
     news: list[Adoption] = []
     learning = book(None, news)
     before = learning.turn()
@@ -49,7 +49,7 @@ def test_the_first_window_is_laid_along_the_order_it_taught() -> None:
     assert news[0].gain > 0
 
 
-def test_an_order_changes_within_a_window_or_without_being_confirmed() -> None:
+def test_an_order_changes_between_windows_and_only_once_confirmed() -> None:
     news: list[Adoption] = []
     learning = book(lambda study: study(), news)
     learning.turn()
@@ -64,7 +64,7 @@ def test_an_order_changes_within_a_window_or_without_being_confirmed() -> None:
     assert any(adoption.drifted for adoption in news) or learning.version > version
 
 
-def test_the_learner_makes_an_order_worse_or_depends_on_more_than_rows_and_seed() -> None:
+def test_the_learner_improves_an_order_and_depends_on_rows_and_seed_only() -> None:
     digits = Digits.of(ATTRIBUTES)
     cold = digits.cold_order()
     lesson = Lesson.of(rows(1, 3), 5, key_table(digits, cold))
@@ -75,7 +75,7 @@ def test_the_learner_makes_an_order_worse_or_depends_on_more_than_rows_and_seed(
     assert all((np.diff(one[digits.attribute[one] == j]) > 0).all() for j in range(len(ATTRIBUTES)))
 
 
-def test_studies_go_on_as_often_when_there_is_nothing_to_find() -> None:
+def test_studies_become_rarer_when_there_is_nothing_to_find() -> None:
     studies: list[int] = []
     turn = 0
 
@@ -92,7 +92,7 @@ def test_studies_go_on_as_often_when_there_is_nothing_to_find() -> None:
     assert np.diff(studies).max() > 4
 
 
-def test_a_given_order_is_overwritten_by_the_first_window() -> None:
+def test_a_given_order_is_kept() -> None:
     given = Digits.of(ATTRIBUTES).cold_order()
     kept = OrderBook(ATTRIBUTES, MODEL, 0, given)
     kept.consider(rows(0, 0), 5)

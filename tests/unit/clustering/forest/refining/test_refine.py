@@ -42,7 +42,7 @@ def drawn(n: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
 
 
 @given(st.integers(2 * K, 40), st.integers(0, 99))
-def test_a_class_stands_elsewhere_than_its_median_row(n: int, seed: int) -> None:
+def test_a_class_stands_where_its_median_row_stands(n: int, seed: int) -> None:
     rows, ends, along = drawn(n, seed)
     place = {row: p for p, row in enumerate(along.tolist())}
     expected = [sorted(part, key=place.__getitem__) for part in parts(rows, ends)]
@@ -51,7 +51,7 @@ def test_a_class_stands_elsewhere_than_its_median_row(n: int, seed: int) -> None
 
 
 @given(tables(), st.integers(0, 99))
-def test_cutting_anew_or_refining_loses_more_or_leaves_too_few(table: Table, seed: int) -> None:
+def test_cutting_anew_and_refining_lose_no_more_and_leave_k_rows_in_each_class(table: Table, seed: int) -> None:
     codes = np.ascontiguousarray(table.rows.codes.T)
     n = len(codes)
     if n < 2 * K:
@@ -73,7 +73,7 @@ def test_cutting_anew_or_refining_loses_more_or_leaves_too_few(table: Table, see
     assert (ends == kept[1]).all()
 
 
-def test_rows_to_spare_in_all_classes_make_no_class_of_their_own() -> None:
+def test_rows_to_spare_in_all_classes_make_a_class_of_their_own() -> None:
     n = 4 * (K + 1)
     model = cost_model((QuasiIdentifier("a", NUMBER),))
     codes = np.arange(n, dtype=np.int32)[:, None]
@@ -82,7 +82,7 @@ def test_rows_to_spare_in_all_classes_make_no_class_of_their_own() -> None:
 
 
 @given(tables(), st.integers(0, 99))
-def test_a_legal_cut_is_missed_behind_cheaper_ones_that_are_not(table: Table, seed: int) -> None:
+def test_the_cheapest_legal_cut_is_found_behind_cheaper_illegal_ones(table: Table, seed: int) -> None:
     codes, model = np.ascontiguousarray(table.rows.codes.T), table.model
     n, k = len(codes), table.criteria.k
     rows = np.random.default_rng(seed).permutation(n)

@@ -67,7 +67,7 @@ def _classes(rows: Columns, placed: NDArray[np.int64], ends: NDArray[np.int64]) 
     return sorted(sorted(rows.codes[0, part].tolist()) for part in np.split(placed, ends[:-1]))
 
 
-def test_a_failing_class_merges_though_its_neighbour_can_spare_the_row_it_lacks() -> None:
+def test_a_failing_class_takes_the_row_it_lacks_from_a_neighbour_that_can_spare_it() -> None:
     #   fails: all 0      has three 1, one more row than k
     #   0  1  2  3      | 4  5  6  7  8
     rows, groups, lines, rules = _window([[0, 1, 2, 3], [4, 5, 6, 7, 8]], [[0] * 4, [1, 1, 0, 1, 0]], k=4)
@@ -75,7 +75,7 @@ def test_a_failing_class_merges_though_its_neighbour_can_spare_the_row_it_lacks(
     assert _classes(rows, *repaired(groups, lines, MODEL, rules)) == [[0, 1, 2, 3, 4], [5, 6, 7, 8]]
 
 
-def test_a_failing_class_merges_though_rows_could_change_places() -> None:
+def test_failing_classes_exchange_rows_where_both_become_legal() -> None:
     #   fails: all 0    fails: all 1, and no row more than k
     #   0  1  2  3    | 4  5  6  7
     rows, groups, lines, rules = _window([[0, 1, 2, 3], [4, 5, 6, 7]], [[0] * 4, [1] * 4], k=4)
@@ -83,20 +83,20 @@ def test_a_failing_class_merges_though_rows_could_change_places() -> None:
     assert _classes(rows, *repaired(groups, lines, MODEL, rules)) == [[0, 1, 2, 4], [3, 5, 6, 7]]
 
 
-def test_a_row_is_taken_from_a_class_that_then_fails() -> None:
+def test_a_class_that_would_fail_gives_no_row_away() -> None:
     #   fails         | its only 1 must stay
     rows, groups, lines, rules = _window([[0, 1, 2], [3, 4, 5, 6]], [[0] * 3, [1, 0, 0, 0]], k=3)
     assert _classes(rows, *repaired(groups, lines, MODEL, rules)) == [[0, 1, 2, 3, 4, 5, 6]]
 
 
-def test_a_missing_value_is_taken_for_another_value() -> None:
+def test_a_missing_value_is_not_taken_for_another_value() -> None:
     rows, groups, lines, rules = _window([[0, 1], [2, 3, 4], [20, 21, 22]], [[0, 0], [-1, -1, -1], [0, 1, 1]], k=2)
     placed, ends = repaired(groups, lines, MODEL, rules)
     for part in np.split(placed, ends[:-1]):
         assert {0, 1} <= set(rows.sensitive[0, part].tolist())
 
 
-def test_one_person_holds_more_than_their_share_after_repair() -> None:
+def test_nobody_holds_more_than_their_share_after_repair() -> None:
     # Person 0 has most rows of the first class, the second has four people.
     people = [0, 0, 0, 1, 2, 3, 4, 5, 6]
     rows, groups, lines, rules = _window(
@@ -109,20 +109,20 @@ def test_one_person_holds_more_than_their_share_after_repair() -> None:
     assert all(2 * (rows.individuals[part] == 0).sum() <= len(part) for part in parts)
 
 
-def test_a_far_row_stays_where_the_next_class_would_have_it_cheaply() -> None:
+def test_a_far_row_moves_to_a_class_that_takes_it_cheaply() -> None:
     #   0  1  2  11     | 10  11  12  13
     rows, groups, lines, rules = _window([[0, 1, 2, 11], [10, 11, 12, 13]], [[0, 1, 0, 0], [0, 1, 0, 1]], k=3)
     assert _classes(rows, *peeled(groups, lines, MODEL, rules)) == [[0, 1, 2], [10, 11, 11, 12, 13]]
 
 
-def test_rows_leave_a_class_that_they_make_illegal() -> None:
+def test_no_row_leaves_a_class_that_becomes_illegal_without_it() -> None:
     #   the far row holds the only 1
     rows, groups, lines, rules = _window([[0, 1, 2, 11], [10, 11, 12, 13]], [[0, 0, 0, 1], [0, 1, 0, 1]], k=3)
     before = [[0, 1, 2, 11], [10, 11, 12, 13]]
     assert _classes(rows, *peeled(groups, lines, MODEL, rules)) == before
 
 
-def test_a_scattered_class_stays_whole_though_all_its_rows_fit_elsewhere() -> None:
+def test_a_scattered_class_is_dissolved_where_all_its_rows_fit_elsewhere() -> None:
     #   0  15  30   between three tight classes
     groups_ = [[0, 15, 30], [0, 1, 2], [14, 15, 16], [28, 29, 30]]
     rows, groups, lines, rules = _window(groups_, [[0, 1, 0]] * 4, k=3)
@@ -132,7 +132,7 @@ def test_a_scattered_class_stays_whole_though_all_its_rows_fit_elsewhere() -> No
 
 
 @pytest.mark.parametrize("values", [[0, 1, 0, 1, 0, 1, 0, 1], [0, 0, 0, 0, 1, 1, 1, 1]])
-def test_a_large_class_is_not_cut_or_cut_illegally(values: list[int]) -> None:
+def test_a_large_class_is_cut_legally(values: list[int]) -> None:
     numbers = [0, 1, 2, 3, 20, 21, 22, 23]
     rows, _, _, rules = _window([numbers], [values], k=4)
     codes = np.ascontiguousarray(rows.codes.T)
@@ -144,7 +144,7 @@ def test_a_large_class_is_not_cut_or_cut_illegally(values: list[int]) -> None:
 
 
 @given(table=tables())
-def test_repair_or_peel_leaves_a_class_illegal_or_a_row_behind(table: Table) -> None:
+def test_repair_and_peel_leave_legal_classes_and_lose_no_row(table: Table) -> None:
     """Starts from single rows: everything fails, and only what all together allow is promised."""
     n = len(table.rows)
     if not n or not is_legal(table.rows, range(n), table.criteria):
@@ -183,7 +183,7 @@ def _check_groups(table: Table, groups: Groups, rules: Rules) -> None:
         assert deficit(rows, rules, parts) == groups.lack[c]
 
 
-def test_a_row_that_leaves_breaks_the_chain() -> None:
+def test_a_row_that_leaves_does_not_break_the_chain() -> None:
     _, groups, _, _ = _window([[0, 1, 2], [5, 6]], [[0, 1, 0], [0, 1]], k=2)
     leave(groups, 1)
     join(groups, 1, 1)
@@ -194,7 +194,7 @@ def test_a_row_that_leaves_breaks_the_chain() -> None:
 
 
 @given(st.integers(0, 999))
-def test_a_row_sees_the_classes_that_another_one_saw_elsewhere(seed: int) -> None:
+def test_a_row_sees_the_classes_nearest_to_its_own_place(seed: int) -> None:
     draws = np.random.default_rng(seed)
     owners = np.repeat(draws.integers(0, 6, 60), draws.integers(1, 30, 60))
     owners = np.unique(owners, return_inverse=True)[1]
@@ -224,7 +224,7 @@ def _next_two(seen: list[int], own: int) -> list[int]:
 
 
 @given(table=tables())
-def test_a_large_window_is_refined_into_illegal_classes(table: Table) -> None:
+def test_a_large_window_is_refined_into_legal_classes(table: Table) -> None:
     """Only small ones are peeled twice; and small is everything that Hypothesis draws."""
     n = len(table.rows)
     if not n or not is_legal(table.rows, range(n), table.criteria):
@@ -275,7 +275,7 @@ def test_classes_are_legal_wherever_the_work_is_stopped(table: Table, looks: int
 
 
 @given(table=tables(), looks=st.integers(0, 200))
-def test_a_peel_that_is_stopped_leaves_every_row_box_and_loss_in_order(table: Table, looks: int) -> None:
+def test_a_peel_that_is_stopped_leaves_rows_boxes_and_losses_consistent(table: Table, looks: int) -> None:
     n = len(table.rows)
     if not n or not is_legal(table.rows, range(n), table.criteria):
         return

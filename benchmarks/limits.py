@@ -1,0 +1,122 @@
+"""What `max_level` costs on Adult: loss and suppressed records, beside limits that only the gate enforces.
+
+    python benchmarks/limits.py [--data FOLDER] [--k 10] [--windows 1000 10000] [--rows 30162] [--json FILE]
+
+The same windows are closed three times by each engine: without limits; with limits of which only the gate knows, so
+that a class that needs more is suppressed; and as the service does it, where engines work within the nodes of the
+highest levels. Full-domain recoding at the same levels stands beside them, other attributes at their roots. A
+suppressed record counts 1 in the loss.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.adult import DATA
+from benchmarks.report import machine, on_one_core, write_json
+from benchmarks.tables import Table, adult
+from stream_anon.engine.closing import Closer
+from stream_anon.engine.engine import Engine
+from stream_anon.engine.partitioners import partitioners
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.batch import CodedBatch, Rejects
+from stream_anon.microdata.policy import EVERY_RECORD, FULL_DOMAIN, EngineChoice, Policy, WindowLimits
+from stream_anon.microdata.release import Suppression
+
+LIMITS: Mapping[str, Mapping[str, int]] = {
+    "education 1": {"education": 1},
+    "age 4, education 1": {"age": 4, "education": 1},
+    "age 5, education 2, workclass 1": {"age": 5, "education": 2, "workclass": 1},
+}
+ENGINES = ("forest", "mondrian")
+
+
+def policy_of(table: Table, engine: str, k: int, rows: int, limits: Mapping[str, int]) -> Policy:
+    """Return a policy over a table; full-domain publishes attributes without a limit at their roots."""
+    attributes = [replace(attribute, max_level=limits.get(attribute.name)) for attribute in table.attributes]
+    if engine == FULL_DOMAIN:
+        attributes = [a.at_level(a.domain.height if a.max_level is None else a.max_level) for a in attributes]
+    window = WindowLimits(max_records=rows)
+    return Policy(tuple(attributes), k, EVERY_RECORD, window=window, engine=EngineChoice(engine, seed=0))
+
+
+def outcome(policy: Policy, table: Table, maker: Policy) -> dict[str, Any]:
+    """Return loss and suppression over all whole windows, their classes formed by the engine of `maker`."""
+    n = len(table.rows)
+    batch = CodedBatch(
+        table.rows.codes,
+        np.empty((0, n), np.int64),
+        np.arange(n, dtype=np.int64),
+        np.zeros(n, np.int32),
+        np.arange(n, dtype=np.int64),
+        [()] * n,
+        Rejects.of([]),
+    )
+    draws = np.random.default_rng(0)
+    engine = Engine(policy, draws=draws, partitioner=partitioners(maker, draws=draws))
+    engine.open(0, 0)
+    releases = [Closer(policy).release(window, draws) for window in engine.add(batch, 0.0)]
+    records = sum(release.records_in for release in releases)
+    return {
+        "gcp": float(np.mean([release.gcp for release in releases])),
+        "suppressed": sum(r.suppressed.get(Suppression.MAX_LEVEL, 0) for r in releases) / records,
+    }
+
+
+def rows_of(table: Table, k: int, windows: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the report."""
+    for size in windows:
+        for name, limits in LIMITS.items():
+            for engine in ENGINES:
+                free, bound = (policy_of(table, engine, k, size, asked) for asked in ({}, limits))
+                ways = {"no limit": (free, free), "gate alone": (bound, free), "within nodes": (bound, bound)}
+                for way, (policy, maker) in ways.items():
+                    yield {"window": size, "limits": name, "engine": engine, "way": way} | outcome(
+                        policy, table, maker
+                    )
+            fixed = policy_of(table, FULL_DOMAIN, k, size, limits)
+            yield {"window": size, "limits": name, "engine": FULL_DOMAIN, "way": "others at the root"} | outcome(
+                fixed, table, fixed
+            )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DATA.parent)
+    parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000])
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    on_one_core()
+    table = adult(options.data)
+    nodes = tuple(_of_nodes(attribute) for attribute in table.attributes)
+    table = replace(table, attributes=nodes, rows=table.rows.take(slice(options.rows)))
+    print(f"{'window':>7} {'limits':<33}{'engine':<13}{'way':<20}{'GCP':>8}{'suppressed':>12}")
+    found = []
+    for row in rows_of(table, options.k, options.windows):
+        found.append(row)
+        print(
+            f"{row['window']:>7,} {row['limits']:<33}{row['engine']:<13}{row['way']:<20}{row['gcp']:>8.4f}"
+            f"{row['suppressed']:>12.2%}",
+            flush=True,
+        )
+    write_json(options.json, {"machine": machine(), "rows": found})
+
+
+def _of_nodes(attribute: QuasiIdentifier) -> QuasiIdentifier:
+    """Return an attribute of which nodes are published, so that limits mean the same for every engine."""
+    return replace(attribute.at_level(0), min_level=0, max_level=None)
+
+
+if __name__ == "__main__":
+    main()

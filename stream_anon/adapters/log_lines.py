@@ -1,0 +1,284 @@
+"""Every log line: its code, its levels, what it says, and what an operator does about it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+
+class Line(StrEnum):
+    """A kind of log line; its value is the code, the field `event` of the line.
+
+    Parameters
+    ----------
+    levels
+        The levels it is written with.
+    meaning
+        What it says, as a sentence.
+    action
+        What an operator does about it; docs/logs.md makes a link of the name behind `runbook`.
+    """
+
+    levels: str
+    meaning: str
+    action: str
+
+    def __new__(cls, code: str, levels: str, meaning: str, action: str) -> Self:  # noqa: D102 - makes a member
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.levels, member.meaning, member.action = levels, meaning, action
+        return member
+
+    STARTED = (
+        "started",
+        "info",
+        "The worker has read its settings and begins to connect.",
+        "Nothing; compare `policy` and `software` when two workers differ.",
+    )
+    SERVING = (
+        "serving",
+        "info",
+        "Health, metrics and status are served at these addresses.",
+        "Nothing; `public` is for probes and Prometheus, `admin` for people.",
+    )
+    COMPILING = (
+        "compiling",
+        "info",
+        "No cache holds the kernels of this policy: they are compiled, once after an install.",
+        (
+            "Wait for `compiled`: it takes a minute or two. If it comes at every start, no cache can be written: "
+            "see `NUMBA_CACHE_DIR` in docs/install.md."
+        ),
+    )
+    COMPILED = (
+        "compiled",
+        "info",
+        "The kernels are compiled; the worker goes on.",
+        "Nothing; `seconds` tells how long it took.",
+    )
+    SLOW_READING = (
+        "slow-reading",
+        "warning",
+        "Attributes lie so deep in a record that every record is read one by one, twenty times as slowly.",
+        "Nothing, if few records come. Else flatten the input: the attributes named are more than 24 objects deep.",
+    )
+    READY = ("ready", "info", "The worker owns partitions or stands by for them.", "Nothing.")
+    NOT_READY = (
+        "not-ready",
+        "warning",
+        "The worker cannot work for now; the reason says why.",
+        "Read `reason`; if it lasts, runbook not-ready.",
+    )
+    STOPPING = (
+        "stopping",
+        "info",
+        "The worker was asked to stop; the open window is closed or abandoned.",
+        "Nothing, if somebody asked for it; else look for `failed` beside it.",
+    )
+    STOPPED = ("stopped", "info", "The worker has left the group; nothing is held any more.", "Nothing.")
+    LEFT_LATE = (
+        "left-late",
+        "error",
+        "Something hung while the worker was leaving; the process was ended, as by a crash.",
+        "Nothing is lost. If it comes again, look for a broker that does not answer.",
+    )
+    FAILED = (
+        "failed",
+        "error",
+        "The worker ends because of an error that does not pass with time.",
+        (
+            "Read `error`. Wrong settings and refused permissions need a person (`stream-anon check`); all else is "
+            "a bug: report the line."
+        ),
+    )
+    WORKER_ENDED = (
+        "worker-ended",
+        "error",
+        "A worker process ended by itself; it is started again.",
+        (
+            "Look for `failed` of the same `worker` before it. A `code` below 0 is a signal: -9 is often the "
+            "kernel, out of memory."
+        ),
+    )
+    WORKER_NOT_STARTED = (
+        "worker-not-started",
+        "error",
+        "The system could not start a worker process; the fleet tries again.",
+        "Read `error`; the other workers go on. If it lasts, the limit on memory, processes or files is too low.",
+    )
+    WORKER_SILENT = (
+        "worker-silent",
+        "error",
+        "A worker process was silent for a minute and was killed.",
+        "Nothing. If it happens over and over, the machine lacks processor time, or it is a bug.",
+    )
+    AT_LEAST_ONCE = (
+        "at-least-once",
+        "warning",
+        "Records can be published twice: the settings ask for delivery at least once.",
+        "Runbook at-least-once: it must be somebody's decision.",
+    )
+    SHADOW = (
+        "shadow",
+        "warning",
+        "This worker publishes nothing: its certificates go to a file, beside the service.",
+        "Nothing, if it is meant; in a service that must publish, leave out --shadow.",
+    )
+    PAUSED = (
+        "paused",
+        "warning",
+        "An operator paused the service: nothing more is read until it is resumed.",
+        "Nothing, if it is meant; `stream-anon resume` ends it. Lag grows meanwhile.",
+    )
+    RESUMED = ("resumed", "warning", "An operator resumed the service: it reads on.", "Nothing.")
+    BROKER_AWAY = (
+        "broker-away",
+        "warning",
+        "The broker cannot be reached or refuses; it is tried again with growing pauses.",
+        "Wait a minute; then see `doing` and `error`, and try `stream-anon check` from the same place.",
+    )
+    BROKER_BACK = ("broker-back", "info", "The broker answers again.", "Nothing.")
+    CERTIFICATE_ENDS = (
+        "certificate-ends",
+        "warning",
+        "A certificate that secures the connection ends within two weeks, or has ended.",
+        "Renew the file that `key` names; it is read again without a restart.",
+    )
+    THROTTLED = (
+        "throttled",
+        "warning",
+        "The brokers' quotas, or a limit on processor time, held the worker back.",
+        "Read `by`. Now and then it does no harm; if it lasts, runbook throttled: raise the quota or limit.",
+    )
+    LEDGER_HELD = (
+        "ledger-held",
+        "error",
+        "Somebody's transaction is open on the ledger: windows and takeovers wait until it ends.",
+        "Runbook ledger-held-by-transaction, now: find the producer and abort it.",
+    )
+    REVOKED = (
+        "revoked",
+        "info",
+        "The group took partitions away; their rows have left the open window.",
+        "Nothing; many of these in a row mean that workers come and go.",
+    )
+    ASSIGNED = (
+        "assigned",
+        "info",
+        "The group gave partitions; their records are not taken before the takeover is done.",
+        "Nothing; `taken-over` follows within seconds.",
+    )
+    STANDING_BY = (
+        "standing-by",
+        "info",
+        "No partition is left for this worker: it takes over when another one fails.",
+        "Nothing, if it is meant; workers beyond the number of partitions only stand by.",
+    )
+    SUPERSEDED = (
+        "superseded",
+        "warning",
+        "The output has been published under a higher revision of the policy: the worker reads nothing more.",
+        "Nothing while a change of the policy is under way; if it lasts, runbook policy-split.",
+    )
+    TAKEN_OVER = (
+        "taken-over",
+        "info",
+        "Partitions are open: their records are taken from these offsets on.",
+        "Nothing; `starts` tells where each partition goes on.",
+    )
+    OFFSET_SKIPPED = (
+        "offset-skipped",
+        "warning",
+        "The committed offset lies above the ledger: somebody chose to skip records.",
+        "Find out who set the group's offsets ahead: the records between are never published.",
+    )
+    LEDGER_CREATED = (
+        "ledger-created",
+        "info",
+        "The ledger was missing and has been created, as on a first run.",
+        "Nothing on a first run. On any later one the ledger was lost: runbook offsets-unprotected.",
+    )
+    LEDGER_ENTRY_MISSING = (
+        "ledger-entry-missing",
+        "error",
+        "Committed offsets have no entry in the ledger: if somebody set them back, nobody would notice.",
+        "Runbook offsets-unprotected, now.",
+    )
+    PARTITION_STOPPED = (
+        "partition-stopped",
+        "error",
+        "A partition is not read until an operator decides.",
+        "Runbook partition-stopped; `explanation` names the offsets.",
+    )
+    INPUT_LOST = (
+        "input-lost",
+        "warning",
+        "Records were deleted unread, or cannot be read; the settings say to go on.",
+        "Runbook input-lost: raise the retention of the input.",
+    )
+    WINDOW_PUBLISHED = (
+        "window-published",
+        "info",
+        "A window was published and its offsets committed.",
+        "Nothing; the one line a window leaves.",
+    )
+    ORDER_ADOPTED = (
+        "order-adopted",
+        "info",
+        "The engine found a better order of the attributes; later windows use it.",
+        "Nothing; `gain` is the share of information loss that it saves.",
+    )
+    WINDOW_ABANDONED = (
+        "window-abandoned",
+        "info, warning",
+        "A window was dropped unpublished; its records will be read again.",
+        "Nothing: its records are read again. If it happens over and over: runbook stalled.",
+    )
+    WINDOW_WITHHELD = (
+        "window-withheld",
+        "error",
+        "No record of the first window has a value of a declared field: nothing is published, the worker ends.",
+        "Runbook attribute-missing: correct the name or the path, and start again. Nothing was published.",
+    )
+    SUPPRESSED_TOO_MANY = (
+        "suppressed-too-many",
+        "warning",
+        "A window suppresses more records than privacy.max_suppressed allows.",
+        "Runbook max-suppressed: `suppressed` tells the reasons. No promise is broken, but records are missing.",
+    )
+    GATE_VIOLATION = (
+        "gate-violation",
+        "error",
+        "The gate suppressed classes that did not meet the criteria: a bug, please report it.",
+        "Runbook gate-violation: nothing unsafe was published, but it is a bug.",
+    )
+    AUDIT_FAILED = (
+        "audit-failed",
+        "error",
+        "A published window does not fit its own certificate.",
+        "Runbook audit-failed, now: the window is published.",
+    )
+    COMMIT_UNCERTAIN = (
+        "commit-uncertain",
+        "warning",
+        "A transaction broke; ledger and stable offsets decide how it ended.",
+        "Nothing: ledger and stable offsets decide. If it goes on: read `error`, then runbook stalled.",
+    )
+    COMMIT_SETTLED = (
+        "commit-settled",
+        "warning",
+        "The outcome of a broken transaction is known.",
+        "Nothing; no record was lost or published twice.",
+    )
+    COMMIT_FENCED = (
+        "commit-fenced",
+        "warning",
+        "Another worker owns the partitions now: nothing was published.",
+        "Nothing: the new owner reads the records again. If it happens often, the worker lacks processor time.",
+    )
+    LIBRARY = (
+        "library",
+        "warning, error",
+        "A library logged messages; their text is withheld, since it may hold values.",
+        "Nothing by itself; `logger` names the library. Look at our own lines around it.",
+    )

@@ -1,0 +1,141 @@
+"""Close a window that is a whole table: recode it at once, then gate it like any other."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.clustering.from_scratch import FromScratch
+from stream_anon.clustering.rules import Rules
+from stream_anon.engine.closing import Closer
+from stream_anon.engine.window import SealedWindow
+from stream_anon.errors import Refused, SettingsError
+from stream_anon.microdata.batch import MISSING_KEY
+from stream_anon.microdata.columns import NO_VALUE, Columns
+from stream_anon.microdata.method import MethodChoice
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import SUPPRESSED
+from stream_anon.privacy.gate import violating_classes
+from stream_anon.privacy.generalization import GeneralizedClasses, alike
+from stream_anon.privacy.nodes import publish_nodes
+from stream_anon.recoding.lattice.rows import Rows
+from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
+from stream_anon.recoding.recoders.registry import recoder_of
+
+
+class WholeTable(FromScratch):
+    """Takes rows and keeps them together: what becomes of them is decided when all are there."""
+
+    def partition(self, rows: Columns, rules: Rules) -> NDArray[np.int32]:  # noqa: ARG002 - one class
+        """Return one class."""
+        return np.zeros(len(rows), np.int32)
+
+
+class RecodingCloser(Closer):
+    """Turns one window into a release by the method that the policy names.
+
+    The nodes of the method are published as they are. What the method promises is recounted by the gate, and a
+    group that breaks the promise is a violation. Criteria that a method does not know of (frequencies of sensitive
+    values, `max_share`) suppress the groups that miss them.
+
+    Attributes
+    ----------
+    steps
+        How the answer came about; empty before a release, and where the window was too small for any class.
+    """
+
+    def __init__(self, policy: Policy, choice: MethodChoice) -> None:
+        super().__init__(policy)
+        self._choice = choice
+        self._recoder = recoder_of(choice)
+        self.steps: tuple[Step, ...] = ()
+        names = [attribute.name for attribute in policy.passed]
+        target = choice.options.get("target")
+        if target is not None and target not in names:
+            raise SettingsError("method.target", "must name an attribute with role: sensitive or insensitive")
+        self._target = None if target is None else names.index(target)
+        none = np.empty((len(policy.quasi_identifiers), 0), np.int32)
+        self._low, self._high = none, none  # of each cluster
+
+    def _partitioned(self, window: SealedWindow, order: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the cluster of each row: rows that the method publishes alike are one."""
+        table, asked = self._table(window, order)
+        found = self._recoder.recode(table, asked)
+        self.steps = found.steps
+        if found.below_k:
+            raise Refused(
+                f"{self._choice.name} leaves {found.below_k:,} records in groups that fall short, and nothing was "
+                "written: complete: true suppresses them, --explain says how they came about"
+            )
+        clusters = np.empty(len(table), np.int32)
+        clusters[order] = self._clustered(table, found)
+        return self._within_other_criteria(window.columns, clusters)
+
+    def _table(self, window: SealedWindow, order: NDArray[np.int64]) -> tuple[Table, Asked]:
+        """Return the window as a table, with row order[i] in the place of row i, and what it must reach.
+
+        Of several sensitive attributes those count of which the most distinct values are asked.
+        """
+        columns = window.columns
+        most = int(self._criteria.distinct_l.max(initial=1))
+        counted = columns.sensitive[self._criteria.distinct_l == most][:, order]
+        sensitive = np.where(counted == NO_VALUE, MISSING_KEY, counted.astype(np.int64))
+        rows = Rows(columns.codes, columns.individuals[order].astype(np.int64), sensitive)
+        table = Table(self._policy.quasi_identifiers, rows, self._labels(window, order))
+        return table, Asked(self._criteria.k, most, self._choice.max_suppressed.of(len(rows)))
+
+    def _labels(self, window: SealedWindow, order: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return the class of each row, from what passes."""
+        if self._target is None:
+            return None
+        numbers: dict[object, int] = {}
+        values = (row[self._target] for row in window.payload)
+        return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)[order]
+
+    def _clustered(self, table: Table, found: Recoding) -> NDArray[np.int32]:
+        groups, _ = table.grouped(found.low, found.high)
+        kept = np.flatnonzero(~found.suppressed)
+        _, first, place = np.unique(groups[kept], return_index=True, return_inverse=True)
+        self._low, self._high = found.low[:, kept[first]], found.high[:, kept[first]]
+        clusters = np.full(len(table), SUPPRESSED, np.int32)
+        clusters[kept] = place
+        return clusters
+
+    def _within_other_criteria(self, columns: Columns, clusters: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the clusters without those that miss a criterion of which no method knows."""
+        while True:
+            kept = np.flatnonzero(clusters >= 0)
+            class_of_row, generalized = self._published(clusters)
+            own = class_of_row[kept].astype(np.int64)
+            failing, counts = violating_classes(columns.take(kept), own, generalized, self._criteria)
+            excused = failing & (counts.individuals >= self._criteria.k)
+            if not excused.any():
+                return clusters
+            gone = kept[excused[own]]
+            if self._recoder.across_groups:
+                raise Refused(
+                    f"{self._choice.name}: criteria of the policy would suppress {len(gone):,} records on "
+                    "which its requirements count, and nothing was written: ask for k and distinct_l only"
+                )
+            clusters[gone] = SUPPRESSED
+
+    def _united(
+        self,
+        rows: Columns,  # noqa: ARG002 - the nodes are known
+        clusters: NDArray[np.int32],
+        draws: np.random.Generator,  # noqa: ARG002 - no node is raised by chance
+    ) -> tuple[NDArray[np.int32], GeneralizedClasses, NDArray[np.bool_]]:
+        """Return the class of each row, what is published of each, and that no union excuses a violation."""
+        class_of_row, generalized = self._published(clusters)
+        return class_of_row, generalized, np.zeros(len(generalized.labels.T), np.bool_)
+
+    def _published(self, clusters: NDArray[np.int32]) -> tuple[NDArray[np.int32], GeneralizedClasses]:
+        """Return the class of each row, and what is published of each: two nodes may be written alike."""
+        used, place = np.unique(clusters, return_inverse=True)
+        gone = int(used[0] == SUPPRESSED)
+        attributes = self._policy.quasi_identifiers
+        low, high = self._low[:, used[gone:]], self._high[:, used[gone:]]
+        labels = publish_nodes(self._generalizers, attributes, low, high).labels
+        first, class_of_cluster = alike(labels)
+        renamed = np.append(class_of_cluster, SUPPRESSED)[place - gone].astype(np.int32)
+        return renamed, publish_nodes(self._generalizers, attributes, low[:, first], high[:, first])

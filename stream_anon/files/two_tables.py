@@ -1,0 +1,234 @@
+"""Anonymize a file by Anatomy: one table of quasi-identifiers, one of sensitive values, joined by a group."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.codecs import codec_of
+from stream_anon.adapters.tables.format_names import STANDARD, Format, format_of
+from stream_anon.adapters.tables.formats import open_reader, open_writer
+from stream_anon.adapters.tables.new_files import NewFile
+from stream_anon.errors import InputError, Refused, SettingsError
+from stream_anon.files.job import FileReport, Progress
+from stream_anon.files.rejects import MOST_REJECTED, RejectsWriter, faults_of
+from stream_anon.microdata.attributes import Insensitive, PassThrough, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.batch import CodedBatch, Rejects
+from stream_anon.microdata.bounds import RecordBound
+from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import Classes, Release
+from stream_anon.privacy.generalization import Generalizer
+from stream_anon.privacy.nodes import publish_nodes
+from stream_anon.recoding.anatomy import anatomized, is_anatomized
+
+GROUP, COUNT = "group", "count"
+
+
+def beside(target: str) -> str:
+    """Return where the sensitive values go unless told: `out.sensitive.csv` beside `out.csv`."""
+    if target == STANDARD:
+        raise SettingsError("--sensitive-table", "is needed where the output is standard output")
+    path = Path(target)
+    return str(path.with_name(f"{path.stem}.sensitive{path.suffix}"))
+
+
+@dataclass(frozen=True)
+class TwoTablesJob:
+    """An input and two outputs.
+
+    Parameters
+    ----------
+    policy
+        Of method anatomy: its target is the sensitive attribute, whose `distinct_l` says how many rows of different
+        values make a group.
+    source, target, sensitive
+        CSV or JSON Lines by suffix: the input, the quasi-identifiers with a group, and the values with counts.
+    """
+
+    policy: Policy
+    source: str
+    target: str
+    sensitive: str
+    rejects: Path | None = None
+    most_rejected: RecordBound = MOST_REJECTED
+    standard: Format = Format.JSONL
+
+    def __post_init__(self) -> None:
+        names = [self.source, self.target, self.sensitive, *([str(self.rejects)] if self.rejects else [])]
+        paths = [Path(name).resolve() for name in names if name != STANDARD]
+        if len(set(paths)) < len(paths) or self.target == self.sensitive:
+            raise InputError("input, outputs and rejects must be different files")
+        for attribute in self.policy.passed:
+            if isinstance(attribute, Sensitive) and attribute.name != self._target.name:
+                raise SettingsError(
+                    f"attributes.{attribute.name}",
+                    "is sensitive too: anatomy would publish it beside exact quasi-identifiers",
+                )
+        if {GROUP, COUNT} & self.policy.index.keys():
+            raise SettingsError("attributes", f"anatomy needs the names {GROUP} and {COUNT} for columns of its own")
+        if self._least < 2:
+            raise SettingsError(f"privacy.sensitive.{self._target.name}.distinct_l", "is needed for anatomy")
+
+    @property
+    def _target(self) -> PassThrough:
+        method = self.policy.method
+        name = None if method is None else method.options.get("target")
+        found = next((own for own in self.policy.passed if own.name == name), None)
+        if not isinstance(found, Sensitive):
+            raise SettingsError("method.target", "must name an attribute with role: sensitive, with name: anatomy")
+        return found
+
+    @property
+    def _least(self) -> int:
+        asked = self.policy.diversity.get(self._target.name)
+        return 0 if asked is None else asked.values
+
+    def run(self, progress: Progress) -> FileReport:
+        """Write both tables; return what happened.
+
+        No file appears under its name before both are written.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read or written.
+        Refused
+            If a value has too many of the rows, a record has none, or an individual has several records.
+        """
+        try:
+            return self._run(progress)
+        except OSError as error:
+            raise InputError(f"the files cannot be read or written to their end ({error.strerror})") from None
+
+    def _run(self, progress: Progress) -> FileReport:
+        names = tuple(attribute.name for attribute in self.policy.attributes)
+        report = FileReport(self.policy.maker, names)
+        with ExitStack() as files:
+            reader = files.enter_context(
+                closing(open_reader(self.source, self.policy, codec_of(self.policy).decode, self.standard))
+            )
+            rejects = files.enter_context(NewFile(str(self.rejects))) if self.rejects else None
+            told = RejectsWriter(rejects.file, names) if rejects else None
+            batches = []
+            for batch in reader:
+                if told is not None:
+                    told.write(batch.rejects, reader.lines)
+                report.faults.update(faults_of(batch.rejects, names))
+                batches.append(batch)
+                progress(reader.bytes_read)
+            report.records_in = sum(len(batch) + len(batch.rejects) for batch in batches)
+            if rejects is not None:
+                rejects.publish()
+            if report.rejected.total() <= self.most_rejected.of(report.records_in):
+                self._write(files, batches, report, reader.delimiter)
+        return report
+
+    def _write(
+        self, files: ExitStack, batches: Sequence[CodedBatch], report: FileReport, delimiter: str | None
+    ) -> None:
+        codes = (
+            np.concatenate([batch.codes for batch in batches], axis=1) if batches else np.empty((0, 0), np.int32)
+        )
+        people = np.concatenate([batch.individuals for batch in batches]) if batches else np.empty(0, np.int64)
+        passed = [row for batch in batches for row in batch.payload]
+        if len(np.unique(people)) < len(people):
+            raise Refused("anatomy: an individual has several records, whose values one group would show together")
+        own = self.policy.passed.index(self._target)
+        if missing := sum(row[own] is None for row in passed):
+            # Who knows that somebody's value is there, and sees one value and a missing one, knows the value.
+            raise Refused(f"anatomy: {missing:,} records have no value of the sensitive attribute")
+        numbers: dict[object, int] = {}
+        values = np.array([numbers.setdefault(row[own], len(numbers)) for row in passed], np.int64)
+        draws = np.random.default_rng(secrets.randbits(256))
+        groups = anatomized(values, self._least, draws)
+        # Groups are numbered by chance: their order would tell which were made first.
+        groups = draws.permutation(int(groups.max()) + 1)[groups]
+        if not is_anatomized(groups, values, self._least):
+            raise AssertionError("a group shows a value too often")
+        tables = (
+            (self.target, self._quasi_identifiers(codes, passed, groups, own, draws)),
+            (self.sensitive, self._values(groups, values, list(numbers))),
+        )
+        written = []
+        for name, (policy, release) in tables:
+            new = files.enter_context(NewFile(name))
+            encode = codec_of(policy).encode
+            with closing(open_writer(new, format_of(name, self.standard), policy, encode, delimiter)) as writer:
+                writer.write(release)
+            written.append(new)
+        for new in reversed(written):  # that of values comes first: the other never stands without it
+            new.publish()
+        report.written, report.released, report.windows = True, len(passed), 1
+        report.classes = int(groups.max()) + 1
+        told = f"made {report.classes:,} groups of {self._least} rows or more, in none of which a value of "
+        told += f"{self._target.name} has more than 1/{self._least} of the rows"
+        report.explanation = (told,)
+
+    def _quasi_identifiers(
+        self,
+        codes: NDArray[np.int32],
+        passed: Sequence[Any],
+        groups: NDArray[np.int64],
+        own: int,
+        draws: np.random.Generator,
+    ) -> tuple[Policy, Release]:
+        kept = tuple(attribute for attribute in self.policy.attributes if attribute is not self._target)
+        attributes = self.policy.quasi_identifiers
+        tuples, place = np.unique(codes, axis=1, return_inverse=True)
+        generalizers = [Generalizer(attribute) for attribute in attributes]
+        found = publish_nodes(generalizers, attributes, tuples, tuples)
+        people = np.bincount(place.ravel(), minlength=tuples.shape[1])
+        classes = Classes(found.low, found.high, found.values, people, people, found.ncp)
+        payload = [(*row[:own], *row[own + 1 :], group) for row, group in zip(passed, groups.tolist(), strict=True)]
+        group_of = Insensitive(GROUP, ScalarType.INTEGER)
+        policy = replace(self.policy, attributes=(*kept, group_of), diversity={}, method=None)
+        return policy, _release(classes, place.ravel().astype(np.int32), payload, draws.permutation(len(payload)))
+
+    def _values(
+        self, groups: NDArray[np.int64], values: NDArray[np.int64], labels: Sequence[object]
+    ) -> tuple[Policy, Release]:
+        pairs, counts = np.unique(np.stack([groups, values]), axis=1, return_counts=True)
+        counted = zip(pairs[0].tolist(), pairs[1].tolist(), counts.tolist(), strict=True)
+        cells = sorted(
+            counted, key=lambda row: (row[0], str(labels[row[1]]))
+        )  # in the order of values, not of rows
+        payload = [(labels[value], count) for _, value, count in cells]
+        made = int(groups.max()) + 1
+        group_of = QuasiIdentifier(GROUP, NumericDomain(Decimal(0), Decimal(made), Decimal(1), 0))
+        identifiers = tuple(own for own in self.policy.attributes if own.name == self.policy.individual)
+        columns = (group_of, self._target, Insensitive(COUNT, ScalarType.INTEGER))
+        policy = replace(self.policy, attributes=(*identifiers, *columns), diversity={}, method=None)
+        every = np.arange(made, dtype=np.int32)[None]
+        sizes = np.bincount(groups)
+        classes = Classes(every, every, [list(range(made))], sizes, sizes, np.zeros((1, made)))
+        numbers = np.array([group for group, _, _ in cells], np.int32)
+        return policy, _release(classes, numbers, payload, np.arange(len(payload)))
+
+
+def _release(
+    classes: Classes, class_of_row: NDArray[np.int32], payload: Sequence[Any], order: NDArray[np.int64]
+) -> Release:
+    return Release(
+        classes=classes,
+        class_of_row=class_of_row,
+        order=order,
+        payload=payload,
+        suppressed={},
+        rejects=Rejects.of([]),
+        ranges=(),
+        arrivals=(),
+        opened_at=0.0,
+        closed_at=0.0,
+        achieved_k=None,
+        achieved_l={},
+        gcp=None,
+    )

@@ -1,0 +1,62 @@
+"""Anonymize a file as one table, by the classic method that its policy names."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from stream_anon.engine.engine import Engine
+from stream_anon.engine.recoding_closer import RecodingCloser, WholeTable
+from stream_anon.errors import InputError
+from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.method import MethodChoice
+from stream_anon.microdata.policy import Policy
+from stream_anon.ports import Clock
+
+MOST_RECORDS = 10_000_000
+_A_DAY = 86_400.0
+
+
+def whole(policy: Policy) -> Policy:
+    """Return a policy under which a file is one window."""
+    return replace(policy, window=replace(policy.window, max_records=MOST_RECORDS, max_delay=_A_DAY))
+
+
+class TableAnonymization(Anonymization):
+    """One pass over one input, which is released as a whole when it has been read.
+
+    Parameters
+    ----------
+    policy
+        Its window only bounds the records of an individual.
+    choice
+        The method.
+    """
+
+    def __init__(self, policy: Policy, choice: MethodChoice, clock: Clock | None = None) -> None:
+        policy = whole(policy)
+        self._recoding = RecodingCloser(policy, choice)
+        draws = np.random.default_rng(secrets.randbits(128))
+        engine = Engine(policy, draws=draws, partitioner=WholeTable)
+        super().__init__(policy, clock, closer=self._recoding, engine=engine)
+
+    @property
+    def explanation(self) -> tuple[str, ...]:
+        """Return how the release came about, a line a step; empty before it, and where no class was possible."""
+        return tuple(map(str, self._recoding.steps))
+
+    def add(self, batch: CodedBatch) -> Iterator[CertifiedRelease]:
+        """Take a batch of source 0; yield nothing: the table is not whole yet.
+
+        Raises
+        ------
+        InputError
+            If there are more records than a table may have.
+        """
+        for _ in super().add(batch):
+            raise InputError(f"a method takes a file of at most {MOST_RECORDS:,} records as one table")
+        yield from ()

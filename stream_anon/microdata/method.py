@@ -1,0 +1,58 @@
+"""Which classic method recodes a file as one table, and what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from stream_anon.errors import SettingsError
+from stream_anon.microdata.bounds import RecordBound
+
+_SEARCHING = frozenset({"max_suppressed"})
+NO_RECORD = RecordBound(records=0)
+
+METHODS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "k-minimal": _SEARCHING | {"prefer"},
+        "mingen": _SEARCHING | {"prefer"},
+        "samarati": _SEARCHING,
+        "incognito": _SEARCHING,
+        "ola": _SEARCHING | {"loss"},
+        "datafly": frozenset({"keep_suppressed"}),
+        "mu-argus": frozenset({"identifying", "more", "most", "outliers", "complete"}),
+        "tds": frozenset({"target"}),
+        "anatomy": frozenset({"target"}),
+        "full-domain": frozenset({"levels"}),
+        "iab": frozenset({"requirements", "most_expanded"}),
+    }
+)
+"""The options of each method. A recoder has a field for each but `max_suppressed`, which all that search share."""
+
+
+@dataclass(frozen=True)
+class MethodChoice:
+    """A method by name.
+
+    Parameters
+    ----------
+    options
+        What was told of its own options, by name.
+    max_suppressed
+        How many records may be suppressed, for methods that search for levels.
+    """
+
+    name: str
+    options: Mapping[str, object] = field(default_factory=dict)
+    max_suppressed: RecordBound = NO_RECORD
+
+    def __post_init__(self) -> None:
+        if self.name not in METHODS:
+            raise SettingsError("method.name", f"must be one of {', '.join(METHODS)}")
+        given = [*self.options, *(["max_suppressed"] if self.max_suppressed != NO_RECORD else [])]
+        for option in given:
+            if option not in METHODS[self.name]:
+                names = [name for name, own in METHODS.items() if option in own]
+                raise SettingsError(f"method.{option}", f"is for name: {' or '.join(names)} only")
+        if "target" in METHODS[self.name] and not self.options.get("target"):
+            raise SettingsError("method.target", f"must name an attribute, with name: {self.name}")

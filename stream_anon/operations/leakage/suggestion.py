@@ -1,0 +1,85 @@
+"""Suggest lowest levels for attributes that leak too much, so that no set of them leaks more than the threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stream_anon.errors import SettingsError
+from stream_anon.measures.coarsening import Coarsened, least_levels
+from stream_anon.measures.ranking import TOLERANCE
+from stream_anon.microdata.policy import FULL_DOMAIN
+from stream_anon.operations.leakage.study import LeakageReport
+from stream_anon.operations.leakage.tables import LeakageTable
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Lowest levels at which no ranked set leaks more than the threshold.
+
+    Parameters
+    ----------
+    levels
+        The suggested `min_level` of the attributes that are raised, by name.
+    before
+        Their `min_level` in the policy, by name.
+    loss_before, loss
+        Mean NCP of the table's cells if each is published on its attribute's lowest level: the least that is lost.
+    highest
+        The largest share that one of the sets above the threshold leaks on these levels; None without such a set.
+    optimal
+        Whether no levels that suffice lose less.
+    """
+
+    levels: Mapping[str, int]
+    before: Mapping[str, int]
+    loss_before: float
+    loss: float
+    highest: float | None
+    optimal: bool
+
+    def document(self) -> dict[str, Any]:
+        """Return the suggestion as an object that JSON can hold."""
+        return {
+            "min_level": dict(self.levels),
+            "loss_before": self.loss_before,
+            "loss": self.loss,
+            "highest": self.highest,
+            "optimal": self.optimal,
+        }
+
+
+def suggest_levels(table: LeakageTable, report: LeakageReport) -> Suggestion | None:
+    """Return the lowest levels of least loss at which no set of a report leaks too much; None if there are none.
+
+    Sets that the report did not look at are not looked at here either. What is disclosed already is not raised.
+
+    Raises
+    ------
+    SettingsError
+        If the report has no threshold or is about a release, or if the policy's engine has fixed levels.
+    """
+    threshold = report.asked.threshold
+    if threshold is None or report.released is not None:
+        raise SettingsError("--suggest", "needs --threshold, and looks at records before a release")
+    if table.policy.engine.name == FULL_DOMAIN:
+        raise SettingsError("--suggest", f"is not for engine.name: {FULL_DOMAIN}, whose levels are fixed")
+    attributes = table.policy.quasi_identifiers
+    place = {attribute.name: number for number, attribute in enumerate(attributes)}
+    sets = [tuple(place[name] for name in each.attributes) for each in report.above]
+    start = tuple(attribute.min_level for attribute in attributes)
+    raised = Coarsened(table.population, attributes, [place[name] for name in report.asked.disclosed])
+    scale = report.uncertainty or 1.0
+    found = least_levels(raised, start, sets, threshold * scale + TOLERANCE)
+    if found is None:
+        return None
+    changed = [number for number, level in enumerate(found.levels) if level != start[number]]
+    return Suggestion(
+        {attributes[number].name: found.levels[number] for number in changed},
+        {attributes[number].name: start[number] for number in changed},
+        raised.loss(start),
+        found.loss,
+        max((raised.leakage(chosen, found.levels) / scale for chosen in sets), default=None),
+        found.optimal,
+    )

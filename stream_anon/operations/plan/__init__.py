@@ -1,0 +1,1 @@
+"""Plan: what k, l, the window and the engine cost in delay, suppression and loss."""

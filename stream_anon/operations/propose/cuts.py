@@ -1,0 +1,73 @@
+"""Propose ranges of equal frequency: cuts in a sample that enough people share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from stream_anon.adapters.tables.samples import Column
+from stream_anon.errors import SettingsError
+from stream_anon.microdata.domains.automatic import equal_frequency
+from stream_anon.operations.propose.domains import Guess, number
+from stream_anon.operations.propose.support import FEWEST, People
+
+MOST_RANGES = 1000
+
+
+def wanted_ranges(options: Sequence[str]) -> Mapping[str, int]:
+    """Return the number of ranges by attribute, as options such as `age=8` say.
+
+    Raises
+    ------
+    SettingsError
+        If one is not of this form, or the number is not from 2 to 1,000.
+    """
+    wanted = {}
+    for option in options:
+        name, _, count = option.rpartition("=")
+        if not name or not count.isdecimal() or not 2 <= int(count) <= MOST_RANGES:
+            raise SettingsError("--equal-frequency", f"must be NAME=COUNT, COUNT from 2 to {MOST_RANGES:,}")
+        wanted[name] = int(count)
+    return wanted
+
+
+def with_cuts(found: Guess, column: Column, people: People, parts: int, k: int, *, texts: bool) -> Guess:
+    """Return a numeric guess with ranges that hold about equally many values of the sample.
+
+    A range begins only with a cell of the grid in which at least k people stand, and at least 10. Where no cell has
+    so many, the guess stays as it is and a remark says so.
+
+    Parameters
+    ----------
+    parts
+        How many ranges there should be.
+    texts
+        Whether numbers are written as texts.
+    """
+    numeric = found.settings.get("numeric")
+    if not isinstance(numeric, Mapping):
+        remark = "DECIDE: --equal-frequency is for numbers, and this is none"
+        return replace(found, remarks=(*found.remarks, remark))
+    low, high, step = (Decimal(str(numeric[key])) for key in ("min", "max", "step"))
+    cells, rows = [], []
+    for row, value in zip(column.rows, column.values, strict=True):
+        exact = number(value, texts)
+        if exact is not None and low <= exact <= high:
+            rows.append(row)
+            cells.append(int((exact - low) // step))
+    counts, shared = Counter(cells), people.sharing(rows, cells)
+    size = int((high - low) / step) + 1
+    enough = [shared[cell] >= max(k, FEWEST) for cell in range(size)]
+    cuts = equal_frequency([counts[cell] for cell in range(size)], enough, parts)
+    if not cuts:
+        remark = f"DECIDE: no number is shared by {max(k, FEWEST)} individuals, so that a range could begin there"
+        return replace(found, remarks=(*found.remarks, remark))
+    kept = {key: value for key, value in numeric.items() if key != "levels"}
+    starts = [low + cell * step for cell in cuts]
+    values: Sequence[object] = [int(start) if start == start.to_integral_value() else start for start in starts]
+    remark = "DECIDE: these cuts tell how the values of the sample are distributed, and policy documents hold them"
+    return Guess(
+        {**found.settings, "numeric": {**kept, "cuts": values}}, (*found.remarks, remark), is_time=found.is_time
+    )

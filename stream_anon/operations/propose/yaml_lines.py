@@ -1,0 +1,47 @@
+"""Write settings as YAML: in one line where they fit, else a line for each part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+import yaml
+
+WIDTH = 110
+
+
+def block(key: str, value: object, margin: str) -> Iterator[str]:
+    """Return a setting in YAML: in one line where it fits, else a line for each part, so that it can be sorted."""
+    line = f"{margin}{scalar(key)}: {_flow(value)}"
+    if len(line) <= WIDTH:
+        yield line
+        return
+    yield f"{margin}{scalar(key)}:"
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from block(name, item, margin + "  ")
+    elif isinstance(value, list):
+        yield from (f"{margin}  - {_flow(item)}" for item in value)
+    else:
+        yield f"{margin}  {_flow(value)}"
+
+
+def _flow(value: object) -> str:
+    """Return a setting in YAML's flow style."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{scalar(key)}: {_flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_flow(item) for item in value) + "]"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, str):
+        return scalar(value)
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def scalar(text: str) -> str:
+    """Return a text in one line of YAML, quoted unless it is a plain word."""
+    if re.fullmatch(r"[A-Za-z][\w.-]*", text, re.ASCII) and yaml.safe_load(f"[{text}]") == [text]:
+        return text
+    return yaml.safe_dump(text, default_style='"', allow_unicode=True, width=float("inf")).strip()

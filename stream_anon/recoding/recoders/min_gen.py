@@ -1,0 +1,73 @@
+"""k-minimal generalization and MinGen (Sweeney, IJUFKS 2002)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from stream_anon.errors import SettingsError
+from stream_anon.recoding.recoders.minimal import minimal_nodes
+from stream_anon.recoding.recoders.nodes import Nodes, Vector, at_node, cost_of, costs, shape_of
+from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
+
+
+@dataclass(frozen=True)
+class KMinimal:
+    """Take a minimal node: of several the one that keeps the preferred attributes finest.
+
+    Parameters
+    ----------
+    prefer
+        Attributes, from the one to keep finest. Ties go to the lexicographically smallest levels.
+    """
+
+    prefer: tuple[str, ...] = ()
+    guarantees: ClassVar[bool] = True
+    across_groups: ClassVar[bool] = False
+    by_distortion: ClassVar[bool] = False
+
+    def recode(self, table: Table, asked: Asked) -> Recoding:
+        """Return the table on the chosen node; on the top where no node satisfies."""
+        preferred = preferences(table, self.prefer)
+        shape = shape_of(table)
+        nodes = Nodes(table.levels, table.rows, asked)
+        found = minimal_nodes(shape, nodes)
+        by_level = costs(table, "prec")
+        prec = {own: round(1 - cost_of(by_level, own), 9) for own in found.vectors}
+
+        def rank(own: Vector) -> tuple[float, list[int], Vector]:
+            return -prec[own] if self.by_distortion else 0.0, [own[place] for place in preferred], own
+
+        steps = [found.step]
+        steps += [Step("minimal node", _figures(table, own, nodes, prec[own])) for own in found.vectors]
+        best = max(prec.values(), default=0.0)
+        steps += [
+            Step("minimal distortion", _figures(table, own, nodes, prec[own]))
+            for own in found.vectors
+            if prec[own] == best
+        ]
+        chosen: Vector = min(found.vectors, key=rank, default=shape.tops)
+        return at_node(table, chosen, asked, steps)
+
+
+@dataclass(frozen=True)
+class MinGen(KMinimal):
+    """Take the node of highest Prec; of several the one that keeps the preferred attributes finest.
+
+    Prec grows on the way down, so the best node is a minimal one.
+    """
+
+    by_distortion: ClassVar[bool] = True
+
+
+def _figures(table: Table, vector: Vector, nodes: Nodes, prec: float) -> dict[str, object]:
+    return {"levels": dict(table.named(vector)), "prec": prec, "suppressed": nodes.suppressed(vector)}
+
+
+def preferences(table: Table, names: Sequence[str]) -> list[int]:
+    """Return the places of preferred attributes; SettingsError for a name that is none."""
+    for name in names:
+        if name not in table.names:
+            raise SettingsError("method.prefer", f"{name} is no quasi-identifier of the policy")
+    return [table.names.index(name) for name in names]

@@ -1,0 +1,195 @@
+"""What every recoder takes and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.measures.grouping import dense, grouped, people
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.batch import MISSING_KEY
+from stream_anon.recoding.lattice.levels import AttributeLevels, by_name, levels_of
+from stream_anon.recoding.lattice.rows import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The rows of one table.
+
+    Parameters
+    ----------
+    attributes
+        The quasi-identifiers, in the row order of the codes.
+    rows
+        At least one.
+    labels
+        int64[n], equal for rows of one class, for methods that keep classes apart; None where nobody named a class
+        attribute.
+    """
+
+    attributes: tuple[QuasiIdentifier, ...]
+    rows: Rows
+    labels: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def levels(self) -> tuple[AttributeLevels, ...]:
+        """Return the levels of each quasi-identifier."""
+        return tuple(levels_of(own, codes) for own, codes in zip(self.attributes, self.rows.codes, strict=True))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the quasi-identifiers."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """Return int64[q, n], the place of each code in the levels of its attribute."""
+        return np.array([own.places(row) for own, row in zip(self.levels, self.rows.codes, strict=True)], np.int64)
+
+    @cached_property
+    def individuals(self) -> NDArray[np.int64]:
+        """Return dense numbers of the individuals; int64[n]."""
+        return dense(self.rows.individuals)[0]
+
+    @cached_property
+    def values(self) -> NDArray[np.int64]:
+        """Return dense numbers of the sensitive values, -1 for a missing one; int64[s, n]."""
+        numbers = np.array([dense(row)[0] for row in self.rows.sensitive], np.int64).reshape(-1, len(self))
+        return np.where(self.rows.sensitive == MISSING_KEY, -1, numbers)
+
+    def bounds(self, vector: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return what is published of each cell on a node: int32[q, n] and int32[q, n]."""
+        chosen = list(zip(self.levels, vector, self.places, strict=True))
+        return (
+            np.array([own.low[level][place] for own, level, place in chosen], np.int32),
+            np.array([own.high[level][place] for own, level, place in chosen], np.int32),
+        )
+
+    def grouped(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[NDArray[np.int64], int]:
+        """Return the group of each row that is published alike, int64[n], 0..g-1, and g; O(q n)."""
+        spans = [attribute.size for attribute in self.attributes]
+        cells = zip(low.astype(np.int64), high, spans, strict=True)
+        return grouped((lows * span + highs for lows, highs, span in cells), len(self))
+
+    def named(self, vector: Sequence[int]) -> Mapping[str, int]:
+        """Return levels of the lattice as levels of the hierarchies, by attribute."""
+        return by_name(self.levels, vector)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a recoding must reach.
+
+    Parameters
+    ----------
+    k
+        Least individuals in a group.
+    l
+        Least distinct values of each sensitive attribute in a group; 1 asks for none.
+    most_suppressed
+        Records that may be suppressed, for methods that search for levels.
+    """
+
+    k: int
+    l: int = 1  # noqa: E741 - the letter of the paper
+    most_suppressed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.k < 1 or self.l < 1 or self.most_suppressed < 0:
+            raise ValueError("k and l must be at least 1, and what may be suppressed at least 0")
+
+    def short(self, table: Table, groups: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+        """Return which groups fall short of k or l; bool[count].
+
+        Parameters
+        ----------
+        groups
+            int64[n], the group of each row of the table, 0..count-1, negative for rows in none.
+        """
+        inside = groups >= 0
+        held = groups[inside]
+        short = people(held, count, table.individuals[inside]) < self.k
+        if self.l > 1:
+            for row in table.values:
+                there = inside & (row >= 0)
+                span = int(row.max(initial=0)) + 1
+                pairs = np.unique(groups[there] * span + row[there])
+                short |= np.bincount(pairs // span, minlength=count) < self.l
+        return short
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that a recoder did: counts, levels, and names that the policy declares; never a row's value."""
+
+    action: str
+    figures: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name} {_told(value)}" for name, value in self.figures.items())
+        return f"{self.action}: {told}" if told else self.action
+
+
+def _told(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "[" + ", ".join(f"{name} {_told(own)}" for name, own in value.items()) + "]"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_told, value)) + "]"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recoding:
+    """What becomes of each cell and row.
+
+    Parameters
+    ----------
+    low, high
+        int32[q, n], the bounds of the published node.
+    suppressed
+        bool[n].
+    steps
+        How it came about.
+    below_k
+        Records, neither suppressed nor in a group that meets what was asked; 0 for methods that guarantee it.
+    """
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    suppressed: NDArray[np.bool_]
+    steps: tuple[Step, ...]
+    below_k: int = 0
+
+
+class Recoder(Protocol):
+    """Recodes a table at once.
+
+    A recoder is a frozen dataclass whose fields are the options of its method. The conformance suite says what must
+    hold: each cell becomes a node above it, the same table gives the same answer, and each group of rows that are
+    published alike meets what was asked, or is suppressed, where the method guarantees that.
+    """
+
+    guarantees: ClassVar[bool]
+    """Whether every published group reaches k and l."""
+    across_groups: ClassVar[bool]
+    """Whether it promises more, which may break when a whole group is suppressed."""
+
+    def recode(self, table: Table, asked: Asked) -> Recoding:
+        """Return what becomes of the table.
+
+        Raises
+        ------
+        SettingsError
+            If an option names no attribute of the table, or the table is beyond the method.
+        """
+        ...

@@ -1,0 +1,184 @@
+"""Settings of the topics, and of the connection to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+
+from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.conditions import Condition
+from stream_anon.ports import MOST_RECORD_BYTES
+from stream_anon.settings.section import Duration, Section
+
+FAULT_PATTERN = r"^$|^(closing|takeover)\.\d+:(kill|stop|fail)(@\d+)?$"
+# A host name, an address in figures, or one of version 6, in brackets where a port follows.
+_ADDRESS = r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?|[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*"
+
+TopicName = Annotated[str, Field(min_length=1)]
+
+
+def _servers(value: str) -> str:
+    """Return addresses of brokers if each is a host, maybe with a port."""
+    for number, address in enumerate(value.split(","), 1):
+        found = re.fullmatch(_ADDRESS, address.strip())
+        if found is None or not 0 < int(found["port"] or 1) < 65_536:
+            raise ValueError(f"must be HOST:PORT of some brokers, comma-separated; number {number} is not")
+    return value
+
+
+class SecuritySettings(Section):
+    """How the connection to the broker is secured. A secret may stand in a file of its own instead: `*_file`."""
+
+    explanation: ClassVar[
+        str
+    ] = """How to set it up and what a user must be allowed: [kafka.md](kafka.md). A SASL protocol needs
+`sasl_mechanism` and, for PLAIN and SCRAM, `username` and either `password` or `password_file`; for OAUTHBEARER
+either `token_file` or `token_command`. Keep passwords out of the settings file: in a variable, or in a file of
+their own."""
+
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    """Encryption and login."""
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None = None
+    """How to log in, for SASL protocols."""
+    username: str | None = None
+    """Name to log in with."""
+    password: SecretStr | None = None
+    """Password to log in with."""
+    password_file: Path | None = None
+    """File that holds the password."""
+    token_file: Path | None = None
+    """For OAUTHBEARER: file that holds the token; read anew for each connection."""
+    token_command: list[str] | None = Field(default=None, min_length=1)
+    """For OAUTHBEARER: program and arguments; it prints a token. Run without a shell."""
+    ca_file: Path | None = None
+    """Certificates to trust, PEM."""
+    certificate_file: Path | None = None
+    """The client's certificate, PEM."""
+    key_file: Path | None = None
+    """The client's key, PEM."""
+    key_password: SecretStr | None = None
+    """Password of the client's key, where it has one."""
+    key_password_file: Path | None = None
+    """File that holds the key's password."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> SecuritySettings:
+        sasl, tokens = self.protocol.startswith("SASL"), self.sasl_mechanism == "OAUTHBEARER"
+        if sasl and not self.sasl_mechanism:
+            raise ValueError("a SASL protocol needs sasl_mechanism")
+        if sasl and not tokens and not (self.username and (self.password or self.password_file)):
+            raise ValueError("a SASL protocol needs sasl_mechanism, username and password or password_file")
+        if self.password and self.password_file:
+            raise ValueError("give password or password_file, not both")
+        if sasl and tokens and (self.token_file is None) == (self.token_command is None):
+            raise ValueError("sasl_mechanism OAUTHBEARER needs either token_file or token_command")
+        if self.key_file and not self.certificate_file:
+            raise ValueError("key_file is for a certificate_file")
+        if self.key_password and self.key_password_file:
+            raise ValueError("give key_password or key_password_file, not both")
+        return self
+
+
+class InputSettings(Section):
+    """All topics whose names fit, those that appear later too."""
+
+    explanation: ClassVar[
+        str
+    ] = """Instead of one topic or a list of topics. The pattern must not fit `output`, `certificates`,
+`dead_letters` or `ledger`: where `people.anonymous` lies beside `people.north`, write `people\\.(?!anonymous).*`. A
+topic that appears later is noticed within 10 s and read from `kafka.start` on."""
+
+    pattern: str = Field(min_length=1)
+    """Regular expression that fits whole names of topics."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"is not a regular expression: {error}") from None
+        return pattern
+
+
+class KafkaSettings(Section):
+    """The topics between which a service works, and the topics beside them."""
+
+    explanation: ClassVar[
+        str
+    ] = """Needed by `run`, `check`, `topics`, `forget`, `realign`, and by `audit` without files; files need no
+such section. `input`, `output`, `certificates`, `dead_letters` and `ledger` must be five different topics, or more.
+What the protocol makes of these settings is told in [exactly-once.md](exactly-once.md). `fault` is allowed with
+`development: true` only."""
+
+    bootstrap_servers: Annotated[str, AfterValidator(_servers)] = Field(min_length=1)
+    """Host and port of some brokers, comma-separated."""
+    group: str = Field(min_length=1)
+    """Consumer group of all workers, and the beginning of their transactional ids."""
+    input: TopicName | Annotated[list[TopicName], Field(min_length=1)] | InputSettings
+    """Topic of the events, a list of topics, or a pattern."""
+    output: str = Field(min_length=1)
+    """Topic of the released records."""
+    certificates: str = ""
+    """Topic of the certificates; OUTPUT.certificates if empty."""
+    dead_letters: str = ""
+    """Topic of the dead letters; OUTPUT.dead-letters if empty."""
+    ledger: str = ""
+    """Compacted topic of released offsets; OUTPUT.ledger if empty."""
+    start: Literal["earliest", "latest"] = "earliest"
+    """Where to begin on a partition without an offset and without an entry in the ledger."""
+    lost_input: Literal["stop", "skip"] = "stop"
+    """What to do if records were deleted before they were read, or are damaged."""
+    delivery: Literal["exactly-once", "at-least-once"] = "exactly-once"
+    """at-least-once is for brokers without transactions and may publish a record twice."""
+    development: bool = False
+    """Allow topics with fewer than 3 replicas."""
+    max_record_bytes: int = Field(default=MOST_RECORD_BYTES, ge=64, le=104_857_600)
+    """Larger records are rejected unread. What is released is bounded by the output's max.message.bytes."""
+    session_timeout: Duration = Field(default=10.0, ge=1, le=300)
+    """After how long a silent worker's partitions go to others."""
+    transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)
+    """After how long the broker aborts a transaction."""
+    accept_risks: list[Condition] = []
+    """Conditions that forbid a run and that the operator accepts; certificates name them."""
+    fault: str = Field(default="", pattern=FAULT_PATTERN)
+    """For tests: where to break on purpose."""
+    security: SecuritySettings = SecuritySettings()
+    """How the connection is secured."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_side_topics(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and values.get("output"):
+            values = dict(values)
+            for key, suffix in (("certificates", "certificates"), ("dead_letters", "dead-letters")):
+                values[key] = values.get(key) or f"{values['output']}.{suffix}"
+            values["ledger"] = values.get("ledger") or f"{values['output']}.ledger"
+        return values
+
+    @model_validator(mode="after")
+    def _consistent(self) -> KafkaSettings:
+        inputs, own = self.inputs, (self.output, self.certificates, self.dead_letters, self.ledger)
+        if self.fault and not self.development:
+            raise ValueError("fault is for development: true only")
+        if len({*inputs.names, *own}) < len(inputs.names) + len(own):
+            raise ValueError(
+                "input, output, certificates, dead_letters and ledger must be five different topics, or more"
+            )
+        taken = [topic for topic in own if inputs.holds(topic)]
+        if taken:
+            raise ValueError(
+                f"the pattern of input also fits {', '.join(taken)}: what is released would be read again"
+            )
+        return self
+
+    @property
+    def inputs(self) -> InputTopics:
+        """Return which topics are read."""
+        if isinstance(self.input, InputSettings):
+            return InputTopics(pattern=self.input.pattern)
+        return InputTopics((self.input,) if isinstance(self.input, str) else tuple(self.input))

@@ -1,0 +1,143 @@
+"""Settings of what must hold of every published class."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from stream_anon.microdata.diversity import MOST_CLASS, MOST_DELTA
+from stream_anon.microdata.policy import MOST_EXTRA_LEVELS, MOST_RECORDS, MOST_REVISION
+from stream_anon.settings.section import Section
+
+SHARE_PATTERN = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?) ?%$"
+
+
+class RecursionSettings(Section):
+    """Recursive (c, l)-diversity."""
+
+    explanation: ClassVar[
+        str
+    ] = """The most frequent value occurs fewer than `c` times as often as all values from the `l`-th most
+frequent on together."""
+
+    c: float = Field(gt=0, le=MOST_CLASS)
+    """What the most frequent value's count must stay below, times that of the rest."""
+    l: int = Field(ge=2, le=MOST_CLASS)  # noqa: E741 - the letter of the paper
+    """Rank of the value with which the rest begins."""
+
+
+class ClosenessSettings(Section):
+    """t-closeness."""
+
+    explanation: ClassVar[
+        str
+    ] = """The earth mover's distance from the values of the window's released records is at most `t`.
+`ordered` needs `type: integer` or `type: number`."""
+
+    t: float = Field(gt=0, lt=1)
+    """Largest distance."""
+    distance: Literal["equal", "ordered"] = "equal"
+    """Any two values are equally far apart, or numbers as far as they stand apart in their order."""
+
+
+class DiversitySettings(Section):
+    """What a sensitive attribute must show in every class; all criteria that are given hold together."""
+
+    explanation: ClassVar[
+        str
+    ] = """For an attribute of `role: sensitive`. One without an entry is published without a criterion; one
+with an entry has at least one, and all that are given hold together, in every class. What each promises is told
+in [privacy.md](privacy.md)."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    distinct_l: int | None = Field(default=None, ge=2, le=MOST_CLASS)
+    """Least number of distinct values, held by as many different individuals."""
+    entropy_l: float | None = Field(default=None, gt=1, le=MOST_CLASS)
+    """Least exponential of the entropy of the values."""
+    recursive_cl: RecursionSettings | None = None
+    """Recursive (c, l)-diversity."""
+    t_closeness: ClosenessSettings | None = None
+    """Largest distance of the values from those of the window."""
+    p_sensitive: int | None = Field(default=None, ge=2, le=MOST_CLASS)
+    """The same as distinct_l."""
+    alpha: float | None = Field(default=None, gt=0, lt=1)
+    """Largest share of one value."""
+    delta_disclosure: float | None = Field(default=None, gt=0, le=MOST_DELTA)
+    """A value's share in a class is below e^delta times that in the window, and conversely; none is absent."""
+    beta_likeness: float | None = Field(default=None, gt=0, le=MOST_CLASS)
+    """Largest relative gain of a value's share in a class over that in the window."""
+
+    @model_validator(mode="after")
+    def _any(self) -> DiversitySettings:
+        if all(getattr(self, key) is None for key in type(self).model_fields):
+            raise ValueError(f"needs at least one of {', '.join(type(self).model_fields)}")
+        return self
+
+
+class IndividualSettings(Section):
+    """The attribute that tells individuals apart, and which spellings of an id are one individual's."""
+
+    explanation: ClassVar[
+        str
+    ] = """Instead of a name alone. Every spelling of an id counts as an individual of its own, but for the
+differences that `normalize` names. They are taken away in this order, in every way in, before anybody is counted:
+
+- `nfkc`: Unicode's compatibility form (letters composed or not, full width, ligatures).
+- `casefold`: upper and lower case.
+- `strip`: blanks, control and format characters at both ends. An id of nothing else is none.
+- `uuid`: case, braces, hyphens and `urn:uuid:` of a UUID.
+- `digits`: zeros in front of an id of digits alone, and the script of the digits.
+
+`stream-anon check` counts in a sample how many ids each of them would make alike. Two people's ids that are made
+alike by mistake make classes larger than they had to be, never smaller. An id of more than 512 characters is
+rejected where anything is normalized. `input.null_values` are compared before. Dropping a step weakens a policy."""
+
+    field: str = Field(min_length=1)
+    """Attribute that tells individuals apart."""
+    normalize: list[Literal["nfkc", "casefold", "strip", "uuid", "digits"]] = []
+    """Differences that do not count: Unicode's form, case, blanks around, UUIDs, zeros in front."""
+
+
+class PrivacySettings(Section):
+    """What must hold of every published class."""
+
+    explanation: ClassVar[
+        str
+    ] = """See [privacy.md](privacy.md). `individual: person_id` is short for `individual: {field: person_id}`.
+
+`max_suppressed` is compared with the records of a window that would be released or suppressed; those over their
+individual's limit are among the suppressed. A window above it is published with an alert (`publish`), suppressed
+whole (`suppress`), or waits for more records (`hold`), which breaks the bound of `max_delay` on purpose: what it
+would suppress is counted when it is due and each time that it has grown by a sixteenth. With `max_records` a held
+window closes all the same, and is published with an alert."""
+
+    k: int = Field(ge=2, le=MOST_CLASS)
+    """Least number of distinct individuals in a published class."""
+    individual: Annotated[str, Field(min_length=1)] | IndividualSettings
+    """Attribute that tells individuals apart, or every-record; or a mapping that also says which spellings of
+    an id are one individual's."""
+    max_share: float = Field(default=0.5, gt=0, le=1)
+    """Largest part of a class's records that may belong to one individual."""
+    sensitive: dict[str, DiversitySettings] = {}
+    """Criteria by name of the sensitive attribute."""
+    extra_levels: int = Field(default=0, ge=0, le=MOST_EXTRA_LEVELS)
+    """Raise each published node at random by up to so many levels; needs publish: nodes."""
+    max_suppressed: (
+        Annotated[int, Field(ge=0, le=MOST_RECORDS)] | Annotated[str, Field(pattern=SHARE_PATTERN)] | None
+    ) = None
+    """How many of a window's records may be suppressed: a share such as 5%, or a number; by default any."""
+    above_max_suppressed: Literal["publish", "hold", "suppress"] = "publish"
+    """What becomes of a window that would suppress more: it is published with an alert, held for as long as it
+    may grow, or suppressed whole."""
+    revision: int = Field(default=0, ge=0, le=MOST_REVISION)
+    """Raise it with every change of the policy; a lower one never takes over from a higher one."""
+    accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")
+    """Hash of this policy, where it may promise less than the one before it; a run says it."""
+
+    @property
+    def individuals(self) -> IndividualSettings:
+        """Return what tells individuals apart, written out."""
+        given = self.individual
+        return given if isinstance(given, IndividualSettings) else IndividualSettings(field=given)

@@ -1,0 +1,170 @@
+"""Every sink that the conformance suite of sinks tests; a new one adds an entry here and no test of laws."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.adapters.kafka.reading.source import KafkaSource
+from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSink
+from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
+from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.ports import Membership, Sink
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.memory import INPUT, MemoryBroker, MemorySink, MemorySource
+from tests.support.sockets import until_closed
+
+Sent = tuple[int, bytes | None, bytes | None, int, tuple[tuple[str, bytes], ...]]
+"""Partition, key, value, time and headers of a record."""
+
+
+class Output(Protocol):
+    """A sink that has not been opened, and the topics and the group that it is for."""
+
+    @property
+    def sink(self) -> Sink: ...
+
+    @property
+    def input(self) -> str:
+        """Return a topic of two partitions, of which the group has committed nothing."""
+
+    @property
+    def output(self) -> str:
+        """Return a topic of three partitions for records."""
+
+    @property
+    def certificates(self) -> str:
+        """Return a topic of one partition for certificates."""
+
+    @property
+    def membership(self) -> Membership:
+        """Return that of a member that the group has given both partitions of the input."""
+
+    async def visible(self, topic: str) -> list[Sent]:
+        """Return what readers of committed records see of a topic, each partition in order."""
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A sink and what stands around it.
+
+    Parameters
+    ----------
+    of
+        Its class, by module and name.
+    open
+        Makes it on a broker with a name that nobody else uses.
+    publishes
+        Whether what is sent is published; a shadow's is not.
+    transactions
+        Whether what is sent, and the offsets, become visible together or not at all.
+    broker
+        Whether it needs a real one.
+    """
+
+    of: str
+    open: Callable[[ApacheKafka | None, str], AbstractAsyncContextManager[Output]]
+    publishes: bool = True
+    transactions: bool = True
+    broker: bool = True
+
+
+class _InMemory:
+    input, output, certificates = INPUT, "out", "out.certificates"
+
+    def __init__(self) -> None:
+        self._broker = MemoryBroker()
+        self.source = MemorySource(self._broker, "one")
+        self.sink = MemorySink(self._broker, "one")
+        self._broker.missing.add("nowhere")
+
+    @property
+    def membership(self) -> Membership:
+        return _known(self.source.membership())
+
+    async def visible(self, topic: str) -> list[Sent]:
+        return [
+            (parcel.partition, key, value, parcel.time, parcel.headers)
+            for parcel in self._broker.committed
+            if parcel.topic == topic
+            for key, value in zip(parcel.keys or [None] * len(parcel.values), parcel.values, strict=True)
+        ]
+
+
+def _known(membership: Membership | None) -> Membership:
+    assert membership is not None
+    return membership
+
+
+@asynccontextmanager
+async def _memory(_: ApacheKafka | None, __: str) -> AsyncIterator[Output]:
+    stage = _InMemory()
+    await stage.source.start()
+    yield stage
+
+
+class _OnKafka:
+    def __init__(self, broker: ApacheKafka, name: str, source: KafkaSource, sink: Sink) -> None:
+        self._broker, self._source = broker, source
+        self.input, self.output, self.certificates = name, f"{name}.out", f"{name}.out.certificates"
+        self.sink = sink
+
+    @property
+    def membership(self) -> Membership:
+        return _known(self._source.membership())
+
+    async def visible(self, topic: str) -> list[Sent]:
+        records = await self._broker.read_to_end(topic)
+        return [
+            (record.partition, record.key, record.value, record.timestamp, tuple(record.headers))
+            for record in sorted(records, key=lambda record: (record.partition, record.offset))
+        ]
+
+
+def _kafka(
+    make: Callable[[Connection, str], Sink],
+) -> Callable[[ApacheKafka | None, str], AbstractAsyncContextManager[Output]]:
+    @asynccontextmanager
+    async def opened(broker: ApacheKafka | None, name: str) -> AsyncIterator[Output]:
+        assert broker is not None
+        for topic, partitions in ((name, 2), (f"{name}.out", 3), (f"{name}.out.certificates", 1)):
+            await broker.create_topic(topic, partitions)
+        connection = Connection(broker.address, name, session_timeout=2.0)
+        source = KafkaSource(connection, InputTopics((name,)))
+        stage = _OnKafka(broker, name, source, make(connection, name))
+        await source.start()
+        try:
+            yield stage
+        finally:
+            await stage.sink.discard()
+            await source.stop(5.0)
+            await until_closed()
+
+    return opened
+
+
+def _shadow(connection: Connection, name: str) -> Sink:
+    outputs = (f"{name}.out", f"{name}.out.certificates")
+    return ShadowSink(connection, outputs[1], outputs, lambda _: None)
+
+
+_WRITING = "stream_anon.adapters.kafka.writing"
+SINKS: Mapping[str, Destination] = {
+    "memory": Destination("tests.support.memory.MemorySink", _memory, broker=False),
+    "transactional": Destination(
+        f"{_WRITING}.transactional_sink.TransactionalSink",
+        _kafka(lambda connection, _: TransactionalSink(connection)),
+    ),
+    "at-least-once": Destination(
+        f"{_WRITING}.at_least_once_sink.AtLeastOnceSink",
+        _kafka(lambda connection, _: AtLeastOnceSink(connection)),
+        transactions=False,
+    ),
+    "shadow": Destination(
+        f"{_WRITING}.shadow_sink.ShadowSink", _kafka(_shadow), publishes=False, transactions=False
+    ),
+}

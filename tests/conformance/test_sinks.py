@@ -1,0 +1,206 @@
+"""The one suite for all sinks: what the port promises, whatever stands behind it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+import pytest
+
+from stream_anon.errors import LEAST_LIMIT, OwnershipLost, TopicError
+from stream_anon.ports import Membership, Parcel, Place, Sink
+from tests.conformance.shipped import implementations
+from tests.conformance.sinks import SINKS, Destination, Output, Sent
+from tests.support.apache_kafka import ApacheKafka
+
+WITHIN = 30.0
+HEADER = (("batch", b"b1"),)
+
+
+@dataclass
+class Case:
+    """An entry of the table, and what it needs to be opened."""
+
+    entry: Destination
+    broker: ApacheKafka | None
+    name: str
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[tuple[Output, Sink]]:
+        """Yield a sink that is open, with its topics and group."""
+        async with self.entry.open(self.broker, self.name) as given, asyncio.timeout(2 * WITHIN):
+            await given.sink.open()
+            yield given, given.sink
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.kafka] if it.broker else []) for name, it in SINKS.items()]
+)
+def case(request: pytest.FixtureRequest, unique: str) -> Case:
+    entry = SINKS[request.param]
+    return Case(entry, request.getfixturevalue("kafka") if entry.broker else None, unique)
+
+
+def window(given: Output, records: int = 30) -> list[Parcel]:
+    """Return parcels as a window has them: records in two partitions of the output, and a certificate."""
+    values = [b"%d" % number for number in range(records)]
+    return [
+        Parcel(given.output, 0, values[:10], 5000, HEADER),
+        Parcel(given.output, 2, values[10:20], 5000, HEADER),
+        Parcel(given.output, 0, values[20:], 5000, HEADER),
+        Parcel(given.certificates, 0, [b"certificate"], 5000, (*HEADER, ("part", b"1"))),
+    ]
+
+
+def seen(parcels: list[Parcel], topic: str) -> list[Sent]:
+    """Return what readers see of a topic once parcels are published."""
+    mine = sorted((parcel for parcel in parcels if parcel.topic == topic), key=lambda parcel: parcel.partition)
+    return [(it.partition, None, value, it.time, it.headers) for it in mine for value in it.values]
+
+
+async def until_fence(given: Output, sink: Sink, parcels: list[Parcel], ends: dict[Place, int]) -> None:
+    """Do steps 4 to 8 of a closing."""
+    await sink.begin()
+    await sink.send(parcels)
+    await sink.settle()
+    await sink.add_offsets()
+    await sink.commit_offsets(ends, given.membership)
+
+
+def by_partition(records: list[Sent]) -> list[Sent]:
+    return sorted(records, key=lambda record: record[0])  # stable: the order within each stays
+
+
+def test_every_sink_of_the_package_is_tested_here() -> None:
+    assert implementations(Sink) <= {entry.of for entry in SINKS.values()}
+
+
+async def test_a_window_and_its_offsets_become_visible(case: Case) -> None:
+    async with case.open() as (given, sink):
+        parcels, ends = window(given), {(given.input, 0): 20, (given.input, 1): 10}
+        await until_fence(given, sink, parcels, ends)
+        await sink.commit()
+        assert await sink.stable_offsets(ends.keys()) == ends
+        for topic in (given.output, given.certificates):
+            wanted = seen(parcels, topic) if case.entry.publishes else []
+            assert by_partition(await given.visible(topic)) == wanted
+
+
+async def test_one_window_follows_another(case: Case) -> None:
+    async with case.open() as (given, sink):
+        place, parcels = (given.input, 0), window(given)
+        for turn in (1, 2, 3):
+            await until_fence(given, sink, parcels, {place: 10 * turn})
+            await sink.commit()
+        assert await sink.stable_offsets([place]) == {place: 30}
+        assert len(await given.visible(given.output)) == (90 if case.entry.publishes else 0)
+
+
+async def test_nothing_of_a_window_that_was_thrown_away_is_visible(case: Case) -> None:
+    async with case.open() as (given, sink):
+        place = (given.input, 0)
+        await until_fence(given, sink, window(given), {place: 10})
+        await sink.discard()
+        await sink.open()
+        if case.entry.transactions:
+            assert await sink.stable_offsets([place]) == {place: None}
+            assert await given.visible(given.output) == []
+        await until_fence(given, sink, window(given), {place: 10})
+        await sink.commit()
+        assert await sink.stable_offsets([place]) == {place: 10}
+        if case.entry.transactions:
+            assert len(await given.visible(given.output)) == 30
+
+
+async def test_stable_offsets_are_not_told_while_a_transaction_may_change_them(case: Case) -> None:
+    if not case.entry.transactions:
+        pytest.skip("it has no transactions")
+    async with case.open() as (given, sink):
+        place = (given.input, 0)
+        await until_fence(given, sink, window(given), {place: 10})
+        asking = asyncio.create_task(sink.stable_offsets([place]))
+        await asyncio.sleep(0.3)
+        assert not asking.done()
+        await sink.commit()
+        assert await asking == {place: 10}
+
+
+async def test_an_old_generation_sets_no_offset(case: Case) -> None:
+    async with case.open() as (given, sink):
+        place, now = (given.input, 0), given.membership
+        for old in (replace(now, generation=now.generation - 1), Membership(now.generation, "nobody")):
+            await sink.begin()
+            await sink.send(window(given))
+            await sink.settle()
+            await sink.add_offsets()
+            with pytest.raises(OwnershipLost):
+                await sink.commit_offsets({place: 10}, old)
+            await sink.discard()
+            await sink.open()
+            assert await sink.stable_offsets([place]) == {place: None}
+        if case.entry.transactions:
+            assert await given.visible(given.output) == []
+
+
+async def test_pinned_offsets_are_committed_at_once_and_by_members_only(case: Case) -> None:
+    async with case.open() as (given, sink):
+        place, now = (given.input, 1), given.membership
+        with pytest.raises(OwnershipLost):
+            await sink.pin_offsets({place: 7}, replace(now, generation=now.generation - 1))
+        assert await sink.stable_offsets([place]) == {place: None}
+        await sink.pin_offsets({place: 7}, now)
+        assert await sink.stable_offsets([place, (given.input, 0)]) == {place: 7, (given.input, 0): None}
+
+
+async def test_settling_tells_where_the_first_record_of_each_partition_stands_or_nothing(case: Case) -> None:
+    async with case.open() as (given, sink):
+        await sink.begin()
+        await sink.send([Parcel(given.output, 1, [b"a", b"b"], 5000, HEADER)])
+        told = await sink.settle()
+        assert set(told.items()) <= {((given.output, 1), 0)}
+
+
+async def test_a_topic_that_is_missing_is_named(case: Case) -> None:
+    async with case.open() as (given, sink):
+        with pytest.raises(TopicError, match=r"^nowhere: "):
+            await sink.partitions("nowhere")
+        ids = await sink.topic_ids([given.input, "nowhere"])
+        assert ids.missing <= {"nowhere"}
+        assert ids.ids.keys() <= {given.input}
+        assert not case.entry.transactions or ids.missing == {"nowhere"}
+
+
+async def test_a_topic_has_as_many_partitions_as_the_sink_can_send_to(case: Case) -> None:
+    async with case.open() as (given, sink):
+        count = await sink.partitions(given.output)
+        parcels = [Parcel(given.output, partition, [b"x"], 5000, HEADER) for partition in range(count)]
+        await until_fence(given, sink, parcels, {(given.input, 0): 1})
+        await sink.commit()
+        wanted = list(range(count)) if case.entry.publishes else []
+        assert sorted(partition for partition, *_ in await given.visible(given.output)) == wanted
+
+
+async def test_how_large_a_batch_may_be_is_told_of_the_topics_asked_for_only(case: Case) -> None:
+    async with case.open() as (given, sink):
+        told = await sink.largest_batches([given.output])
+        assert told.keys() <= {given.output}
+        assert all(most >= LEAST_LIMIT for most in told.values())
+
+
+async def test_opening_twice_and_throwing_away_twice_does_no_harm(case: Case) -> None:
+    async with case.open() as (given, sink):
+        await sink.open()
+        for _ in range(2):
+            await sink.discard()
+        await sink.open()
+        await until_fence(given, sink, window(given), {(given.input, 0): 10})
+        await sink.commit()
+        assert await sink.stable_offsets([(given.input, 0)]) == {(given.input, 0): 10}
+
+
+async def test_how_it_delivers_is_one_of_three_words(case: Case) -> None:
+    async with case.open() as (_, sink):
+        assert sink.delivery in ("exactly-once", "at-least-once", "shadow")
+        assert (sink.delivery == "exactly-once") is case.entry.transactions
