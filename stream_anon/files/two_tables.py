@@ -21,11 +21,11 @@ from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.job import FileReport, Progress
 from stream_anon.files.rejects import MOST_REJECTED, RejectsWriter, faults_of
 from stream_anon.microdata.attributes import Insensitive, PassThrough, QuasiIdentifier, ScalarType, Sensitive
-from stream_anon.microdata.batch import CodedBatch, Rejects
+from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import Classes, Release
+from stream_anon.microdata.release import Classes, Release, release_without_window
 from stream_anon.privacy.generalization import Generalizer
 from stream_anon.privacy.nodes import publish_nodes
 from stream_anon.recoding.anatomy import anatomized, is_anatomized
@@ -118,7 +118,7 @@ class TwoTablesJob:
             )
             rejects = files.enter_context(NewFile(str(self.rejects))) if self.rejects else None
             told = RejectsWriter(rejects.file, names) if rejects else None
-            batches = []
+            batches = [CodedBatch.none(len(self.policy.quasi_identifiers), len(self.policy.diverse))]
             for batch in reader:
                 if told is not None:
                     told.write(batch.rejects, reader.lines)
@@ -135,12 +135,9 @@ class TwoTablesJob:
     def _write(
         self, files: ExitStack, batches: Sequence[CodedBatch], report: FileReport, delimiter: str | None
     ) -> None:
-        codes = (
-            np.concatenate([batch.codes for batch in batches], axis=1) if batches else np.empty((0, 0), np.int32)
-        )
-        people = np.concatenate([batch.individuals for batch in batches]) if batches else np.empty(0, np.int64)
-        passed = [row for batch in batches for row in batch.payload]
-        if len(np.unique(people)) < len(people):
+        rows = CodedBatch.concatenate(batches)
+        passed = list(rows.payload)
+        if len(np.unique(rows.individuals)) < len(rows):
             raise Refused("anatomy: an individual has several records, whose values one group would show together")
         own = self.policy.passed.index(self._target)
         if missing := sum(row[own] is None for row in passed):
@@ -155,7 +152,7 @@ class TwoTablesJob:
         if not is_anatomized(groups, values, self._least):
             raise AssertionError("a group shows a value too often")
         tables = (
-            (self.target, self._quasi_identifiers(codes, passed, groups, own, draws)),
+            (self.target, self._quasi_identifiers(rows.codes, passed, groups, own, draws)),
             (self.sensitive, self._values(groups, values, list(numbers))),
         )
         written = []
@@ -191,7 +188,9 @@ class TwoTablesJob:
         payload = [(*row[:own], *row[own + 1 :], group) for row, group in zip(passed, groups.tolist(), strict=True)]
         group_of = Insensitive(GROUP, ScalarType.INTEGER)
         policy = replace(self.policy, attributes=(*kept, group_of), diversity={}, method=None)
-        return policy, _release(classes, place.ravel().astype(np.int32), payload, draws.permutation(len(payload)))
+        return policy, release_without_window(
+            classes, place.ravel().astype(np.int32), payload, draws.permutation(len(payload))
+        )
 
     def _values(
         self, groups: NDArray[np.int64], values: NDArray[np.int64], labels: Sequence[object]
@@ -211,24 +210,4 @@ class TwoTablesJob:
         sizes = np.bincount(groups)
         classes = Classes(every, every, [list(range(made))], sizes, sizes, np.zeros((1, made)))
         numbers = np.array([group for group, _, _ in cells], np.int32)
-        return policy, _release(classes, numbers, payload, np.arange(len(payload)))
-
-
-def _release(
-    classes: Classes, class_of_row: NDArray[np.int32], payload: Sequence[Any], order: NDArray[np.int64]
-) -> Release:
-    return Release(
-        classes=classes,
-        class_of_row=class_of_row,
-        order=order,
-        payload=payload,
-        suppressed={},
-        rejects=Rejects.of([]),
-        ranges=(),
-        arrivals=(),
-        opened_at=0.0,
-        closed_at=0.0,
-        achieved_k=None,
-        achieved_l={},
-        gcp=None,
-    )
+        return policy, release_without_window(classes, numbers, payload, np.arange(len(payload)))

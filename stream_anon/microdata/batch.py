@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.payload import Payload, taken
+from stream_anon.microdata.payload import Payload, joined, taken
 
 NO_ATTRIBUTE = -1
 MISSING_KEY = hash(None)  # of a sensitive value that is missing: it tells nothing and counts for nothing
@@ -133,6 +133,32 @@ class CodedBatch:
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+    @classmethod
+    def none(cls, quasi_identifiers: int, sensitive: int) -> CodedBatch:
+        """Return a batch without a record."""
+        return cls(
+            np.empty((quasi_identifiers, 0), np.int32),
+            np.empty((sensitive, 0), np.int64),
+            np.empty(0, np.int64),
+            np.empty(0, np.int32),
+            np.empty(0, np.int64),
+            [],
+            Rejects.of([]),
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[CodedBatch]) -> CodedBatch:
+        """Return all records and rejects of `parts` in order; at least one part."""
+        return cls(
+            np.concatenate([part.codes for part in parts], axis=1),
+            np.concatenate([part.sensitive for part in parts], axis=1),
+            np.concatenate([part.individuals for part in parts]),
+            np.concatenate([part.sources for part in parts]),
+            np.concatenate([part.offsets for part in parts]),
+            joined([part.payload for part in parts]),
+            Rejects.concatenate([part.rejects for part in parts]),
+        )
 
     def take(self, rows: NDArray[np.intp]) -> CodedBatch:
         """Return the chosen rows, with no rejects."""

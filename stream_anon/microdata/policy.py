@@ -343,6 +343,14 @@ class Policy:
         return tuple(a for a in self.attributes if isinstance(a, Sensitive) and a.name in self.diversity)
 
     @cached_property
+    def counted(self) -> tuple[Sensitive, ...]:
+        """Return the attributes whose values a number of distinct ones is asked of where no attribute is named.
+
+        These have a criterion; if none has one, they are all sensitive ones.
+        """
+        return self.diverse or tuple(a for a in self.attributes if isinstance(a, Sensitive))
+
+    @cached_property
     def passed(self) -> tuple[PassThrough, ...]:
         """Return the fields that leave as they came, in policy order."""
         return tuple(a for a in self.attributes if isinstance(a, PassThrough))

@@ -138,14 +138,22 @@ class Release:
         return self.released + sum(self.suppressed.values()) + len(self.rejects)
 
 
-def made_up_release(policy: Policy, payload: Payload) -> Release:
-    """Return a release of two records in one class at the top, to be written and thrown away."""
-    count, width = 2, len(policy.quasi_identifiers)
-    bounds, size = np.zeros((width, 1), np.int32), np.array([count], np.int64)
+def release_without_window(
+    classes: Classes, class_of_row: NDArray[np.int32], payload: Payload, order: NDArray[np.int64]
+) -> Release:
+    """Return a release of rows that came in no window: nothing is suppressed, no time and no range is told.
+
+    Parameters
+    ----------
+    class_of_row
+        int32[n], of each row of the payload.
+    order
+        int64[n], the order in which the rows are published.
+    """
     return Release(
-        classes=Classes(bounds, bounds, [[ROOT_LABEL]] * width, size, size, np.ones((width, 1))),
-        class_of_row=np.zeros(count, np.int32),
-        order=np.arange(count, dtype=np.int64),
+        classes=classes,
+        class_of_row=class_of_row,
+        order=order,
         payload=payload,
         suppressed={},
         rejects=Rejects.of([]),
@@ -153,7 +161,15 @@ def made_up_release(policy: Policy, payload: Payload) -> Release:
         arrivals=(),
         opened_at=0.0,
         closed_at=0.0,
-        achieved_k=count,
+        achieved_k=None,
         achieved_l={},
-        gcp=1.0,
+        gcp=None,
     )
+
+
+def made_up_release(policy: Policy, payload: Payload) -> Release:
+    """Return a release of two records in one class at the top, to be written and thrown away."""
+    count, width = 2, len(policy.quasi_identifiers)
+    bounds, size = np.zeros((width, 1), np.int32), np.array([count], np.int64)
+    classes = Classes(bounds, bounds, [[ROOT_LABEL]] * width, size, size, np.ones((width, 1)))
+    return release_without_window(classes, np.zeros(count, np.int32), payload, np.arange(count, dtype=np.int64))

@@ -71,7 +71,7 @@ def _put_lowest_level(lines: list[str], name: str, setting: str) -> None:
             if words and depth <= len(line) - len(line.lstrip()):
                 break
             if _LEVEL.match(words):
-                lines[later] = lines[later][:depth] + setting + words[_LEVEL.match(words).end() :]  # type: ignore[union-attr]
+                lines[later] = lines[later][:depth] + _LEVEL.sub(setting, words, count=1)
                 return
         following = lines[number + 1] if number + 1 < len(lines) else ""
         depth = len(following) - len(following.lstrip())

@@ -12,7 +12,9 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from stream_anon.errors import InputError
 from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
-from stream_anon.operations.leakage.tables import read_topic_sample
+from stream_anon.operations.leakage.tables import read_table
+from stream_anon.operations.samples import SampleSource
+from stream_anon.settings.policy_file import load_policy
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.policies import people, write_policy
 
@@ -51,12 +53,12 @@ def test_a_sample_of_the_topic_is_ranked_and_a_missing_topic_is_not_created(
     config = write_policy(
         tmp_path, kafka={"bootstrap_servers": kafka.address, "group": unique, "development": True, **names}
     )
-    with pytest.raises(InputError, match="holds no record that fits the policy"):
-        read_topic_sample(config)
+    with pytest.raises(InputError, match="no such topic"):
+        read_table(load_policy(config), SampleSource(None, config))
     assert f"{unique}.in" not in asyncio.run(_topics(kafka.address))
     values = [json.dumps(record).encode() for record in people(200)]
     asyncio.run(_fill(kafka.address, f"{unique}.in", [*values, b"{"]))
-    report = study_leakage(read_topic_sample(config), LeakageRequest())
+    report = study_leakage(read_table(load_policy(config), SampleSource(None, config)), LeakageRequest())
     assert (report.source, report.individuals, report.rejected, report.whole) == (f"{unique}.in", 200, 1, False)
     assert [each.attributes for each in report.sets] == [("age",), ("home.city",), ("age", "home.city")]
     assert report.sets[1].bits == pytest.approx(2.0, abs=0.1)

@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.app import Accepted, Config, StandardFormat, app
 from stream_anon.errors import SettingsError
+
+if TYPE_CHECKING:
+    from stream_anon.operations.samples import SampleSource
+
+# Of commands that look at a sample: a file under a policy, or the input topics of a settings file.
+PolicyFile = Annotated[Path | None, typer.Argument(metavar="[POLICY]", help="The policy; else that of --config.")]
+SampledConfig = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", metavar="FILE", help="Settings file; without --input its topic is sampled."),
+]
+SampleFile = Annotated[
+    str | None, typer.Option("--input", metavar="FILE", help="CSV or JSON Lines records; - for standard input.")
+]
+
+
+def _sampled(
+    command: str, policy: Path | None, config: Path | None, file: str | None, standard: Format
+) -> tuple[Path, SampleSource]:
+    """Return the file with the policy, and where the sample comes from."""
+    from stream_anon.operations.samples import SampleSource
+
+    chosen = policy or config
+    if chosen is None or (config is None and file is None):
+        raise SettingsError(command, "give a policy and --input FILE, or --config FILE to sample its topic")
+    return chosen, SampleSource(file, config or chosen, standard)
 
 
 @app.command("check", rich_help_panel="Decide")
@@ -46,14 +71,9 @@ def show_topics(
 
 @app.command("leakage", rich_help_panel="Decide")
 def rank_leakage(
-    policy: Annotated[Path | None, typer.Argument(metavar="[POLICY]", help="The same as --config.")] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option("--input", metavar="FILE", help="Records; - for standard input. Else a sample of the topic."),
-    ] = None,
+    policy: PolicyFile = None,
+    config: SampledConfig = None,
+    sample: SampleFile = None,
     released: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What was released of FILE: shows what it leaks too.")
     ] = None,
@@ -82,10 +102,8 @@ def rank_leakage(
     from stream_anon.cli.decide.leakage import Presentation, leakage
     from stream_anon.operations.leakage.study import LeakageRequest
 
-    chosen = config or policy
-    if chosen is None or (config and policy):
-        raise SettingsError("leakage", "give --config FILE")
-    if released is not None and source is None:
+    chosen, source = _sampled("leakage", policy, config, sample, standard)
+    if released is not None and sample is None:
         raise SettingsError("--released", "needs --input FILE, the records that it was made of")
     if suggest and (threshold is None or released is not None):
         raise SettingsError("--suggest", "needs --threshold, and looks at records before a release")
@@ -94,7 +112,7 @@ def rank_leakage(
     known = tuple(name for name in (part.strip() for part in disclosed.split(",")) if name)
     asked = LeakageRequest(known, sets, most, threshold)
     told = Presentation(as_json, page, suggest, written)
-    raise typer.Exit(leakage(chosen, source, released, asked, standard, told))
+    raise typer.Exit(leakage(chosen, source, released, asked, told))
 
 
 @app.command("utility", rich_help_panel="Decide")
@@ -134,17 +152,9 @@ def propose_policy(
 
 @app.command("negotiate", rich_help_panel="Decide")
 def negotiate_levels(
-    policy: Annotated[
-        Path | None, typer.Argument(metavar="[POLICY]", help="The policy; else that of --config.")
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", "-c", metavar="FILE", help="Settings file; its input topic is sampled."),
-    ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option("--input", metavar="FILE", help="CSV or JSON Lines sample; - for standard input."),
-    ] = None,
+    policy: PolicyFile = None,
+    config: SampledConfig = None,
+    sample: SampleFile = None,
     k: Annotated[int | None, typer.Option(help="Least individuals in a group; else the policy's.", min=2)] = None,
     l: Annotated[  # noqa: E741
         int | None, typer.Option(help="Least distinct sensitive values; else the policy's, 1 for none.", min=1)
@@ -171,31 +181,21 @@ def negotiate_levels(
     standard: StandardFormat = Format.JSONL,
 ) -> None:
     """Say at which levels of its attributes a sample reaches k, or what would have to be relaxed."""
-    from stream_anon.cli.decide.negotiate import Output, Relaxation, SampleSource, asked_of, negotiate
+    from stream_anon.cli.decide.negotiate import Output, Relaxation, asked_of, negotiate
 
-    chosen = policy or config
-    if chosen is None or (config is None and sample is None):
-        raise SettingsError("negotiate", "give a policy and --input FILE, or --config FILE to sample its topic")
+    chosen, source = _sampled("negotiate", policy, config, sample, standard)
     if relax is not None and relax not in list(Relaxation):
         raise SettingsError("--relax", f"must be one of {', '.join(Relaxation)}")
     asked = asked_of(k, l, max_level or (), max_suppressed)
     out = Output(as_json, output, Relaxation(relax) if relax else None, page)
-    raise typer.Exit(negotiate(chosen, SampleSource(sample, config or chosen, standard), asked, out))
+    raise typer.Exit(negotiate(chosen, source, asked, out))
 
 
 @app.command("plan", rich_help_panel="Decide")
 def plan_settings(
-    policy: Annotated[
-        Path | None, typer.Argument(metavar="[POLICY]", help="The policy; else that of --config.")
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", "-c", metavar="FILE", help="Settings file; its input topic is sampled."),
-    ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option("--input", metavar="FILE", help="CSV or JSON Lines sample; - for standard input."),
-    ] = None,
+    policy: PolicyFile = None,
+    config: SampledConfig = None,
+    sample: SampleFile = None,
     rate: Annotated[
         str | None,
         typer.Option(metavar="RATE", help="Records by time (500/s, 30/min); of a topic else its timestamps'."),
@@ -228,15 +228,16 @@ def plan_settings(
     standard: StandardFormat = Format.JSONL,
 ) -> None:
     """Say what k, l, the window and the engine cost in delay, suppression and loss; from a sample and a rate."""
-    from stream_anon.cli.decide.plan import Source, Told, choices_of, limits_of, show_plan
+    from stream_anon.cli.decide.plan import Told, choices_of, limits_of, show_plan
+    from stream_anon.operations.plan.arrivals import rate_of
 
-    chosen = policy or config
-    if chosen is None or (config is None and sample is None):
-        raise SettingsError("plan", "give a policy and --input FILE, or --config FILE to sample its topic")
+    chosen, source = _sampled("plan", policy, config, sample, standard)
     choices = choices_of(k, l, engine, records, window_delay)
     limits = limits_of(max_delay, max_suppressed, max_loss)
-    source = Source(sample, config or chosen, rate, standard)
-    raise typer.Exit(show_plan(chosen, source, choices, limits, seed, Told(document, picture)))
+    arriving = None if rate is None else rate_of(rate)
+    if arriving is None and sample is not None:
+        raise SettingsError("--rate", "a file has no times of arrival: say how many records come, such as 500/s")
+    raise typer.Exit(show_plan(chosen, source, arriving, choices, limits, seed, Told(document, picture)))
 
 
 @app.command("learn", rich_help_panel="Decide")

@@ -13,15 +13,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stream_anon.adapters.tables.format_names import Format
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.leakage.page import leakage_page
 from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, SetLeakage, study_leakage
 from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
-from stream_anon.operations.leakage.tables import read_released, read_table, read_topic_sample
+from stream_anon.operations.leakage.tables import read_released, read_table
 from stream_anon.operations.policy_text import check_folder, with_lowest_levels
+from stream_anon.operations.samples import SampleSource
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.yaml_text import read_yaml
 
@@ -55,10 +55,9 @@ class Presentation:
 
 def leakage(
     config: Path,
-    source: str | None,
+    source: SampleSource,
     released: Path | None,
     asked: LeakageRequest,
-    standard: Format,
     told: Presentation,
 ) -> int:
     """Print what sets of attributes leak; return 1 if one leaks more than the threshold allows, else 0.
@@ -67,19 +66,16 @@ def leakage(
 
     Parameters
     ----------
-    source
-        A file of records; None for a sample of the input topics.
+    config
+        A settings file with the policy.
     released
-        A file of what was released of it.
+        A file of what was released of the source.
     """
     original = config.read_text(encoding="utf-8") if told.suggest else ""
     if told.policy is not None:
         check_folder(config, told.policy, cast("dict[str, Any]", read_yaml(original, str(config))))
     with saying_when_compiling():
-        if source is None:
-            table = read_topic_sample(config)
-        else:
-            table = read_table(load_policy(config, {"engine": {"order": None}}), source, standard)
+        table = read_table(load_policy(config, {"engine": {"order": None}}), source)
         report = study_leakage(table, asked, None if released is None else read_released(table.policy, released))
         suggestion = suggest_levels(table, report) if told.suggest else None
     text = None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -19,8 +18,6 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.operations.negotiate import negotiating
@@ -28,6 +25,7 @@ from stream_anon.operations.negotiate.negotiating import Negotiation, Negotiatio
 from stream_anon.operations.negotiate.page import negotiation_page
 from stream_anon.operations.negotiate.policy import negotiated_text
 from stream_anon.operations.policy_text import check_folder
+from stream_anon.operations.samples import SampleSource
 from stream_anon.recoding.negotiation import Scheme
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.yaml_text import read_yaml
@@ -41,15 +39,6 @@ class Relaxation(StrEnum):
     SUPPRESSION = "suppression"
     HEIGHT = "height"
     PRIVACY = "privacy"
-
-
-@dataclass(frozen=True)
-class SampleSource:
-    """Where the sample comes from: a file, else the input topic of a settings file."""
-
-    file: str | None
-    config: Path
-    standard: Format = Format.JSONL
 
 
 @dataclass(frozen=True)
@@ -101,16 +90,11 @@ def negotiate(config: Path, source: SampleSource, asked: NegotiationRequest, out
     text = config.read_text(encoding="utf-8")
     if output.policy is not None:
         check_folder(config, output.policy, cast("dict[str, Any]", read_yaml(text, str(config))))
-    with ExitStack() as quiet:
-        quiet.enter_context(quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic))
-        quiet.enter_context(saying_when_compiling())
-        if source.file is not None:
-            table = negotiating.table_of_file(counted, source.file, source.standard)
-        else:
-            table = negotiating.table_of_topic(counted, source.config)
+    with saying_when_compiling():
+        sample = source.read(counted)
     waiting = Console(stderr=True, highlight=False, markup=False)
     with waiting.status("building the lattice ...") if waiting.is_terminal else nullcontext():
-        found = negotiating.negotiate_over(policy, table, asked, clock)
+        found = negotiating.negotiate_over(policy, sample, asked, clock)
     if output.as_json:
         sys.stdout.write(json.dumps(found.document(), indent=2) + "\n")
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,17 +15,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.adapters.tables.format_names import Format
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
-from stream_anon.operations.plan.arrivals import Arrivals, arrivals_of_file, arrivals_of_topic, rate_of
+from stream_anon.operations.plan.arrivals import arrivals_of
 from stream_anon.operations.plan.planning import FEW_WINDOWS, Choices, Limits, Plan, plan, warm_engines
 from stream_anon.operations.plan.plot import plan_plot, require_matplotlib
 from stream_anon.operations.plan.trial import Setting, diversity_with
+from stream_anon.operations.samples import SampleSource
 from stream_anon.settings.model import EngineSettings
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.section import Duration
@@ -35,16 +32,6 @@ WIDTH = 100
 ENGINES: tuple[str, ...] = get_args(EngineSettings.model_fields["name"].annotation)
 _DURATION: TypeAdapter[float] = TypeAdapter(Duration)
 _Value = TypeVar("_Value")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where the sample comes from: a file, else the input topic of a settings file; and how fast it comes."""
-
-    file: str | None
-    config: Path
-    rate: str | None = None
-    standard: Format = Format.JSONL
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +73,21 @@ def seconds_of(option: str, text: str) -> float:
     return found
 
 
-def show_plan(policy_file: Path, source: Source, choices: Choices, limits: Limits, seed: int, told: Told) -> int:
+def show_plan(
+    policy_file: Path,
+    source: SampleSource,
+    rate: float | None,
+    choices: Choices,
+    limits: Limits,
+    seed: int,
+    told: Told,
+) -> int:
     """Print what the settings cost; return the exit code, 1 if limits are given and no setting meets them.
+
+    Parameters
+    ----------
+    rate
+        Records a second; None for the times of the broker.
 
     Raises
     ------
@@ -98,16 +98,15 @@ def show_plan(policy_file: Path, source: Source, choices: Choices, limits: Limit
     """
     if told.picture is not None:
         require_matplotlib()
-    rate = None if source.rate is None else rate_of(source.rate)
     policy = load_policy(policy_file)
-    clock, console = SystemClock(), Console(stderr=True, highlight=False, markup=False)
-    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
-        with saying_when_compiling():
-            arrivals = _arrivals(_reading(policy, choices), source, rate)
-            warm_engines(policy, choices, seed)
-        with _bar(console) as bar:
-            task = bar.add_task("trying settings", total=len(choices.settings(policy)))
-            found = plan(policy, arrivals, choices, limits, seed, lambda count: bar.update(task, completed=count))
+    console = Console(stderr=True, highlight=False, markup=False)
+    with saying_when_compiling():
+        reading = _reading(policy, choices)
+        arrivals = arrivals_of(reading, source.read(reading), rate)
+        warm_engines(policy, choices, seed)
+    with _bar(console) as bar:
+        task = bar.add_task("trying settings", total=len(choices.settings(policy)))
+        found = plan(policy, arrivals, choices, limits, seed, lambda count: bar.update(task, completed=count))
     if told.document is not None:
         _write(told.document, json.dumps(found.document(), indent=2).encode() + b"\n", console)
     if told.picture is not None:
@@ -123,12 +122,6 @@ def _reading(policy: Policy, choices: Choices) -> Policy:
     most = max(setting.max_records for setting in choices.settings(policy))
     window = replace(policy.window, max_records=max(most, policy.window.max_records))
     return replace(policy, diversity=diversity, window=window)
-
-
-def _arrivals(policy: Policy, source: Source, rate: float | None) -> Arrivals:
-    if source.file is not None:
-        return arrivals_of_file(policy, source.file, rate, source.standard)
-    return arrivals_of_topic(policy, source.config, rate)
 
 
 def _bar(console: Console) -> Progress:

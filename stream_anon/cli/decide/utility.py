@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stream_anon.adapters.tables.format_names import Format
 from stream_anon.operations.leakage.tables import read_released, read_table
+from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.utility.study import Utility, study_utility
 from stream_anon.settings.policy_file import load_policy
 
@@ -35,7 +35,7 @@ _ROWS: tuple[tuple[str, Callable[[Utility], float | None], str], ...] = (
 def utility(config: Path, original: str, released: Sequence[Path], seed: int, *, as_json: bool) -> int:
     """Print what releases of a file keep and lose; return 0."""
     policy = load_policy(config, {"engine": {"order": None}})
-    table = read_table(policy, original, Format.JSONL)
+    table = read_table(policy, SampleSource(original, config))
     found = [study_utility(table, read_released(policy, path), seed) for path in released]
     if as_json:
         document = {"records": table.population.rows, "k": policy.k, "seed": seed}

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.kafka.topics import requirements as kafka_topics
-from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.adapters.tables.format_names import STANDARD, Format
-from stream_anon.adapters.tables.formats import open_reader
 from stream_anon.audit.records import ReleasedRecordReader
 from stream_anon.errors import InputError
 from stream_anon.measures.boxes import Boxes, boxes_of
 from stream_anon.measures.leakage import Population
-from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.audit.auditing import released_records
-from stream_anon.service.starting.conditions import newest_records, sample_of
-from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
-from stream_anon.settings.loading import load_settings
-from stream_anon.settings.policy_file import build_policy
+from stream_anon.operations.samples import SampleSource
 
 MOST_RECORDS = 1_000_000
 
@@ -70,63 +54,21 @@ class Released:
         return int(self.boxes.records.sum())
 
 
-def read_table(policy: Policy, source: str, standard: Format = Format.JSONL) -> LeakageTable:
-    """Return the records of a CSV or JSON Lines file, `MOST_RECORDS` at the most; `-` for standard input.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read or holds no record that fits the policy.
-    """
-    batches, count = [], 0
-    whole = True
-    with closing(open_reader(source, policy, codec_of(policy).decode, standard)) as reader:
-        for batch in reader:
-            if count >= MOST_RECORDS:
-                whole = False
-                break
-            batches.append(batch)
-            count += len(batch)
-    return _table(policy, "standard input" if source == STANDARD else source, batches, whole=whole)
-
-
-def read_topic_sample(config: Path) -> LeakageTable:
-    """Return the newest records of the input topics, as many as `stream-anon check` looks at.
+def read_table(policy: Policy, source: SampleSource) -> LeakageTable:
+    """Return the records of a source, about `MOST_RECORDS` of a file at the most.
 
     Raises
     ------
     SettingsError, BrokerError
         If the settings are wrong, or the input cannot be read.
     InputError
-        If no record fits the policy.
+        If it cannot be read or holds no record that fits the policy.
     """
-    settings = load_settings(config)
-    kafka, policy = kafka_of(settings), build_policy(settings, config)
-    connection, topics = connection_of(kafka), topics_of(kafka)
-
-    async def sampled() -> list[bytes | None]:
-        _, described = await kafka_topics.look(connection, topics)
-        # Asking for records of a topic that is not there could create it.
-        there = (name for name, found in described.items() if isinstance(found, kafka_topics.Described))
-        inputs = [name for name in there if topics.input.holds(name)]
-        return list(sample_of(*await newest_records(connection, inputs, policy)).values)
-
-    clock = SystemClock()
-    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
-        values = asyncio.run(sampled())
-    codec = codec_of(policy, kafka.max_record_bytes)
-    batch = codec.decode(values, 0, np.arange(len(values), dtype=np.int64))
-    return _table(policy, str(kafka.inputs), [batch], whole=False)
-
-
-def _table(policy: Policy, source: str, batches: Sequence[CodedBatch], *, whole: bool) -> LeakageTable:
-    rejected = sum(len(batch.rejects) for batch in batches)
-    if not any(len(batch) for batch in batches):
-        raise InputError(f"{source}: holds no record that fits the policy")
-    codes = np.concatenate([batch.codes for batch in batches], axis=1)
-    individuals = np.concatenate([batch.individuals for batch in batches])
-    people = Population(codes, None if policy.individual == EVERY_RECORD else individuals)
-    return LeakageTable(source, policy, people, rejected, whole)
+    sample = source.read(policy, MOST_RECORDS)
+    sample.require_records()
+    batch = sample.batch
+    people = Population(batch.codes, None if policy.individual == EVERY_RECORD else batch.individuals)
+    return LeakageTable(sample.source, policy, people, len(batch.rejects), sample.whole)
 
 
 def read_released(policy: Policy, path: Path) -> Released:

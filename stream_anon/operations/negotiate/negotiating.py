@@ -6,35 +6,24 @@ is joined. What leaves here are counts, and names that the policy declares.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from math import prod
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
-
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.tables.format_names import Format
-from stream_anon.adapters.tables.formats import open_reader
-from stream_anon.errors import InputError, SettingsError
+from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.samples import RecordSample
 from stream_anon.ports import Clock
 from stream_anon.recoding.lattice.lattice import Lattice
 from stream_anon.recoding.lattice.levels import AttributeLevels, by_name, levels_of
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.lattice.subset import chosen_levels
 from stream_anon.recoding.negotiation import Answer, Request, Scheme, negotiate
-from stream_anon.service.starting.conditions import look_at_deployment, newest_records, sample_of
-from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
-from stream_anon.settings.loading import load_settings
 
 _TIMED = 5  # answers, of which the median time is told
 
@@ -63,14 +52,6 @@ class NegotiationRequest:
     l: int | None  # noqa: E741 - the letter of the paper
     limits: Mapping[str, int]
     most_suppressed: RecordBound
-
-
-@dataclass(frozen=True, slots=True)
-class FittingSample:
-    """The sample: its rows that fit the policy, and how many did not."""
-
-    rows: Rows
-    rejected: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +122,7 @@ class Negotiation:
         return {"levels": self.named(scheme.levels), "suppressed": scheme.suppressed}
 
 
-def negotiate_over(policy: Policy, table: FittingSample, asked: NegotiationRequest, clock: Clock) -> Negotiation:
+def negotiate_over(policy: Policy, sample: RecordSample, asked: NegotiationRequest, clock: Clock) -> Negotiation:
     """Build the lattice over a sample and answer.
 
     Raises
@@ -151,9 +132,8 @@ def negotiate_over(policy: Policy, table: FittingSample, asked: NegotiationReque
     InputError
         If no record fits the policy.
     """
-    rows = table.rows
-    if not len(rows):
-        raise InputError(f"no record of the sample fits the policy; {table.rejected:,} do not")
+    sample.require_records()
+    rows = Rows.of(sample.batch)
     every = [levels_of(a, codes) for a, codes in zip(policy.quasi_identifiers, rows.codes, strict=True)]
     wanted = _limits(policy, every, asked.limits)
     levels = chosen_levels(every, rows, wanted)
@@ -172,7 +152,7 @@ def negotiate_over(policy: Policy, table: FittingSample, asked: NegotiationReque
         answer,
         len(rows),
         lattice.individuals,
-        table.rejected,
+        len(sample.batch.rejects),
         lattice.shape.nodes,
         prod(each.height + 1 for each in every),
         tuple(attribute.name for attribute in counted_policy(policy, l).diverse),
@@ -190,13 +170,8 @@ def wanted_l(policy: Policy, asked: int | None) -> int:
 
 
 def counted_policy(policy: Policy, l: int) -> Policy:  # noqa: E741
-    """Return the policy under which the sensitive values are read that l counts.
-
-    These are the attributes for which the policy has a criterion; where it has none, all sensitive ones.
-    """
-    names = [a.name for a in policy.attributes if isinstance(a, Sensitive)]
-    names = [name for name in names if name in policy.diversity] or names
-    diversity = {name: Diversity(distinct_l=l) for name in names} if l > 1 else {}
+    """Return the policy under which the sensitive values are read that l counts."""
+    diversity = {attribute.name: Diversity(distinct_l=l) for attribute in policy.counted} if l > 1 else {}
     return replace(policy, diversity=diversity)
 
 
@@ -208,41 +183,3 @@ def _limits(policy: Policy, levels: Sequence[AttributeLevels], asked: Mapping[st
         if not 0 <= number <= heights[name]:
             raise SettingsError("--max-level", f"{name} has levels 0 to {heights[name]}")
     return [own.at_most(asked.get(own.name, heights[own.name])) for own in levels]
-
-
-def table_of_file(policy: Policy, name: str, standard: Format = Format.JSONL) -> FittingSample:
-    """Return all records of a CSV or JSON Lines file, `-` for standard input; InputError if it cannot be read."""
-    with closing(open_reader(name, policy, codec_of(policy).decode, standard)) as reader:
-        return _table(policy, list(reader))
-
-
-def table_of_topic(policy: Policy, config: Path) -> FittingSample:
-    """Return the newest records of a deployment's input, as many as `check` judges.
-
-    Raises
-    ------
-    InputError
-        If no input topic is there.
-    BrokerError
-        If no broker answers, or the input cannot be read.
-    """
-    settings = load_settings(config)
-    kafka = kafka_of(settings)
-
-    async def read() -> CodedBatch:
-        connection = connection_of(kafka)
-        deployment = await look_at_deployment(connection, topics_of(kafka), kafka, policy)
-        if not deployment.inputs:
-            raise InputError(f"{kafka.inputs}: there is no such topic to take a sample from")
-        sample = sample_of(*await newest_records(connection, deployment.inputs, policy))
-        codec = codec_of(policy, kafka.max_record_bytes)
-        return await asyncio.to_thread(codec.decode, sample.values, 0, np.arange(len(sample), dtype=np.int64))
-
-    return _table(policy, [asyncio.run(read())])
-
-
-def _table(policy: Policy, batches: list[CodedBatch]) -> FittingSample:
-    empty = np.empty((len(policy.quasi_identifiers), 0), np.int32)
-    none = Rows(empty, np.empty(0, np.int64), np.empty((len(policy.diverse), 0), np.int64))
-    rejected = sum(len(batch.rejects) for batch in batches)
-    return FittingSample(Rows.of(batches) if batches else none, rejected)

@@ -12,7 +12,6 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import Policy
@@ -98,14 +97,11 @@ def with_setting(policy: Policy, setting: Setting, seed: int) -> Policy:
 
 
 def diversity_with(policy: Policy, l: int | None) -> dict[str, Diversity]:  # noqa: E741
-    """Return the policy's criteria with another number of distinct values.
-
-    It is asked of each attribute for which the policy has a criterion; where it has none, of all sensitive ones.
-    """
+    """Return the policy's criteria with another number of distinct values."""
     own = dict(policy.diversity)
     if l is None:
         return own
-    names = list(own) or [a.name for a in policy.attributes if isinstance(a, Sensitive)]
+    names = [attribute.name for attribute in policy.counted]
     if l > 1:
         if not names:
             raise SettingsError("--l", "needs an attribute with role: sensitive")

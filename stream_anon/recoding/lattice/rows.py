@@ -32,13 +32,9 @@ class Rows:
         return len(self.individuals)
 
     @classmethod
-    def of(cls, batches: list[CodedBatch]) -> Rows:
-        """Return the rows of batches in order; at least one batch."""
-        return cls(
-            np.concatenate([batch.codes for batch in batches], axis=1),
-            np.concatenate([batch.individuals for batch in batches]),
-            np.concatenate([batch.sensitive for batch in batches], axis=1),
-        )
+    def of(cls, batch: CodedBatch) -> Rows:
+        """Return the rows of a batch."""
+        return cls(batch.codes, batch.individuals, batch.sensitive)
 
     def take(self, rows: NDArray[np.intp] | slice) -> Rows:
         """Return the chosen rows."""

@@ -148,11 +148,8 @@ class Cut:
 
     def bounds(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return what is published of each cell."""
-        cells = list(zip(self.table.levels, self.levels, self.table.places, strict=True))
-        return (
-            np.array([own.low[levels[codes], codes] for own, levels, codes in cells], np.int32),
-            np.array([own.high[levels[codes], codes] for own, levels, codes in cells], np.int32),
-        )
+        cells = zip(self.levels, self.table.places, strict=True)
+        return self.table.bounds(np.array([levels[codes] for levels, codes in cells]))
 
 
 def _falling_short(

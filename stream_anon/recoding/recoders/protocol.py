@@ -65,12 +65,18 @@ class Table:
         numbers = np.array([dense(row)[0] for row in self.rows.sensitive], np.int64).reshape(-1, len(self))
         return np.where(self.rows.sensitive == MISSING_KEY, -1, numbers)
 
-    def bounds(self, vector: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return what is published of each cell on a node: int32[q, n] and int32[q, n]."""
-        chosen = list(zip(self.levels, vector, self.places, strict=True))
+    def bounds(self, levels: Sequence[int] | NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return what is published of each cell: int32[q, n] and int32[q, n].
+
+        Parameters
+        ----------
+        levels
+            The level of each attribute, or int64[q, n], that of each cell.
+        """
+        cells = list(zip(self.levels, levels, self.places, strict=True))
         return (
-            np.array([own.low[level][place] for own, level, place in chosen], np.int32),
-            np.array([own.high[level][place] for own, level, place in chosen], np.int32),
+            np.array([own.low[level, place] for own, level, place in cells], np.int32),
+            np.array([own.high[level, place] for own, level, place in cells], np.int32),
         )
 
     def grouped(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[NDArray[np.int64], int]:

@@ -126,11 +126,7 @@ class _Cut:
 
     def bounds(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return what is published of each cell."""
-        cells = list(zip(self._table.levels, self._level, self._table.places, strict=True))
-        return (
-            np.array([own.low[level, place] for own, level, place in cells], np.int32),
-            np.array([own.high[level, place] for own, level, place in cells], np.int32),
-        )
+        return self._table.bounds(self._level)
 
     def of(self, attribute: int) -> set[tuple[int, int]]:
         """Return the nodes of one attribute's cut that rows lie under."""

@@ -21,6 +21,7 @@ from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations.leakage import tables
 from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
 from stream_anon.operations.leakage.tables import LeakageTable, Released, read_table
+from stream_anon.operations.samples import SampleSource
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT
 from tests.support.policies import people, write_json_lines, write_policy
@@ -92,7 +93,9 @@ def test_attributes_that_are_known_already_leak_nothing_and_are_in_no_set(
     assert found["sets"][0]["bits"] == pytest.approx(both["bits"] - alone["bits"])
     assert found["sets"][0]["unique"] == both["unique"]
     with pytest.raises(SettingsError, match=r"'visits' is no quasi-identifier; these are age, home\.city"):
-        study_leakage(read_table(load_policy(policy), str(source)), LeakageRequest(("visits",)))
+        study_leakage(
+            read_table(load_policy(policy), SampleSource(str(source), source)), LeakageRequest(("visits",))
+        )
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
@@ -111,12 +114,12 @@ def test_a_release_leaks_less_than_what_it_was_made_of(
     found = _report(monkeypatch, capsys, policy, "--input", source, "--released", target)
     assert (found["released"], found["suppressed"]) == (150, 0)
     for each in found["sets"]:
-        assert 0 < each["after"]["bits"] < each["bits"]
+        assert 0 <= each["after"]["bits"] < each["bits"]  # an attribute may be at its root everywhere
         assert each["after"]["normalized"] == pytest.approx(each["after"]["bits"] / log2(150))
     most = max(each["after"]["normalized"] for each in found["sets"])
     common = (policy, "--input", source, "--released", target, "--threshold")
     assert _report(monkeypatch, capsys, *common, most + 0.001)["above"] == 0
-    assert _report(monkeypatch, capsys, *common, most - 0.001, code=1)["above"] == 1
+    assert _report(monkeypatch, capsys, *common, most - 0.001, code=1)["above"] >= 1
 
 
 def test_a_suppressed_record_may_be_of_anybody(
@@ -195,10 +198,10 @@ def test_a_file_that_is_no_release_of_the_table_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ((), "give --config FILE"),
-        (("policy.yaml", "--config", "policy.yaml"), "give --config FILE"),
-        (("policy.yaml", "--released", "out.jsonl"), "needs --input FILE"),
-        (("policy.yaml",), "kafka"),
+        ((), "give a policy and --input FILE, or --config FILE"),
+        (("policy.yaml",), "give a policy and --input FILE, or --config FILE"),
+        (("--config", "policy.yaml", "--released", "out.jsonl"), "needs --input FILE"),
+        (("--config", "policy.yaml"), "kafka"),
     ],
 )
 def test_options_that_say_too_little_or_too_much_are_refused(
@@ -217,7 +220,7 @@ def test_options_that_say_too_little_or_too_much_are_refused(
 def test_a_file_without_a_record_that_fits_is_refused(tmp_path: Path) -> None:
     source = write_json_lines(tmp_path / "in.jsonl", [{"person": 1, "age": 900}])
     with pytest.raises(InputError, match="holds no record that fits the policy"):
-        read_table(load_policy(write_policy(tmp_path)), str(source))
+        read_table(load_policy(write_policy(tmp_path)), SampleSource(str(source), source))
 
 
 def test_of_a_large_file_the_first_records_are_looked_at_and_a_release_is_refused(
@@ -227,7 +230,7 @@ def test_of_a_large_file_the_first_records_are_looked_at_and_a_release_is_refuse
     source = tmp_path / "in.csv"
     rows = [f"p{i},{i % 100},Oslo,1,flu" for i in range(9_000)]
     source.write_text("\n".join(["person,age,home.city,visits,illness", *rows]))
-    table = read_table(load_policy(write_policy(tmp_path)), str(source))
+    table = read_table(load_policy(write_policy(tmp_path)), SampleSource(str(source), source))
     assert isinstance(table.population, Population)
     assert (table.population.rows, table.whole) == (4_000, False)
     nothing = Released("out.csv", boxes_of(table.policy.quasi_identifiers, [], []))

@@ -287,4 +287,4 @@ def test_a_policy_needs_a_sample(
     assert "give a policy and --input FILE" in capsys.readouterr().err
     sample = write_json_lines(tmp_path / "sample.jsonl", [{"age": "no number"}])
     assert run(monkeypatch, "negotiate", policy, "--input", sample) == 2
-    assert "no record of the sample fits the policy; 1 do not" in capsys.readouterr().err
+    assert "holds no record that fits the policy; 1 do not" in capsys.readouterr().err

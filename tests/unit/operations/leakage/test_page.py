@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.decide.leakage import Presentation, leakage
 from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.operations.leakage.page import leakage_page
 from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, study_leakage
 from stream_anon.operations.leakage.tables import LeakageTable, Released
+from stream_anon.operations.samples import SampleSource
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import people, write_json_lines, write_policy
 
@@ -93,7 +93,8 @@ def test_the_command_writes_the_page_beside_what_it_prints(
 ) -> None:
     source, page = write_json_lines(tmp_path / "in.jsonl", people(90)), tmp_path / "page.html"
     asked = LeakageRequest(largest=2)
-    assert leakage(write_policy(tmp_path), str(source), None, asked, Format.JSONL, Presentation(page=page)) == 0
+    policy = write_policy(tmp_path)
+    assert leakage(policy, SampleSource(str(source), policy), None, asked, Presentation(page=page)) == 0
     assert "attribute " in capsys.readouterr().out
     assert "90 individuals" in page.read_text()
 

@@ -19,9 +19,9 @@ from stream_anon.operations.negotiate.negotiating import (
     Negotiation,
     NegotiationRequest,
     negotiate_over,
-    table_of_file,
 )
 from stream_anon.operations.negotiate.page import negotiation_page
+from stream_anon.operations.samples import sample_of_file
 from stream_anon.recoding.negotiation import Request, negotiate
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT
@@ -49,7 +49,7 @@ def _negotiation(folder: Path, copies: int = 1) -> Negotiation:
         record["home"] = {f"city{i or ''}": record["home"]["city"] for i in range(copies)}
     document = {"privacy": {"k": 3, "individual": "person", "sensitive": {"illness": {"distinct_l": 2}}}}
     policy = load_policy(write_document(folder, document | {"attributes": attributes}))
-    table = table_of_file(policy, str(write_json_lines(folder / "sample.jsonl", records)))
+    table = sample_of_file(policy, str(write_json_lines(folder / "sample.jsonl", records)))
     return negotiate_over(policy, table, NegotiationRequest(3, 2, {HOSTILE: 2}, RecordBound(0.02)), SystemClock())
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from stream_anon.errors import InputError
 from stream_anon.operations.leakage.tables import read_released, read_table
+from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.utility.study import Utility, study_utility
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import people, write_json_lines, write_policy
@@ -32,7 +33,7 @@ def _files(folder: Path, ages_and_cities: list[tuple[object, str]]) -> tuple[Pat
 def _studied(folder: Path, published: list[tuple[object, str]]) -> Utility:
     path, source, output = _files(folder, published)
     policy = load_policy(path)
-    return study_utility(read_table(policy, str(source)), read_released(policy, output))
+    return study_utility(read_table(policy, SampleSource(str(source), source)), read_released(policy, output))
 
 
 def test_every_figure_is_the_one_counted_by_hand(tmp_path: Path) -> None:

@@ -1,0 +1,139 @@
+"""The records that an operation looks at: of a file, or the newest ones of an input topic, as `check` reads them.
+
+Nothing is written, no group is joined, no topic comes into being.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.codecs import codec_of
+from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.tables.format_names import STANDARD, Format
+from stream_anon.adapters.tables.formats import open_reader
+from stream_anon.errors import InputError
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.policy import Policy
+from stream_anon.service.starting.conditions import look_at_deployment, newest_records, sample_of
+from stream_anon.service.starting.sample_study import Sample
+from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
+from stream_anon.settings.loading import load_settings
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordSample:
+    """Records of one source in order of arrival.
+
+    Parameters
+    ----------
+    source
+        Its name: a file or topics.
+    batch
+        The records that fit the policy, and the rejects.
+    whole
+        Whether these are all records of the source.
+    times
+        float64, ascending seconds of the broker, of every record by its offset; None for a file.
+    """
+
+    source: str
+    batch: CodedBatch
+    whole: bool
+    times: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of records, those that do not fit included."""
+        return len(self.batch) + len(self.batch.rejects)
+
+    def require_records(self) -> None:
+        """Raise InputError if no record fits the policy."""
+        if not len(self.batch):
+            raise InputError(f"{self.source}: holds no record that fits the policy; {len(self):,} do not")
+
+
+def sample_of_file(
+    policy: Policy, name: str, standard: Format = Format.JSONL, most: int | None = None
+) -> RecordSample:
+    """Return the records of a CSV or JSON Lines file, `-` for standard input.
+
+    Parameters
+    ----------
+    most
+        Records after which no further batch is read; None for all of them.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    batches = [CodedBatch.none(len(policy.quasi_identifiers), len(policy.diverse))]
+    count, whole = 0, True
+    with closing(open_reader(name, policy, codec_of(policy).decode, standard)) as reader:
+        for batch in reader:
+            if most is not None and count >= most:
+                whole = False
+                break
+            batches.append(batch)
+            count += len(batch)
+    source = "standard input" if name == STANDARD else name
+    return RecordSample(source, CodedBatch.concatenate(batches), whole)
+
+
+def sample_of_topic(policy: Policy, config: Path) -> RecordSample:
+    """Return the newest records of the input that a settings file names, as many as `stream-anon check` judges.
+
+    Raises
+    ------
+    SettingsError, BrokerError
+        If the settings are wrong, or the input cannot be read.
+    InputError
+        If no input topic is there.
+    """
+    kafka = kafka_of(load_settings(config))
+
+    async def newest() -> Sample:
+        connection = connection_of(kafka)
+        deployment = await look_at_deployment(connection, topics_of(kafka), kafka, policy)
+        if not deployment.inputs:
+            raise InputError(f"{kafka.inputs}: there is no such topic to take a sample from")
+        return sample_of(*await newest_records(connection, deployment.inputs, policy))
+
+    clock = SystemClock()
+    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+        sample = asyncio.run(newest())
+    codec = codec_of(policy, kafka.max_record_bytes)
+    batch = codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
+    return RecordSample(str(kafka.inputs), batch, whole=False, times=sample.times)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSource:
+    """Where a sample comes from.
+
+    Parameters
+    ----------
+    file
+        CSV or JSON Lines, `-` for standard input; None for the input topics of `config`.
+    config
+        A settings file.
+    standard
+        What standard input holds.
+    """
+
+    file: str | None
+    config: Path
+    standard: Format = Format.JSONL
+
+    def read(self, policy: Policy, most: int | None = None) -> RecordSample:
+        """Return the sample; see `sample_of_file` and `sample_of_topic`, of which each raises its errors."""
+        if self.file is None:
+            return sample_of_topic(policy, self.config)
+        return sample_of_file(policy, self.file, self.standard, most)
