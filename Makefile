@@ -27,17 +27,17 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 demo: $(VENV)/.runtime ## stream made-up clinic visits through the service and audit what came out
 	@$(BIN)/stream-anon demo
 
-# First what needs no broker, then what does, two processes each, in the order of
-# tests/support/order.py. Laws are tried on all their examples by `make test`, on a third of them by `make check`.
-FAST := -m pytest -n 2 -m "not kafka and not tansu and not containers and not slow"
-REST := -m pytest -n 2 -m "(kafka or tansu or containers or slow) and not soak"
+# First what needs no broker, in two processes. Then what does, in three, since it waits more than it computes. Both in
+# the order of tests/support/order.py. `make test` tries laws on all their examples, `make check` on a third of them.
+FAST := -m pytest -n 2 -m "not kafka and not tansu and not containers and not slow and not soak"
+REST := -m pytest -n 3 -m "(kafka or tansu or containers or slow) and not soak"
 SOAK := -m pytest -n 2 -m soak
 
-test: $(VENV)/.dev ## all tests; those that need Java and Maven skip with a reason where these are absent
+test: $(VENV)/.dev ## all tests but `make soak`; those that need Java and Maven skip with a reason where these are absent
 	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(BIN)/python $(FAST)
 	$(BIN)/python $(REST)
 
-soak: $(VENV)/.dev ## storms, faults and mirrors in their long form
+soak: $(VENV)/.dev ## what takes minutes: long storms, floods and delays, the image, the wheel
 	$(BIN)/python $(SOAK)
 
 check: $(VENV)/.dev ## the fast part: no broker, no slow tests

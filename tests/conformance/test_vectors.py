@@ -60,7 +60,7 @@ def test_every_row_of_a_star_is_in_a_class_of_k_or_more(engine: str) -> None:
 
 
 @engines
-@pytest.mark.parametrize("count", [120, pytest.param(2_400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [120, pytest.param(2_400, marks=pytest.mark.soak)])
 def test_every_row_of_a_random_table_is_in_a_class_of_k_or_more(engine: str, count: int) -> None:
     draws = np.random.default_rng(5)
     for number in range(count):

@@ -68,7 +68,7 @@ def test_a_killed_build_leaves_the_store_usable(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.containers
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(1800)
 class TestImage:
     def test_it_runs_as_nobody_and_has_what_an_orchestrator_asks_for(self, image: str) -> None:

@@ -21,7 +21,7 @@ from tests.support.helm import of_kind, render
 from tests.support.ports import free_port
 from tests.support.service import Stage, check_published, make_records, produce, wait_until_accounted
 
-pytestmark = [pytest.mark.containers, pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.containers, pytest.mark.kafka, pytest.mark.soak, pytest.mark.timeout(1800)]
 
 RECORDS = 1_000
 READY_WITHIN = 90.0  # of a machine that does much else

@@ -52,7 +52,6 @@ def _anonymized(folder: Path) -> tuple[float, str]:
     return time.perf_counter() - begun, done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.timeout(1500)
 def test_the_first_command_after_an_install_of_the_wheel_compiles_nothing(installed: Path) -> None:

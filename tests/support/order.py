@@ -51,17 +51,18 @@ _FIRST = (
     "tests/unit/cli/prove/test_audit.py",
     "tests/unit/test_compiled.py",
 )
-# Files that stay together: what they share takes long to make, or they measure speed and want no such company.
+# Files that stay together: what they share takes long to make, or they measure speed or take all cores, and no two of
+# these should meet.
 _TOGETHER = {
     "tests/integration/kafka/test_failures.py": "a secured broker",
     "tests/integration/kafka/test_security.py": "a secured broker",
-    "tests/deploy/test_pod.py": "the image",
-    "tests/deploy/test_image.py": "the image",
-    "tests/integration/kafka/test_flood.py": "speed",
-    "tests/integration/kafka/test_delay.py": "speed",
-    "tests/integration/kafka/test_panels.py": "speed",
-    "tests/integration/kafka/test_plan.py": "speed",
-    "tests/deploy/test_wheel.py": "speed",
+    "tests/deploy/test_pod.py": "the machine",
+    "tests/deploy/test_image.py": "the machine",
+    "tests/integration/kafka/test_flood.py": "the machine",
+    "tests/integration/kafka/test_delay.py": "the machine",
+    "tests/integration/kafka/test_panels.py": "the machine",
+    "tests/integration/kafka/test_plan.py": "the machine",
+    "tests/deploy/test_wheel.py": "the machine",
 }
 # Each test of these may run in any process: all that they share is a broker, and each process has one.
 _DEALT_OUT = {

@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "-p",
         "no:faulthandler",
         "-m",
-        "not slow",
+        "not slow and not soak",
     ]
     code = pytest.main([*quiet, f"--deselect={SLOW}", *chosen.tests], plugins=[trial])
     if len(trial.fates) < len(mutants):

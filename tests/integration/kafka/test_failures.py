@@ -216,6 +216,7 @@ async def test_dead_sender_ends_the_transaction_soon(secured: SecuredKafka, stag
     assert [record.value for record in await secured.read_to_end(stage.output)] == [b"b"]
 
 
+@pytest.mark.soak
 async def test_full_disk_of_the_broker_is_survived_and_told_in_few_lines(
     stage: Stage, secured: SecuredKafka
 ) -> None:

@@ -90,7 +90,7 @@ async def test_app_publishes_every_record_once_and_reads_no_aborted_one(stage: S
 
 
 # Between settle and offsets, between offsets and commit, after the commit.
-@pytest.mark.parametrize("point", [pytest.param("closing.7", marks=pytest.mark.slow), "closing.9", "closing.10"])
+@pytest.mark.parametrize("point", [pytest.param("closing.7", marks=pytest.mark.soak), "closing.9", "closing.10"])
 async def test_app_killed_in_a_transaction_neither_loses_nor_repeats_its_window(stage: Stage, point: str) -> None:
     await produce(stage, make_records(1200, 3))
     with FaustProcess(stage.config(kafka={"fault": f"{point}:kill@2"})) as first:
@@ -117,6 +117,7 @@ async def test_app_stopped_beyond_its_session_publishes_nothing_twice(stage: Sta
             assert successor.said("window-published")
 
 
+@pytest.mark.soak
 async def test_apps_that_come_and_go_publish_every_record_once(stage: Stage) -> None:
     with FaustProcess(stage.config()) as first:
         await first.wait_for("ready", within=90)

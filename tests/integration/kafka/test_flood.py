@@ -68,6 +68,7 @@ class Flood:
         await asyncio.gather(*taken)
 
 
+@pytest.mark.soak
 async def test_flood_keeps_to_the_bound_on_memory_and_loses_no_record(stage: Stage) -> None:
     # Windows so small that their transactions are all the worker can do.
     narrow = stage.config(window={"max_records": 10})

@@ -24,7 +24,7 @@ WINDOW = 800
 SETTING = Setting(K, None, "forest", WINDOW, 600.0)
 CLOSE = 0.02  # of a figure
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.soak]
 
 
 async def _send(stage: Stage, values: list[bytes]) -> None:

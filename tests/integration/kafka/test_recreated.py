@@ -66,7 +66,13 @@ async def _command(config: Path, *arguments: str) -> tuple[int | None, str]:
     return await _run("forget", config, *arguments)
 
 
-@pytest.mark.parametrize("running", [True, False], ids=["under a running worker", "while there is none"])
+@pytest.mark.parametrize(
+    "running",
+    [
+        pytest.param(True, id="under a running worker"),
+        pytest.param(False, id="while there is none", marks=pytest.mark.soak),
+    ],
+)
 async def test_a_recreated_input_stops_and_all_of_it_is_released_once_after_the_command(
     stage: Stage, running: bool
 ) -> None:

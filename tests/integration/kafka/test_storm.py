@@ -17,7 +17,7 @@ from tests.support.storm.control import FENCED, MOST_ZOMBIES, UNFENCED, wake_zom
 from tests.support.storm.stage import stage_behind_lines
 from tests.support.storm.storm import Storm
 
-SHORT = 8
+SHORT = 5
 LONG = int(os.environ.get("STREAM_ANON_STORM_FAULTS", "40"))
 SEED = int(os.environ.get("STREAM_ANON_STORM_SEED", "1"))
 
@@ -39,6 +39,7 @@ async def test_a_storm_loses_repeats_and_exposes_no_record(faults: int, unique: 
     assert report.verdict.released > 0.8 * (report.verdict.accepted - report.verdict.gone), figures
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("fenced", [False, True])
 async def test_workers_that_wake_up_repeat_records_only_where_fences_are_down(stage: Stage, fenced: bool) -> None:

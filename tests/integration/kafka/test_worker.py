@@ -27,7 +27,9 @@ from tests.support.service import (
 RUNS = int(os.environ.get("STREAM_ANON_TEST_RUNS", "2"))
 
 pytestmark = pytest.mark.kafka
-every_seed = pytest.mark.parametrize("seed", range(RUNS))
+every_seed = pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.soak] if seed else []) for seed in range(RUNS)]
+)
 
 
 @every_seed

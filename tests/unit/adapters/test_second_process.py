@@ -121,7 +121,7 @@ def _is_there(number: int) -> bool:
     return True
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_after_both_halves_no_dear_kernel_is_left_to_compile(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
