@@ -179,7 +179,7 @@ class Metrics:
         self._again = self._counter("takeover_reread_records", "Records read again after a takeover.")
         self._skipped = self._counter("partitions_skipped", "Takeovers that began above the ledger.")
         self._unprotected = self._counter(
-            "partitions_without_entry", "Takeovers at a committed offset of which the ledger knows nothing."
+            "partitions_without_entry", "Takeovers at a committed offset that the ledger does not know."
         )
         self._lost = self._counter("input_lost_records", "Records that the broker deleted before they were read.")
         self._not_read = self._gauge(

@@ -297,7 +297,7 @@ class StatusBoard:
             found.append(f"{self._totals['skipped partitions']} takeovers began above the ledger: records skipped")
         if self._totals["unprotected"]:
             found.append(
-                f"{self._totals['unprotected']} takeovers found an offset of which the ledger knows nothing: "
+                f"{self._totals['unprotected']} takeovers found an offset that the ledger does not know: "
                 "had it been set back, records were released a second time"
             )
         if self._overdue():

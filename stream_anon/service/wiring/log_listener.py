@@ -46,8 +46,8 @@ from stream_anon.service.events import (
 from stream_anon.service.events.brokers import LEAST_THROTTLED
 
 UNPROTECTED = (
-    "offsets are committed of which the ledger knows nothing: it was deleted, emptied or made to forget. Had the "
-    "offsets been set back, records are released a second time: compare `starts` with the last certificates"
+    "the ledger does not know some committed offsets: it was deleted, emptied or made to forget. If the "
+    "offsets were set back, records are released a second time: compare `starts` with the last certificates"
 )
 THROTTLING = {
     Throttle.BROKER: "a quota of the brokers holds this client or user back (producer_byte_rate, "

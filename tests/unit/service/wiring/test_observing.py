@@ -316,7 +316,7 @@ def test_offsets_without_a_ledger_are_an_error_and_a_warning(observed: Observed)
     assert [line["level"] for line in observed.lines] == ["info", "error"]
     assert observed.lines[1]["event"] == "ledger-entry-missing"
     assert observed.lines[1]["places"] == ["people-0"]
-    assert any("the ledger knows nothing" in warning for warning in observed.page["warnings"])
+    assert any("the ledger does not know" in warning for warning in observed.page["warnings"])
     assert observed.value("partitions_without_entry_total") == 1
 
 
