@@ -57,7 +57,7 @@ def noise_of(attributes: int, individuals: int) -> float:
 
 
 def is_told(attributes: int, individuals: int) -> bool:
-    """Return whether a window has enough people to be told of: noise does not drown what it hides."""
+    """Return whether a window has so many people that the noise does not drown what is told of it."""
     return noise_of(attributes, individuals) <= MOST_NOISE
 
 

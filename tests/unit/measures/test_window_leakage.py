@@ -125,6 +125,27 @@ def test_noise_has_the_size_that_it_is_said_to_have_and_shares_are_whole_percent
     assert len(set(np.stack([each.after for each in told])[:, 0].tolist())) > 3, "after has noise too"
 
 
+def test_no_two_shares_of_a_window_have_the_same_noise() -> None:
+    """Of two shares with one noise the difference would be exact."""
+    draws = np.random.default_rng(9)
+    codes = draws.integers(0, 8, (2, 600)).astype(np.int32)
+    halves = Boxes(np.array([[0, 4]] * 2, np.int32), np.array([[3, 7]] * 2, np.int32), np.array([300, 300]))
+    columns, classes = _columns(codes), _classes(halves)
+    told = [window_leakage(_attributes(2), columns, classes, 0, draws) for _ in range(2000)]
+    shown = np.stack([np.concatenate([each.before, each.after]) for each in told])
+    assert (shown == 0).mean() < 0.01, "next to nothing is clipped"
+    related = np.corrcoef(shown.T)
+    assert np.abs(related - np.eye(4)).max() < 0.1
+
+
+def test_a_share_is_never_above_one() -> None:
+    codes = np.arange(600, dtype=np.int32)[None]
+    boxes = Boxes(codes, codes, np.ones(600, np.int64))
+    draws = np.random.default_rng(1)
+    told = [window_leakage(_attributes(1), _columns(codes), _classes(boxes), 0, draws) for _ in range(40)]
+    assert max(max(each.before[0], each.after[0]) for each in told) == 1
+
+
 def test_a_window_of_few_people_is_not_told_of() -> None:
     assert not is_told(1, 0)
     assert not is_told(1, 1)
