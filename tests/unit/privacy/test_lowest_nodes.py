@@ -19,8 +19,10 @@ from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.domains.walk import TABLE
 from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Loss, Policy, WindowLimits
 from stream_anon.privacy.cost import CostModel, interval_cost
 from stream_anon.privacy.drawn_costs import DrawnCosts
@@ -61,6 +63,26 @@ def test_an_attribute_without_a_lowest_level_keeps_its_costs_beside_one_that_has
         for _ in range(200):
             low, high = sorted(draws.integers(0, FREE[j].size, 2).tolist())
             assert interval_cost(bound, j, low, high) == interval_cost(free, j, low, high)
+    assert all(interval_cost(bound, j, 7, 7) > interval_cost(free, j, 7, 7) for j in (0, 2, 4))
+
+
+@pytest.mark.parametrize("most", [WHOLE_TABLE - 1, WHOLE_TABLE])
+def test_the_largest_table_charges_like_the_first_domain_without_one(most: int) -> None:
+    numbers = NumericDomain(Decimal(0), Decimal(most), Decimal(1), 0)
+    attributes = [QuasiIdentifier("number", numbers, min_level=4)]
+    model = LowestNodes(attributes).charged(objective(attributes, Loss.NCP))
+    assert (model.kind[0] == TABLE) == (numbers.size <= WHOLE_TABLE)
+    for code in (0, 100, most):
+        first, last = attributes[0].node_at(code, 4)
+        assert last > first
+        assert interval_cost(model, 0, code, code) == pytest.approx(attributes[0].ncp(first, last), rel=1e-5)
+
+
+def test_a_table_costs_the_same_from_either_end() -> None:
+    model = LowestNodes(BOUND).charged(objective(BOUND, Loss.NCP))
+    size, start = BOUND[1].size, int(model.start[1])
+    table = model.table[start : start + size**2].reshape(size, size)
+    assert (table == table.T).all()
 
 
 @pytest.mark.parametrize("seed", range(3))
