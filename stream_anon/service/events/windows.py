@@ -149,6 +149,25 @@ class WindowAudited:
 
 
 @dataclass(frozen=True, slots=True)
+class WindowMeasured:
+    """What the quasi-identifiers of a published window leak was measured.
+
+    Which window it was is not told: nobody needs to know more than what is usual.
+
+    Parameters
+    ----------
+    shares
+        (attribute, before, after), as in `measures.window_leakage.WindowLeakage`, which says what protects people;
+        empty if the measurement broke off, which is a bug.
+    seconds
+        How long it took.
+    """
+
+    shares: tuple[tuple[str, float, float], ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class WindowAbandoned:
     """A window was dropped unpublished; the next owner of its partitions reads its records again."""
 

@@ -32,6 +32,7 @@ from stream_anon.service.events import (
     Throttle,
     Throttled,
     WindowAudited,
+    WindowMeasured,
     WindowProgress,
     WindowPublished,
     WorkerStarted,
@@ -41,6 +42,7 @@ from stream_anon.service.events import (
 from stream_anon.service.events.brokers import LEAST_THROTTLED
 from stream_anon.service.status.flow_history import FlowHistory
 from stream_anon.service.status.last_release import last_release
+from stream_anon.service.status.leakage import leakage_section
 
 LAST_WINDOWS = 10
 WINDOWS_TO_JUDGE = 5  # before there is a hint about all of them
@@ -89,6 +91,7 @@ class StatusBoard:
         self._suppressed: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
+        self._leakage: tuple[tuple[str, float, float], ...] = ()
         self._flow = FlowHistory()
         self._missing: Counter[str] = Counter()
 
@@ -141,6 +144,8 @@ class StatusBoard:
                 self._take_window(event)
             case WindowAudited():
                 self._take_audit(event)
+            case WindowMeasured(shares=shares) if shares:
+                self._leakage = shares
             case WorkerStopping():
                 self._ready, self._reason = False, "stopping"
             case WorkerStopped():
@@ -220,6 +225,7 @@ class StatusBoard:
             "audits": dict(self._audits),
             "last_windows": [dict(window) for window in self._windows],
             "last_release": self._released(),
+            "leakage": leakage_section(self._leakage),
         }
 
     def _released(self) -> Mapping[str, object] | None:

@@ -36,6 +36,7 @@ from stream_anon.service.events import (
     TransactionEnded,
     WindowAbandoned,
     WindowAudited,
+    WindowMeasured,
     WindowProgress,
     WindowPublished,
     WindowWithheld,
@@ -119,6 +120,9 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                 _write_window(log, event)
             case WindowAudited():
                 _write_audit(log, event)
+            case WindowMeasured():
+                if not event.shares:
+                    log.error(Line.LEAKAGE_UNMEASURED)
             case WindowAbandoned():
                 write_it = log.info if event.reason == "stopping" else log.warning
                 write_it(Line.WINDOW_ABANDONED, records=event.records, reason=event.reason)

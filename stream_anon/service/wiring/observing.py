@@ -38,6 +38,7 @@ from stream_anon.service.events import (
     TransactionEnded,
     WindowAbandoned,
     WindowAudited,
+    WindowMeasured,
     WindowProgress,
     WindowPublished,
     WindowWithheld,
@@ -98,6 +99,9 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
             case WindowAudited():
                 metrics.window_audited(event.result, event.seconds)
                 metrics.worked({"audit": event.seconds or 0.0})
+            case WindowMeasured():
+                metrics.leakage(event.shares)
+                metrics.worked({"leakage": event.seconds})
             case WindowAbandoned():
                 metrics.window_abandoned(event.reason)
             case WindowWithheld():
