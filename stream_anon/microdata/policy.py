@@ -245,7 +245,7 @@ class Policy:
         if len(self.shields) > MOST_SHIELDS:
             raise SettingsError("privacy.shields", f"must be at most {MOST_SHIELDS}")
         for place, shield in enumerate(self.shields):
-            key = f"privacy.shields[{place}]"
+            key = f"privacy.shields.{place}"
             for name in shield.attributes:
                 if name not in names:
                     raise SettingsError(
