@@ -59,6 +59,11 @@ class Shield:
     attributes: tuple[str, ...]
     k: int
 
+    @property
+    def in_words(self) -> str:
+        """Return what it asks, for people."""
+        return f"{', '.join(self.attributes)}: k {self.k}"
+
     def follows_from(self, others: Iterable[Shield]) -> bool:
         """Return whether it holds wherever one of others holds: one on these attributes and more, of as many."""
         return any(set(self.attributes) <= set(other.attributes) and self.k <= other.k for other in others)
