@@ -63,7 +63,7 @@ def test_who_knows_a_shields_attributes_finds_no_fewer_than_its_k(measured: Meas
         few = sum(size for size in after.classes.individuals.tolist() if size < K)
         measured(
             f"{engine}, GCP {after.gcp:.2f} instead of {before.gcp:.2f}: without the shield "
-            f"{share(len(singled), before.released)} of the people were among fewer than {K} whom age and home fit, "
+            f"{share(len(singled), before.released)} of them were among fewer than {K} that age and home fit, "
             f"with it none are; who knows the sex too finds {share(few, after.released)} in classes of fewer"
         )
 
