@@ -258,7 +258,7 @@ CHECKED = (
     "all certificates: input ranges join without gap or overlap, each follows a known one, batch ids are unique",
 )
 TRUSTED = (
-    "how many individuals are in each class and share a shield's values, max_share, and criteria by person",
+    "the number of individuals in each class and of each shield, max_share of it, and criteria by person",
     "that the values are true generalizations of what came in",
     "the numbers of suppressed and rejected records, and that those were published nowhere else",
     "that nothing was released before the first offset or after the last one certified",
