@@ -29,7 +29,7 @@ def joined(groups: Sequence[Group], cost: Cost, k: int, width: int, patience: in
 
     def growth(a: Group, b: Group) -> float:
         union = cost(_hull(a, b)) * (a.records + b.records)
-        return union - (cost(a.bounds) * a.records + cost(b.bounds) * b.records)
+        return (union - (cost(a.bounds) * a.records + cost(b.bounds) * b.records)) / a.records
 
     line = list(groups)
     rounds = 0

@@ -115,6 +115,8 @@ def test_a_window_whose_policy_is_not_known_is_judged_by_the_shields_that_its_ce
     policy, judge = ward_policy(shields=SHIELDS), ward_policy(k=5, digest="sha256:" + "5" * 64)
     unknown = {(Kind.MISSING_POLICY, None)}
     assert _found(policy, _release(policy), judge=judge) == unknown
+    # It is not known either whether each record counts as an individual.
+    assert _found(policy, _release(policy, reached=(9, 5)), judge=judge) == unknown
     # Only declared names are repeated, one by one: "illness" is one.
     assert _found(policy, _release(policy, 4), judge=judge) == unknown | BARE
     nothing = release_of(policy, [], unplaced=ward_people(4))

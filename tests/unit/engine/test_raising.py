@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_anon.clustering.shield_groups import PATIENCE, WIDTH, join_groups, people_of_groups
-from stream_anon.engine import raising
+from stream_anon.engine import closing, raising
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.raising import Raiser
-from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Sensitive, Unknown
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.diversity import Closeness, Diversity
@@ -90,6 +91,7 @@ def test_what_is_in_no_shield_stays_as_it_is_and_a_large_group_is_not_touched() 
     release = _release(codes, [0, 0, 1, 1, 1, 2, 2, 3, 3], [Shield(("x",), 4)])
     assert _published(release)[:5] == [("0", "a")] * 2 + [("0", "b")] * 3
     assert _published(release)[5:] == [(LEAVES.publish(4, 5), y) for y in "aabb"]
+    assert release.achieved_shields == (4,)  # of five and four
 
 
 def test_individuals_count_not_records() -> None:
@@ -117,6 +119,35 @@ def test_on_fixed_levels_nothing_is_raised() -> None:
     )
     assert release.suppressed == {Suppression.SHIELD: 2}
     assert _published(release)[:4] == [(LEAVES.publish(0, 1), y) for y in "aabb"]
+
+
+def test_a_raiser_that_may_not_raise_suppresses_what_falls_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = [0, 0, 0, 0, 6, 6, 7, 7], [0, 0, 1, 1, 2, 2, 0, 0]
+    told = [0, 0, 1, 1, 2, 2, 3, 3]
+    fixed = partial(Raiser, fixed=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(closing, "Raiser", fixed)
+        release = _release(codes, told, [Shield(("x",), 4)])
+    assert release.class_of_row.tolist() == [0, 0, 1, 1, -1, -1, -1, -1]
+    assert release.suppressed == {Suppression.SHIELD: 4}
+    assert _release(codes, told, [Shield(("x",), 4)]).suppressed == {}
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2])
+def test_raising_ends_after_so_many_turns_of_all_shields(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first turn raises all that falls short here, the second one finds nothing."""
+    monkeypatch.setattr(raising, "MOST_TURNS", turns)
+    calls: list[int] = []
+    joined = Raiser._joined
+
+    def noted(self: Raiser, *given: Any) -> raising.Raised:
+        calls.append(len(calls))
+        return joined(self, *given)
+
+    monkeypatch.setattr(Raiser, "_joined", noted)
+    release = _release(FOUR, [0, 0, 1, 1, 2, 2, 3, 3], [Shield(("x",), 4)])
+    assert len(calls) == turns
+    assert release.suppressed == ({Suppression.SHIELD: 8} if not turns else {})
 
 
 def test_who_is_suppressed_for_one_shield_may_be_missed_by_another() -> None:
@@ -150,10 +181,38 @@ def test_shields_on_several_sets_hold_together() -> None:
 
 
 def test_a_union_that_misses_a_criterion_of_frequencies_is_no_violation() -> None:
-    """Values of people with several records may upset a union: here nothing does."""
-    diversity = {"s": Diversity(t_closeness=Closeness(0.5))}
+    """Person 0 has value 1 in both classes, which counts once in their union: two of three pairs have value 0."""
+    diversity = {"s": Diversity(alpha=0.5)}
+    codes, told, people = ([0, 0, 1, 1], [0, 0, 0, 0]), [0, 0, 1, 1], [1, 0, 2, 0]
+    release = _release(codes, told, [Shield(("x",), 3)], people=people, diversity=diversity)
+    assert release.suppressed == {Suppression.GATE: 4}
+    assert release.gate_violations == 0
+    alone = _release(codes, told, [], people=people, diversity=diversity)
+    assert (alone.released, alone.gate_violations) == (4, 0)
+
+
+def test_criteria_survive_the_union_of_classes() -> None:
+    diversity = {"s": Diversity(t_closeness=Closeness(0.1), alpha=0.5)}
     release = _release(FOUR, [0, 0, 1, 1, 2, 2, 3, 3], [Shield(("x",), 4)], diversity=diversity)
     assert (release.released, release.gate_violations) == (8, 0)
+
+
+def test_unknown_values_alone_are_not_raised_with_others_above_the_highest_level() -> None:
+    bound = replace(X, max_level=1, unknown=Unknown.ROOT)
+    unknown = bound.unknown_code
+    codes = [0, 0, 1, 1, unknown, unknown], [0, 0, 1, 1, 2, 2]
+    release = _release(codes, [0, 0, 1, 1, 2, 2], [Shield(("x",), 4)], (bound, Y))
+    assert _published(release)[:4] == [(LEAVES.publish(0, 1), y) for y in "aabb"]
+    assert release.suppressed == {Suppression.SHIELD: 2}
+    assert release.gate_violations == 0
+
+
+def test_a_set_that_covers_everything_makes_its_unions_cover_everything() -> None:
+    sets = replace(Y, publication=Publication.VALUES)
+    codes = [0] * 7, [0, 1, 2, 0, 0, 1, 1]
+    release = _release(codes, [0, 0, 0, 1, 1, 2, 2], [Shield(("y",), 4)], (X, sets))
+    assert _published(release) == [("0", "*")] * 7
+    assert (release.suppressed, release.gate_violations) == ({}, 0)
 
 
 def test_what_raise_leaves_short_is_a_violation_that_the_gate_takes_away(monkeypatch: pytest.MonkeyPatch) -> None:
