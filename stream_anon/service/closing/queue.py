@@ -190,6 +190,7 @@ class ClosingQueue:
             faults=_by_attribute(release.rejects),
             missing=release.missing,
             above_max_suppressed=release.above_max_suppressed,
+            achieved_shields=release.achieved_shields,
         )
 
 

@@ -208,6 +208,7 @@ def _write_window(log: Log, event: e.WindowPublished) -> None:
         rejected=_reasons(event.rejected),
         classes=len(event.class_sizes),
         achieved_k=event.achieved_k,
+        **({"achieved_shields": list(event.achieved_shields)} if event.achieved_shields else {}),
         loss=None if event.gcp is None else _short(event.gcp),
         age=_short(event.closed_at - event.opened_at),
         close_seconds=_short(event.durations.release + event.durations.encode),

@@ -234,6 +234,12 @@ def test_a_window_makes_one_line(observed: Observed) -> None:
     assert line["event"] == "window-published"
     assert (line["records_in"], line["released"], line["suppressed"]) == (100, 80, {"unplaced": 10})
     assert (line["achieved_k"], line["loss"], line["classes"], line["age"]) == (11, 0.25, 2, 29.0)
+    assert "achieved_shields" not in line
+
+
+def test_the_line_of_a_window_says_what_shields_reached(observed: Observed) -> None:
+    observed.tell(replace(PUBLISHED, achieved_shields=(50, 61)))
+    assert observed.lines[0]["achieved_shields"] == [50, 61]
 
 
 def test_a_gate_violation_is_an_error_a_warning_and_a_count(observed: Observed) -> None:
