@@ -161,7 +161,8 @@ def test_the_command_writes_the_suggestion_into_the_page(tmp_path: Path) -> None
     source, page = write_json_lines(tmp_path / "in.jsonl", people(90)), tmp_path / "page.html"
     told = Presentation(page=page, suggest=True, as_json=True)
     asked = LeakageRequest(largest=2, threshold=0.4)
-    assert leakage(write_policy(tmp_path), str(source), None, asked, Format.JSONL, told) == 0
+    policy = write_policy(tmp_path)
+    assert leakage(policy, SampleSource(str(source), policy), None, asked, told) == 0
     assert _cells(page.read_text(), "Suggested levels")[1:]
 
 
