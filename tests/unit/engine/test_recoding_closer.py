@@ -123,6 +123,21 @@ def test_criteria_never_suppress_what_a_promise_across_groups_counts_on(monkeypa
         _released(monkeypatch, told, [0, 1, 4, 5], [0, 1, 1, 1], diversity={"s": Diversity(2)})
 
 
+def test_a_highest_level_never_suppresses_what_a_promise_across_groups_counts_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limited = (QuasiIdentifier("x", LEAVES, max_level=1), Sensitive("s"))
+    told = Told([0, 0, 4, 4], [1, 1, 7, 7])
+    release = _released(monkeypatch, told, [0, 1, 4, 6], attributes=limited)
+    assert release.suppressed == {Suppression.MAX_LEVEL: 2}
+    told.across_groups = True
+    with pytest.raises(Refused, match="would suppress 2 records"):
+        _released(monkeypatch, told, [0, 1, 4, 6], attributes=limited)
+    told = Told([0, 0, 4, 4], [1, 1, 5, 5])
+    told.across_groups = True
+    assert _released(monkeypatch, told, [0, 1, 4, 5], attributes=limited).released == 4
+
+
 def test_a_method_sees_its_classes_and_the_attribute_of_which_most_values_are_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
