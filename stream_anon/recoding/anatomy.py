@@ -14,8 +14,8 @@ def anatomized(values: NDArray[np.int64], l: int, draws: np.random.Generator) ->
 
     While l values or more are left, a group takes a row of each of the l most frequent ones, of equally frequent
     ones those that come first in an order drawn at random. An order taken from the rows, such as that in which
-    values first appear, would tell an attacker who knows the order of the rows more than the groups do. A row that is
-    left then joins a group without its value. O(n / l x v log v) for v values.
+    values first appear, would tell who knows the order of the rows more than the groups do. A row that is left then
+    joins a group without its value. O(n / l x v log v) for v values.
 
     Parameters
     ----------
