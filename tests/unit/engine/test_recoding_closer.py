@@ -229,3 +229,34 @@ def test_a_method_promises_what_the_policy_promises_without_it() -> None:
 def test_a_target_that_is_not_published_as_it_is_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"method\.target"):
         RecodingCloser(_policy(), MethodChoice("tds", {"target": "x"}))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_method_meets_each_person_with_their_own_values_and_its_answer_is_theirs(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Equal rows are dealt: in which order a method meets them was drawn, and follows no arrival."""
+    n = 12
+    values = np.arange(n, dtype=np.int32) // 2
+    met: list[list[int]] = []
+
+    class Choosing(Told):
+        def recode(self, table: Table, asked: Asked) -> Recoding:
+            people = table.rows.individuals
+            met.append(people.tolist())
+            assert table.labels is not None
+            assert table.labels.tolist() == (people // 3).tolist()
+            assert table.rows.sensitive.tolist() == [(people // 2).tolist()]
+            told = super().recode(table, asked)
+            return replace(told, suppressed=people < 4)
+
+    told = Choosing([0] * n, [0] * n)
+    monkeypatch.setattr(recoding_closer, "recoder_of", lambda choice: told)
+    attributes = (QuasiIdentifier("x", LEAVES), Sensitive("s"), Sensitive("r"))
+    policy = Policy(attributes, 2, EVERY_RECORD, diversity={"s": Diversity(2)})
+    rows = Columns(np.zeros((1, n), np.int32), np.arange(n, dtype=np.int32), values[None])
+    window = replace(sealed(policy, rows, WholeTable()), payload=[(0, row // 3) for row in range(n)])
+    closer = RecodingCloser(policy, MethodChoice("tds", {"target": "r"}))
+    release = closer.release(window, np.random.default_rng(seed))
+    assert release.class_of_row.tolist() == [-1] * 4 + [0] * 8
+    assert met != [list(range(n))]
