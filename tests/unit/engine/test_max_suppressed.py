@@ -194,6 +194,30 @@ def test_a_full_window_closes_though_it_suppresses_too_many() -> None:
     assert (release.released, release.above_max_suppressed) == (3, True)
 
 
+def test_the_window_after_a_held_one_that_was_full_is_not_held() -> None:
+    policy = _policy(AboveMost.HOLD, max_records=8)
+    engine = _engine(policy)
+    engine.add(_batch(policy, 0, POOR), 0.0)
+    assert engine.tick(DELAY) is None
+    assert engine.held
+    (_,) = engine.add(_batch(policy, 5, [BARI] * 2 + [ROME]), LONG)
+    engine.add(_batch(policy, 8, [OSLO] * 3), LONG)
+    assert engine.deadline is not None
+    assert not engine.held
+    assert engine.tick(LONG + DELAY) is not None
+
+
+def test_a_window_is_held_no_longer_when_too_many_dead_letters_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = _policy(AboveMost.HOLD)
+    engine = _engine(policy)
+    engine.add(_batch(policy, 0, POOR), 0.0)
+    assert engine.tick(DELAY) is None
+    monkeypatch.setattr(Engine, "room", property(lambda _: False))
+    assert not engine.held
+    assert engine.deadline is not None
+    assert engine.tick(LONG) is not None
+
+
 def test_a_window_is_counted_again_when_it_has_grown_by_a_sixteenth(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = _policy(AboveMost.HOLD, RecordBound(records=0), max_records=1_000)
     engine = _engine(policy)

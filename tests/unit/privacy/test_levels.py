@@ -57,14 +57,14 @@ def test_a_highest_level_of_0_is_a_limit() -> None:
 
 
 def test_unknown_values_excuse_only_the_root_of_their_own_attribute() -> None:
-    unknown = LEAVES.size + 1
-    root = (0, unknown)
-    attributes = [_attribute(most=1), _attribute(most=1)]
-    classes: list[list[Bounds]] = [[root, (0, 0)], [(0, 0), root], [root, root], [root, root]]
-    codes = [[unknown, 0, unknown, unknown], [0, unknown, unknown, 0]]
+    attributes = [_attribute(most=1), _attribute(POST, most=1)]
+    one, other = (attribute.unknown_code for attribute in attributes)
+    roots: list[Bounds] = [(0, one), (0, other)]
+    classes = [[roots[0], (0, 0)], [(0, 0), roots[1]], roots, roots]
+    codes = [[one, 0, one, one], [0, other, other, 0]]
     assert _judged(attributes, classes, codes, [0, 1, 2, 3])[1] == [False, False, False, True]
-    # The first class's known value of another attribute, and rows without a class, say nothing.
-    assert _judged(attributes, classes[2:3], [[unknown, 0], [unknown, 0]], [0, -1])[1] == [False]
+    # Rows without a class say nothing.
+    assert _judged(attributes, [roots], [[one, 0], [other, 0]], [0, -1])[1] == [False]
 
 
 @given(st.lists(st.tuples(st.integers(0, 999_999), st.integers(0, 6)), min_size=1, max_size=8))
