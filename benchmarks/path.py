@@ -14,6 +14,7 @@ import dataclasses
 import resource
 import statistics
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -29,6 +30,7 @@ from stream_anon.engine.engine import Engine
 from stream_anon.engine.warming import warm_up
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import Release
 
 POLL = 2000  # records a poll, so that batches do not end where windows do
 LEARNED = "order learned"
@@ -55,9 +57,18 @@ class TimedPartitioner:
 
 
 class Run:
-    """One pass of all events through a fresh engine."""
+    """One pass of all events through a fresh engine.
 
-    def __init__(self, policy: Policy, seed: int) -> None:
+    Parameters
+    ----------
+    released
+        Is called with each window that was written.
+    """
+
+    def __init__(
+        self, policy: Policy, seed: int, released: Callable[[SealedWindow, Release], None] = lambda *_: None
+    ) -> None:
+        self._tell = released
         self.codec = JsonCodec(policy)
         self.engine = Engine(policy, draws=np.random.default_rng(seed))
         self.engine.open(0, 0)
@@ -71,6 +82,13 @@ class Run:
     def through(self, events: list[bytes]) -> tuple[float, float]:
         """Put all events through; return the seconds it took, and those from the end of the first window on."""
         begin = clock()
+        for _ in self.polls(events):
+            pass
+        end = clock()
+        return end - begin, end - self.first_closed
+
+    def polls(self, events: list[bytes]) -> Iterator[None]:
+        """Put all events through, and come back after each poll and at the end."""
         for first in range(0, len(events), POLL):
             start = clock()
             values = events[first : first + POLL]
@@ -81,11 +99,11 @@ class Run:
             self.spent["add"] += clock() - middle
             for window in sealed:
                 self._close(window)
+            yield
         rest = self.engine.seal(0.0)
         if rest is not None:
             self._close(rest)
-        end = clock()
-        return end - begin, end - self.first_closed
+        yield
 
     def _close(self, window: SealedWindow) -> None:
         partitioner = TimedPartitioner(window.partitioner)
@@ -103,6 +121,7 @@ class Run:
         self.classes += len(release.classes)
         self.bytes_out += records.size - records.gap * max(len(records) - 1, 0)
         self.loss += (release.gcp or 0.0) * release.records_in
+        self._tell(window, release)
 
 
 def measure(policy: Policy, events: list[bytes], repeats: int) -> dict[str, Any]:

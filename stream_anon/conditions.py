@@ -42,15 +42,16 @@ _MEANINGS = {
     Condition.APPEND_TIME: "The brokers put the time of each append on the records of the output "
     "(`message.timestamp.type`), to the millisecond, in place of the window's second.",
     Condition.LEDGER_CLEANUP: "Entries of the ledger can expire, because its `cleanup.policy` is not `compact`.",
-    Condition.LEDGER_INCOMPLETE: "The group has offsets of which the ledger knows nothing, so nobody can tell if "
-    "they were set back. Only `check` asks this: a run goes on from them, and logs `ledger-entry-missing`.",
-    Condition.MIRRORED_INPUT_UNALIGNED: "The input was copied from another cluster, where records of it were "
-    "released, and the ledger of this one does not say up to where. `stream-anon realign` writes that.",
+    Condition.LEDGER_INCOMPLETE: "The group has committed offsets that the ledger does not know, so nobody can "
+    "tell whether they were set back. Only `check` asks this: a run goes on from them and logs "
+    "`ledger-entry-missing`.",
+    Condition.MIRRORED_INPUT_UNALIGNED: "The input was copied from another cluster, where some of its records were "
+    "released, and the ledger of this cluster does not say up to which. `stream-anon realign` writes that.",
     Condition.PERMISSIONS: "The user lacks a permission that a run needs.",
     Condition.INPUT_UNREADABLE: "The user may not read the input.",
     Condition.NO_RECORD_FITS: "None of the sampled records of the input fits the policy.",
     Condition.MISSING_FIELD: "No sampled record has a value of a declared field. `accept_missing: true` accepts "
-    "it for one attribute. Where the input is empty at the start, a run asks it of its first window.",
+    "it for one attribute. Where the input is empty at the start, a run judges its first window instead.",
     Condition.RARE_VALUES: "More than 5 % of a field's values, which pass as they are, are held by fewer than k "
     "individuals. `accept_linkable: true` accepts it for one attribute.",
 }

@@ -259,6 +259,18 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 width=12,
             ),
             Panel(
+                "Leakage by attribute",
+                "What an attribute gives, of all that tells one person from the others, to somebody who knows it: "
+                "by the true values (before) and by what was released (after). A window a minute, with noise.",
+                "percentunit",
+                (
+                    (
+                        f"max by (attribute, stage) ({series('information_leakage_ratio')})",
+                        "{{attribute}}, {{stage}}",
+                    ),
+                ),
+            ),
+            Panel(
                 "Missing values by attribute",
                 "Share of the records without a value, of attributes that are published.",
                 "percentunit",

@@ -258,6 +258,12 @@ class Line(StrEnum):
         "A published window does not fit its own certificate.",
         "Runbook audit-failed, now: the window is published.",
     )
+    LEAKAGE_UNMEASURED = (
+        "leakage-unmeasured",
+        "error",
+        "Measuring what a published window leaks broke off: a bug, please report it.",
+        "Nothing else is affected. The metric shows the last window that was measured.",
+    )
     COMMIT_UNCERTAIN = (
         "commit-uncertain",
         "warning",

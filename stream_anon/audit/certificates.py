@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from stream_anon.audit.findings import Findings
 from stream_anon.audit.records import ValueBook
+from stream_anon.audit.shields import ShieldAudit
 from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import published_tuple
@@ -41,6 +42,7 @@ class CertificateAudit:
         self._values = values
         self._findings = findings
         self._attributes = policy.quasi_identifiers
+        self._shields = ShieldAudit(policy, exact=values is not None)
         self._published = {attribute.name for attribute in policy.published}
 
     def check(self, certificate: Certificate) -> None:
@@ -50,6 +52,8 @@ class CertificateAudit:
         self._check_suppression(certificate)
         self._check_missing(certificate)
         self._check_classes(certificate)
+        for names in self._shields.untrue(certificate):
+            self._findings.add(Kind.WRONG_ACHIEVED_SHIELD, certificate.batch, attribute=names)
         self._check_loss(certificate)
 
     def _check_criteria(self, certificate: Certificate) -> None:
@@ -57,6 +61,8 @@ class CertificateAudit:
         asked = certificate.asked
         if self._values is None:  # then nobody knows which levels there are
             asked = replace(asked, levels=UNSET, max_suppressed=UNSET)
+            if not certificate.classes:  # nor which quasi-identifiers
+                asked = replace(asked, shields=UNSET)
         if asked != asked_of(self._policy):
             self._findings.add(Kind.WRONG_CRITERIA, batch)
         opened, closed = seconds_of(certificate.opened), seconds_of(certificate.closed)

@@ -13,6 +13,7 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import WindowAudit
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.diversity import MOST_CLASS, Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
@@ -169,13 +170,18 @@ def _stand_in(given: Policy, asked: Asked, names: Sequence[str]) -> Policy:
         Sensitive(name, ScalarType.NUMBER if each.ordered else ScalarType.STRING)
         for name, each in diversity.items()
     ]
+    # Without a class it is not known which quasi-identifiers there are, and nothing that a shield could judge.
+    asks = [] if not names or asked.shields is msgspec.UNSET else asked.shields
+    shields = tuple(Shield(tuple(shield.attributes), shield.k) for shield in asks)
+    widest = max((asked.k, *(shield.k for shield in shields)))
     return Policy(
         attributes=(*identifiers, *quasi, *sensitive),
         k=asked.k,
         individual=EVERY_RECORD,
         max_share=asked.max_share,
         diversity=diversity,
-        window=WindowLimits(max_records=max(WindowLimits.max_records, min(asked.k, MOST_CLASS))),
+        window=WindowLimits(max_records=max(WindowLimits.max_records, min(widest, MOST_CLASS))),
+        shields=shields,
     )
 
 

@@ -32,6 +32,7 @@ class Kind(StrEnum):
     WRONG_ACHIEVED_K = "achieved k is not the least number of individuals of a class"
     WRONG_ACHIEVED_L = "achieved distinct_l is below what is asked or above what the records show"
     WRONG_ACHIEVED_SPREAD = "an achieved figure of sensitive values is not what is asked, or better than shown"
+    WRONG_ACHIEVED_SHIELD = "a shield reached less than is asked, or other than the classes show"
     CLASS_TWICE = "two classes are published alike"
     WRONG_ATTRIBUTES = "the class does not have the policy's quasi-identifiers"
     ILLEGAL_CLASS_VALUE = "the class has a value that the policy cannot publish"
@@ -60,6 +61,7 @@ class Kind(StrEnum):
     UNCERTIFIED_CLASS = "records are of no class of the certificate"
     WRONG_CLASS_SIZE = "the class has another number of records than certified"
     TOO_FEW_RECORDS = "a class has fewer than k records"
+    TOO_FEW_SHIELDED = "fewer records share what is published of a shield's attributes than it asks"
     TOO_FEW_VALUES = "a class shows fewer than distinct_l values"
     UNEVEN_VALUES = "a class's sensitive values are not spread as evenly as asked"
     DISTANT_VALUES = "a class's sensitive values are farther from those of its window than asked"
@@ -246,6 +248,7 @@ class Verdict:
 
 CHECKED = (
     "every class: records of one window with one published tuple, at least k, certified with the same count",
+    "every shield: records of one window that are published alike by its attributes counted again",
     "every value: one that the policy's hierarchies, ranges and sets can publish",
     "every record: all published fields, no undeclared or identifying one, passing fields of their type",
     "every window: all criteria on sensitive values counted again over its records",
@@ -255,7 +258,7 @@ CHECKED = (
     "all certificates: input ranges join without gap or overlap, each follows a known one, batch ids are unique",
 )
 TRUSTED = (
-    "the number of individuals in each class, that nobody has more than max_share of it, and criteria by person",
+    "the number of individuals in each class and of each shield, max_share of it, and criteria by person",
     "that the values are true generalizations of what came in",
     "the numbers of suppressed and rejected records, and that those were published nowhere else",
     "that nothing was released before the first offset or after the last one certified",

@@ -10,6 +10,7 @@ import msgspec
 
 from stream_anon.audit.findings import Findings
 from stream_anon.audit.records import ReleasedRecordReader, ValueBook
+from stream_anon.audit.shields import ShieldAudit
 from stream_anon.audit.spreads import Shown, faults, is_true
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import QuasiIdentifier
@@ -57,6 +58,7 @@ class WindowAudit:
         self._reader = ReleasedRecordReader(policy, typed=values is not None)
         self._attributes = policy.quasi_identifiers
         self._values = values
+        self._shields = ShieldAudit(policy, exact=values is not None)
 
     def add(self, window: WindowRecords, batch: str | None, record: Mapping[str, Any] | None) -> None:
         """Count a released record and note what is wrong with it alone; None for one that is no object."""
@@ -103,6 +105,7 @@ class WindowAudit:
                 self._count(batch, number, group, whole)
         if removed:
             return
+        self._count_shields(window, batch)
         for key, number in certified.items():
             if key not in window.groups and certificate.classes[number].records:
                 self._findings.add(Kind.WRONG_CLASS_SIZE, batch, number, count=0)
@@ -117,6 +120,11 @@ class WindowAudit:
         whole = self._whole(window)
         for group in window.groups.values():
             self._count(batch, None, group, whole)
+        self._count_shields(window, batch)
+
+    def _count_shields(self, window: WindowRecords, batch: str | None) -> None:
+        for names in self._shields.bare((key, group.records) for key, group in window.groups.items()):
+            self._findings.add(Kind.TOO_FEW_SHIELDED, batch, attribute=names)
 
     def _whole(self, window: WindowRecords) -> list[Shown]:
         """Return what all records of a window show of each sensitive attribute with a criterion."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.protocol import TOO_HIGH
+from stream_anon.engine.chosen_classes import chosen, no_classes, without
 from stream_anon.engine.dealing import dealt
+from stream_anon.engine.raising import Raised, Raiser
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.columns import Columns
@@ -20,6 +22,7 @@ from stream_anon.privacy.gate import violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize, raised
 from stream_anon.privacy.levels import LevelLimits
 from stream_anon.privacy.loss import gcp
+from stream_anon.privacy.shields import ShieldCheck
 
 TooLarge = Callable[[Release], NDArray[np.int64]]
 """Returns the released rows that cannot be published, since what would be written of them is too large."""
@@ -28,6 +31,26 @@ TooLarge = Callable[[Release], NDArray[np.int64]]
 def all_fit(release: Release) -> NDArray[np.int64]:  # noqa: ARG001 - a `TooLarge`
     """Return no row."""
     return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Gated:
+    """What the gate left: classes, their counts, each shield's least individuals.
+
+    Parameters
+    ----------
+    violations
+        Classes that were at fault.
+    bare
+        Rows that a shield did not hold for any more once others were gone.
+    """
+
+    class_of_row: NDArray[np.int32]
+    generalized: GeneralizedClasses
+    counts: ClassCounts
+    shields: tuple[int, ...]
+    violations: int
+    bare: int
 
 
 class Closer:
@@ -47,6 +70,8 @@ class Closer:
         self._criteria = Criteria.of(policy)
         self._limits = LevelLimits(policy.quasi_identifiers)
         self._generalizers = [Generalizer(attribute) for attribute in policy.quasi_identifiers]
+        self._raiser = Raiser(policy, self._generalizers)
+        self._shields = ShieldCheck(policy)
 
     def release(self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge = all_fit) -> Release:
         """Return what becomes of a window.
@@ -134,25 +159,28 @@ class Closer:
     ) -> Release:
         # 2. Generalize, and by a random level or more if so asked; clusters that publish alike become one class.
         class_of_row, generalized, united = self._united(window.columns, clusters, shuffle)
-        # 3. The gate: what lies too high or fails is suppressed, and the rest is checked again.
-        begun = self._watch()
+        # 3. RAISE: what would be published of too few people by a shield is published alike with other classes.
         class_of_row, generalized, united, high = self._below_limits(
             window.columns, class_of_row, generalized, united
         )
-        class_of_row, generalized, counts, violations = self._gated(
-            window.columns, class_of_row, generalized, united
-        )
+        shielded = self._raiser.raised(window.columns.individuals, class_of_row, generalized, united)
+        # 4. The gate: what fails is suppressed, and the rest is checked again.
+        begun = self._watch()
+        gated = self._gated(window.columns, shielded)
         gate_seconds = self._watch() - begun
-        placed = int((clusters >= 0).sum()) - high
+        class_of_row, generalized, counts = gated.class_of_row, gated.generalized, gated.counts
+        bare = shielded.gone + gated.bare
+        placed = int((clusters >= 0).sum()) - high - bare
         rows = np.flatnonzero(class_of_row >= 0)
         suppressed = {
             **reasons,
             Suppression.MAX_LEVEL: reasons.get(Suppression.MAX_LEVEL, 0) + high,
+            Suppression.SHIELD: reasons.get(Suppression.SHIELD, 0) + bare,
             Suppression.GATE: reasons.get(Suppression.GATE, 0) + placed - len(rows),
             Suppression.OVER_LIMIT: window.over_limit,
         }
         suppressed = {reason: count for reason, count in suppressed.items() if count}
-        # 4. Shuffle: the order of publication tells nothing of the order of arrival.
+        # 5. Shuffle: the order of publication tells nothing of the order of arrival.
         order = shuffle.permutation(rows).astype(np.int64)
         classes = Classes(
             generalized.low,
@@ -187,9 +215,10 @@ class Closer:
                 if len(classes) and found is not None
             },
             gcp=gcp(generalized.ncp, counts.records, sum(suppressed.values())),
-            gate_violations=violations,
+            gate_violations=gated.violations,
             gate_seconds=gate_seconds,
             missing=missing_by_name(self._policy, window.missing),
+            achieved_shields=gated.shields,
         )
 
     def _united(
@@ -198,7 +227,7 @@ class Closer:
         """Return the class of each row, what is published of each, and which of them hold several clusters."""
         count = int(clusters.max(initial=-1)) + 1
         if not count:
-            return clusters, _no_classes(len(self._generalizers)), np.zeros(0, np.bool_)
+            return clusters, no_classes(len(self._generalizers)), np.zeros(0, np.bool_)
         used = np.bincount(clusters[clusters >= 0]) > 0
         if not used.all():  # numbers without a row: not as agreed, and nothing could be published for them
             clusters = np.where(clusters >= 0, (np.cumsum(used) - 1)[clusters], SUPPRESSED).astype(np.int32)
@@ -212,7 +241,7 @@ class Closer:
             return clusters, generalized, np.zeros(count, np.bool_)
         renamed = np.where(clusters >= 0, class_of_cluster[clusters], SUPPRESSED).astype(np.int32)
         # Bounds and values of a union are those of its parts where intervals are published, and sets are equal.
-        return renamed, _chosen(generalized, first), np.bincount(class_of_cluster) > 1
+        return renamed, chosen(generalized, first), np.bincount(class_of_cluster) > 1
 
     def _below_limits(
         self,
@@ -228,70 +257,38 @@ class Closer:
         high = self._limits.too_coarse(generalized, rows.codes, class_of_row)
         if not high.any():
             return class_of_row, generalized, united, 0
-        left, generalized = _without(high, class_of_row, generalized)
+        left, generalized = without(high, class_of_row, generalized)
         gone = int((class_of_row >= 0).sum() - (left >= 0).sum())
         return left, generalized, np.ones(generalized.ncp.shape[1], np.bool_), gone
 
-    def _gated(
-        self,
-        rows: Columns,
-        class_of_row: NDArray[np.int32],
-        generalized: GeneralizedClasses,
-        united: NDArray[np.bool_],
-    ) -> tuple[NDArray[np.int32], GeneralizedClasses, ClassCounts, int]:
-        violations = 0
+    def _gated(self, rows: Columns, classes: Raised) -> _Gated:
+        class_of_row, generalized = classes.class_of_row, classes.generalized
+        violations, bare = 0, 0
         # A violation is a bug of the partitioner's. That a union fails where frequencies are asked for is none:
         # people with several values may upset it. Nor is it one that the rest fails once some rows are gone.
         by_frequency = any(asked.asks for asked in self._criteria.asked)
-        excused = united & by_frequency
+        excused, fewer = classes.united & by_frequency, False
         while True:
             placed = np.flatnonzero(class_of_row >= 0)
             part = rows if len(placed) == len(rows) else rows.take(placed)
-            failing, counts = violating_classes(
-                part, class_of_row[placed].astype(np.int64), generalized, self._criteria
-            )
+            own = class_of_row[placed].astype(np.int64)
+            failing, counts = violating_classes(part, own, generalized, self._criteria)
             failing |= self._limits.too_fine(generalized)
+            if self._policy.shields:  # what lay too high before RAISE is gone
+                failing |= self._limits.too_coarse(generalized, part.codes, class_of_row[placed])
+            below, shields = self._shields.below(part.individuals, own, generalized)
+            if not failing.any() and fewer:
+                failing, excused = below, below
+                bare += int(below[own].sum())
+            failing |= below & (not fewer)
             if not failing.any():
-                return class_of_row, generalized, counts, violations
+                return _Gated(class_of_row, generalized, counts, shields, violations, bare)
             violations += int((failing & ~excused).sum())
-            class_of_row, generalized = _without(failing, class_of_row, generalized)
-            excused = np.full(generalized.ncp.shape[1], by_frequency)
+            class_of_row, generalized = without(failing, class_of_row, generalized)
+            excused, fewer = np.full(generalized.ncp.shape[1], by_frequency), True
 
 
 def missing_by_name(policy: Policy, counts: NDArray[np.int64]) -> dict[str, int]:
     """Return the counts int64[q + p] that are not 0 by the name of their attribute."""
     names = (attribute.name for attribute in (*policy.quasi_identifiers, *policy.passed))
     return {name: count for name, count in zip(names, counts.tolist(), strict=True) if count}
-
-
-def _without(
-    failing: NDArray[np.bool_], class_of_row: NDArray[np.int32], generalized: GeneralizedClasses
-) -> tuple[NDArray[np.int32], GeneralizedClasses]:
-    """Return the class of each row, and the classes, without those marked bool[c]."""
-    kept = np.flatnonzero(~failing)
-    rank = np.full(len(failing) + 1, SUPPRESSED, np.int32)  # the last entry serves suppressed rows
-    rank[kept] = np.arange(len(kept))
-    return rank[class_of_row], _chosen(generalized, kept)
-
-
-def _chosen(generalized: GeneralizedClasses, kept: NDArray[np.int64]) -> GeneralizedClasses:
-    places = kept.tolist()
-    return GeneralizedClasses(
-        generalized.low[:, kept],
-        generalized.high[:, kept],
-        [[values[i] for i in places] for values in generalized.values],
-        generalized.labels[:, kept],
-        generalized.ncp[:, kept],
-        [None if sets is None else [sets[i] for i in places] for sets in generalized.members],
-    )
-
-
-def _no_classes(attributes: int) -> GeneralizedClasses:
-    return GeneralizedClasses(
-        np.empty((attributes, 0), np.int32),
-        np.empty((attributes, 0), np.int32),
-        [[] for _ in range(attributes)],
-        np.empty((attributes, 0), np.int64),
-        np.empty((attributes, 0)),
-        [None] * attributes,
-    )

@@ -19,6 +19,7 @@ from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.microdata.policy import FULL_DOMAIN, Policy
 from stream_anon.privacy.drawn_costs import DrawnCosts
+from stream_anon.privacy.lowest_nodes import LowestNodes
 from stream_anon.privacy.objective import objective
 from stream_anon.recoding.full_domain import FullDomain
 
@@ -79,12 +80,14 @@ def _unlimited(
         Whether it does some of its work while rows arrive, where it can.
     """
     choice = policy.engine
-    model = objective(policy.quasi_identifiers, choice.loss, choice.labels)
+    tables = objective(policy.quasi_identifiers, choice.loss, choice.labels)
+    lowest = LowestNodes(policy.quasi_identifiers)
+    model = lowest.charged(tables)
     (own,) = draws.spawn(1) if choice.seed is None else [np.random.default_rng(choice.seed)]
     if choice.name == "mondrian" and not choice.least_loss:
         # Median cuts depend little on costs: draws would raise their loss by 6 % and hide next to nothing.
         return lambda: Mondrian(model, relaxed=choice.relaxed)
-    drawn = DrawnCosts(model)
+    drawn = DrawnCosts(tables, lowest)
     if choice.name == "mondrian":
         return lambda: Mondrian(drawn.draw(own), relaxed=choice.relaxed, least_loss=True)
     if choice.name == "k-forest":

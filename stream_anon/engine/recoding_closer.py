@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.rules import Rules
 from stream_anon.engine.closing import Closer
+from stream_anon.engine.raising import Raiser
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.microdata.batch import MISSING_KEY
@@ -20,7 +21,7 @@ from stream_anon.privacy.generalization import GeneralizedClasses, alike
 from stream_anon.privacy.nodes import publish_nodes
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
-from stream_anon.recoding.recoders.registry import recoder_of
+from stream_anon.recoding.recoders.registry import recoder_of, with_shields
 
 
 class WholeTable(FromScratch):
@@ -46,8 +47,10 @@ class RecodingCloser(Closer):
 
     def __init__(self, policy: Policy, choice: MethodChoice) -> None:
         super().__init__(policy)
+        # The nodes of a method are its answer: what falls short of a shield is suppressed, unless it knows of them.
+        self._raiser = Raiser(policy, self._generalizers, fixed=True)
         self._choice = choice
-        self._recoder = recoder_of(choice)
+        self._recoder = recoder_of(with_shields(choice, policy.shields))
         self.steps: tuple[Step, ...] = ()
         names = [attribute.name for attribute in policy.passed]
         target = choice.options.get("target")

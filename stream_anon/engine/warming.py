@@ -83,7 +83,8 @@ def _numbered(keys: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def _count(policy: Policy) -> int:
-    return min(policy.window.max_records, 8 * policy.k)
+    crowd = max((shield.k for shield in policy.shields), default=0)
+    return min(policy.window.max_records, max(8 * policy.k, 2 * crowd))
 
 
 def _returning(policy: Policy, draws: np.random.Generator) -> NDArray[np.int64]:

@@ -283,7 +283,7 @@ class Window:
     def would_suppress(self, criteria: Criteria) -> int:
         """Return how many records a close would suppress now: without a class, or over their limit; O(n log n).
 
-        The gate and the size of what is written may take further ones.
+        Shields, the gate and the size of what is written may take further ones.
         """
         placed = 0
         if criteria.in_reach(self.individuals, self.values):

@@ -35,6 +35,8 @@ class FileReport:
     ----------
     attributes
         The policy's, by name.
+    shields
+        The attributes of each shield of the policy.
     explanation
         How a method came to its answer, a line a step; empty for an engine.
     refusal
@@ -45,6 +47,7 @@ class FileReport:
 
     engine: str
     attributes: tuple[str, ...] = ()
+    shields: tuple[tuple[str, ...], ...] = ()
     records_in: int = 0
     released: int = 0
     suppressed: Counter[str] = field(default_factory=Counter)
@@ -56,6 +59,7 @@ class FileReport:
     windows: int = 0
     classes: int = 0
     achieved_k: int | None = None
+    achieved_shields: tuple[int, ...] = ()
     gate_violations: int = 0
     seconds: float = 0.0
     _loss: float = 0.0
@@ -73,6 +77,8 @@ class FileReport:
         self.classes += len(release.classes)
         if release.achieved_k is not None:
             self.achieved_k = min(release.achieved_k, self.achieved_k or release.achieved_k)
+        reached, before = release.achieved_shields, self.achieved_shields or release.achieved_shields
+        self.achieved_shields = tuple(map(min, before, reached)) if reached else before
         self.gate_violations += release.gate_violations
         self.seconds += certified.seconds
         counted = release.records_in - len(release.rejects)
@@ -97,6 +103,10 @@ class FileReport:
         """Return the share of released and suppressed records without a value, by attribute, largest first."""
         return {name: count / self._counted for name, count in self.missing.most_common()}
 
+    def _shields_as_json(self) -> list[dict[str, Any]]:
+        reached = self.achieved_shields or (None,) * len(self.shields)
+        return [{"attributes": list(own), "k": k} for own, k in zip(self.shields, reached, strict=True)]
+
     def as_json(self) -> dict[str, Any]:
         """Return the report as a JSON object; `seconds` is the engine's time only, after compilation."""
         return {
@@ -113,6 +123,7 @@ class FileReport:
             "windows": self.windows,
             "classes": self.classes,
             "achieved_k": self.achieved_k,
+            **({"achieved_shields": self._shields_as_json()} if self.shields else {}),
             "gcp": self.gcp,
             "gate_violations": self.gate_violations,
             "seconds": self.seconds,
@@ -181,7 +192,8 @@ class FileJob:
 
     def _run(self, progress: Progress) -> FileReport:
         names = tuple(attribute.name for attribute in self.policy.attributes)
-        report = FileReport(self.policy.maker, names)
+        shields = tuple(shield.attributes for shield in self.policy.shields)
+        report = FileReport(self.policy.maker, names, shields)
         codec = codec_of(self.policy)
         form = format_of(self.target, self.standard)
         with ExitStack() as files:

@@ -12,6 +12,7 @@ from stream_anon.adapters.prometheus.merging import Samples, growing, merged, sa
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.fleet.reports import WorkerReport
 from stream_anon.service.status.flow_history import SECONDS
+from stream_anon.service.status.leakage import highest
 from stream_anon.service.status.page import LAST_WINDOWS, MOST_PLACES
 
 SILENT = 5.0  # seconds without a report after which a worker is not ready
@@ -112,6 +113,7 @@ class FleetBoard:
             "open_window": _open_window(pages),
             **counts,
             "flow": _flow(pages),
+            "leakage": highest([page["leakage"] for page in pages]),
             "workers": [self._worker(number) for number in range(self._workers)],
         }
 

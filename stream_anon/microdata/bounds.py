@@ -1,8 +1,9 @@
-"""How many of some records something may happen to: a share of them, or a number."""
+"""Bounds that a policy sets: how many records something may happen to, and how many people must share something."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -41,3 +42,28 @@ class RecordBound:
 
     def __str__(self) -> str:
         return f"{100 * self.share:g}%" if self.records is None else str(self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class Shield:
+    """A requirement on some quasi-identifiers: each published tuple of them is shared by at least k individuals.
+
+    Parameters
+    ----------
+    attributes
+        Their names.
+    k
+        Least number of distinct individuals in a window.
+    """
+
+    attributes: tuple[str, ...]
+    k: int
+
+    @property
+    def in_words(self) -> str:
+        """Return what it asks, for people."""
+        return f"{', '.join(self.attributes)}: k {self.k}"
+
+    def follows_from(self, others: Iterable[Shield]) -> bool:
+        """Return whether it holds wherever one of others holds: one on these attributes and more, of as many."""
+        return any(set(self.attributes) <= set(other.attributes) and self.k <= other.k for other in others)

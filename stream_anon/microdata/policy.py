@@ -16,7 +16,7 @@ from stream_anon.microdata.attributes import (
     ScalarType,
     Sensitive,
 )
-from stream_anon.microdata.bounds import RecordBound
+from stream_anon.microdata.bounds import RecordBound, Shield
 from stream_anon.microdata.diversity import MOST_CLASS, Diversity
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.ids import Normalization, in_order
@@ -25,12 +25,14 @@ from stream_anon.microdata.method import MethodChoice
 
 EVERY_RECORD = "every-record"
 FULL_DOMAIN = "full-domain"
+ANATOMY = "anatomy"
 MOST_K_FOREST = 10_000
 MOST_EXTRA_LEVELS = 10
 MOST_ROUNDS = 5
 MOST_REVISION = 2**31 - 1
 MOST_NULLS = 100
 MOST_RECORDS = 10_000_000
+MOST_SHIELDS = 20
 
 
 class Shortfall(StrEnum):
@@ -181,6 +183,8 @@ class Policy:
         Texts that mean a missing value, in every declared field.
     method
         Recodes files as one table, in place of the engine; None for the engine.
+    shields
+        Further requirements, on sets of quasi-identifiers: see `Shield`. `k` is the one on all of them.
     normalize
         Differences between two spellings of an id that do not make two individuals; in their order.
     digest
@@ -202,6 +206,7 @@ class Policy:
     max_suppressed: RecordBound | None = None
     above_max_suppressed: AboveMost = AboveMost.PUBLISH
     method: MethodChoice | None = None
+    shields: tuple[Shield, ...] = ()
 
     def __post_init__(self) -> None:
         if self.max_suppressed is None and self.above_max_suppressed is not AboveMost.PUBLISH:
@@ -231,6 +236,29 @@ class Policy:
         self._check_publication()
         self._check_diversity()
         self._check_null_values()
+        self._check_shields()
+
+    def _check_shields(self) -> None:
+        names = {attribute.name for attribute in self.quasi_identifiers}
+        if self.shields and self.method is not None and self.method.name == ANATOMY:
+            raise SettingsError("privacy.shields", f"is not for method: {ANATOMY}, which publishes exact values")
+        if len(self.shields) > MOST_SHIELDS:
+            raise SettingsError("privacy.shields", f"must be at most {MOST_SHIELDS}")
+        for place, shield in enumerate(self.shields):
+            key = f"privacy.shields.{place}"
+            for name in shield.attributes:
+                if name not in names:
+                    raise SettingsError(
+                        f"{key}.attributes", f"{name} is no quasi-identifier; these are {', '.join(sorted(names))}"
+                    )
+            if not shield.attributes or len(set(shield.attributes)) < len(shield.attributes):
+                raise SettingsError(f"{key}.attributes", "must be one or more quasi-identifiers, each named once")
+            if any(set(other.attributes) == set(shield.attributes) for other in self.shields[:place]):
+                raise SettingsError(f"{key}.attributes", "are those of another shield: one k is enough")
+            if not 2 <= shield.k <= MOST_CLASS:
+                raise SettingsError(f"{key}.k", f"must lie between 2 and {MOST_CLASS}")
+            if self.window.max_records < shield.k:
+                raise SettingsError("window.max_records", f"must be at least {shield.k}, the k of {key}")
 
     def _check_null_values(self) -> None:
         if len(self.null_values) > MOST_NULLS:
@@ -336,6 +364,16 @@ class Policy:
     def quasi_identifiers(self) -> tuple[QuasiIdentifier, ...]:
         """Return the quasi-identifiers, in the row order of coded batches."""
         return tuple(a for a in self.attributes if isinstance(a, QuasiIdentifier))
+
+    @cached_property
+    def open_shields(self) -> tuple[Shield, ...]:
+        """Return the shields that do not hold by themselves, where k or another shield holds."""
+        whole = Shield(tuple(attribute.name for attribute in self.quasi_identifiers), self.k)
+        return tuple(
+            shield
+            for shield in self.shields
+            if not shield.follows_from([whole, *(other for other in self.shields if other is not shield)])
+        )
 
     @cached_property
     def diverse(self) -> tuple[Sensitive, ...]:

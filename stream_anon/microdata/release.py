@@ -24,6 +24,7 @@ class Suppression(StrEnum):
     SHORTFALL = "shortfall"  # the whole window had too few individuals or values
     UNPLACED = "unplaced"  # no legal class was found for it
     MAX_LEVEL = "max-level"  # its class would need a higher level than the policy allows
+    SHIELD = "shield"  # too few individuals share its values of a shield's attributes, raised as far as may be
     MAX_SUPPRESSED = "max-suppressed"  # its window would have suppressed too many others
     OVER_LIMIT = "over-limit"  # beyond max_records_per_individual
     GATE = "gate"  # the gate found its class at fault: a bug
@@ -96,6 +97,9 @@ class Release:
     achieved_k, achieved_l, achieved_spread
         What every class reached: `k`, and by attribute, where asked, `distinct_l` and the figures of frequencies,
         named as in certificates.
+    achieved_shields
+        The least number of individuals who share a tuple of each shield's attributes, in the policy's order; empty
+        where no class is published.
     gcp
         Mean NCP over records and quasi-identifiers; a suppressed record counts 1; None for no record.
     gate_violations
@@ -126,6 +130,7 @@ class Release:
     achieved_spread: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
     above_max_suppressed: bool = False
+    achieved_shields: tuple[int, ...] = ()
 
     @property
     def released(self) -> int:

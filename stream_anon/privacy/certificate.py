@@ -114,6 +114,20 @@ class AskedSuppression(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     records: Count | None = None
 
 
+class AskedShield(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many individuals must share each published tuple of some quasi-identifiers."""
+
+    attributes: list[str]
+    k: AtLeastTwo
+
+
+class AchievedShield(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many individuals share each published tuple of some quasi-identifiers, at least."""
+
+    attributes: list[str]
+    k: Count
+
+
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the policy asks of every class, and of the window.
 
@@ -126,14 +140,16 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sensitive: dict[str, AskedSpread] = {}
     levels: dict[str, AskedLevels] | msgspec.UnsetType = msgspec.UNSET
     max_suppressed: AskedSuppression | msgspec.UnsetType = msgspec.UNSET
+    shields: list[AskedShield] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Achieved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What every class reached; k is null where there is no class."""
+    """What every class reached; without a class k is null, and `shields` are absent as without a shield."""
 
     k: Count | None
     distinct_l: dict[str, Count]
     sensitive: dict[str, AchievedSpread] = {}
+    shields: list[AchievedShield] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -343,7 +359,7 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         suppressed_by_reason=suppressed,
         rejected_by_reason=rejected,
         asked=asked_of(policy),
-        achieved=_achieved(release),
+        achieved=_achieved(release, policy),
         gcp=None if release.gcp is None else float(release.gcp),
         engine=policy.maker,
         policy=policy.digest,
@@ -373,6 +389,7 @@ def asked_of(policy: Policy) -> Asked:
         {a.name: AskedLevels(a.min_level, a.max_level) for a in policy.quasi_identifiers if a.has_levels}
         or msgspec.UNSET,
         _suppression(policy),
+        [AskedShield(list(shield.attributes), shield.k) for shield in policy.shields] or msgspec.UNSET,
     )
 
 
@@ -384,11 +401,14 @@ def _suppression(policy: Policy) -> AskedSuppression | msgspec.UnsetType:
     return AskedSuppression(policy.above_max_suppressed.value, share, most.records)
 
 
-def _achieved(release: Release) -> Achieved:
+def _achieved(release: Release, policy: Policy) -> Achieved:
+    # A release without a class has reached nothing by any shield.
+    shields = zip(policy.shields, release.achieved_shields, strict=bool(release.achieved_shields))
     return Achieved(
         None if release.achieved_k is None else int(release.achieved_k),
         {name: int(level) for name, level in release.achieved_l.items()},
         {name: AchievedSpread(**reached) for name, reached in release.achieved_spread.items()},
+        [AchievedShield(list(shield.attributes), least) for shield, least in shields] or msgspec.UNSET,
     )
 
 

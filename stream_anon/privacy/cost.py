@@ -54,6 +54,10 @@ class CostModel(NamedTuple):
         float64[q], what each value of a published set costs, 0 where nodes or ranges are published.
     crowd
         What a record pays for each record of its class, itself included.
+    least
+        int64[q], for attributes without a table: which of the levels in `steps` is the lowest that is published,
+        counted from 1; for HALVING how many halvings lead down to it, and one; 0 where each code may be published,
+        -1 where only the root. See `lowest_nodes`.
     """
 
     kind: NDArray[np.int8]
@@ -67,6 +71,7 @@ class CostModel(NamedTuple):
     steps: NDArray[np.int32]
     share: NDArray[np.float64]
     crowd: float
+    least: NDArray[np.int64]
 
 
 def cost_model(attributes: Sequence[QuasiIdentifier]) -> CostModel:
@@ -130,6 +135,7 @@ def _model(
             ]
         ),
         0.0,
+        np.zeros(len(attributes), np.int64),
     )
 
 
@@ -167,21 +173,54 @@ def table_cost(model: CostModel, j: int, low: int, high: int) -> float:
 
 
 @bare_kernel
+def _last_of_node(model: CostModel, begin: int, code: int, n: int) -> int:
+    """Return the last code of a code's node on the level that begins at `begin`, by bisection; O(log n)."""
+    inside = code
+    outside = n
+    while outside - inside > 1:  # the codes of a node are neighbours
+        probe = (inside + outside) // 2
+        if model.steps[begin + probe] == model.steps[begin + code]:
+            inside = probe
+        else:
+            outside = probe
+    return inside
+
+
+@bare_kernel
+def _least_bounds(model: CostModel, j: int, low: int, high: int) -> tuple[int, int]:
+    """Return the first code of the lowest node that may be published of `low`, and the last one of `high`'s."""
+    n = model.domain[j]
+    level = model.least[j] - 1
+    if model.kind[j] in (WIDTHS, PREFIX):
+        width = model.steps[model.start[j] + level]
+        return low // width * width, min(high // width * width + width, n) - 1
+    begin = model.start[j] + level * n
+    return model.steps[begin + low], _last_of_node(model, begin, high, n)
+
+
+@bare_kernel
 def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
     """Return the weighted cost of codes `low` to `high` of attribute `j`, which has no table; O(levels)."""
     kind = model.kind[j]
     n = model.domain[j]
     start = model.start[j]
+    least = model.least[j]
+    if least < 0:
+        return float(model.weight[j])
     if high >= n:
         return 0.0 if low == high == n else model.weight[j]
+    halving = kind in (HALVING, HALVING_LEVEL)
+    if least > 0 and not halving:
+        low, high = _least_bounds(model, j, low, high)
     first = low
     last = high
     cut = 0
-    if kind in (HALVING, HALVING_LEVEL) and low < high:
+    if halving and (low < high or least > 0):
         cut = model.steps[start] if kind == HALVING_LEVEL else 0
         first = 0
         last = n - 1
-        while first < last:
+        halvings = 0
+        while first < last and (least == 0 or halvings < least - 1):
             middle = first + (last - first + 1) // 2 - 1
             if high <= middle:
                 last = middle
@@ -190,6 +229,9 @@ def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
             else:
                 break
             cut -= 1
+            halvings += 1
+        if least > 0 and first == last:
+            cut = 0  # a short branch stays at its leaf
     elif kind in (WIDTHS, PREFIX) and low < high:
         first = 0
         last = n - 1
@@ -216,16 +258,7 @@ def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
             begin = start + level * n
             if model.steps[begin + low] == model.steps[begin + high]:
                 first = model.steps[begin + low]
-                # The node's last code by bisection: its codes are neighbours.
-                inside = high
-                outside = n
-                while outside - inside > 1:
-                    probe = (inside + outside) // 2
-                    if model.steps[begin + probe] == first:
-                        inside = probe
-                    else:
-                        outside = probe
-                last = inside
+                last = _last_of_node(model, begin, high, n)
                 break
     if kind in (PREFIX, HALVING_LEVEL, FIRSTS_LEVEL):
         return float(min(1.0, cut * model.slope[j] + model.base[j]) * model.weight[j])

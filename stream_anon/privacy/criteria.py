@@ -239,12 +239,15 @@ class Criteria:
         criterion; what other criteria imply is in it.
     spreads
         What is asked of the frequencies of each of these attributes; empty for nothing.
+    crowd
+        Least number of distinct individuals in a window that publishes anything: the largest k of a shield.
     """
 
     k: int
     max_share: float
     distinct_l: NDArray[np.int64]
     spreads: tuple[Spread, ...] = ()
+    crowd: int = 0
 
     @classmethod
     def of(cls, policy: Policy) -> Criteria:
@@ -255,6 +258,7 @@ class Criteria:
             policy.max_share,
             np.array([each.values for each in asked], np.int64),
             tuple(Spread.of(each) for each in asked),
+            max((shield.k for shield in policy.shields), default=0),
         )
 
     @property
@@ -287,7 +291,7 @@ class Criteria:
         All distances from the distribution of all rows are 0 then: t, delta and beta are met. Values are
         counted over records here; where people with several records make the difference, the partitioner finds it.
         """
-        if individuals < self.k:
+        if individuals < max(self.k, self.crowd):
             return False
         for least, asked, counts in zip(self.distinct_l.tolist(), self.asked, occurrences, strict=True):
             heights = np.sort(counts[counts > 0])[::-1]

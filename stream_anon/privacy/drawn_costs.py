@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from stream_anon.compiled import bare_kernel
 from stream_anon.microdata.domains.walk import TABLE
 from stream_anon.privacy.cost import CostModel
+from stream_anon.privacy.lowest_nodes import LowestNodes
 
 WEIGHT_SPREAD = 0.1  # of the logarithm of an attribute's weight
 STEP_SPREAD = 0.1  # of the logarithm of the cost of uniting two neighbouring values
@@ -89,10 +90,13 @@ class DrawnCosts:
     ----------
     model
         The costs without a draw.
+    lowest
+        The nodes below which nothing is published, if there are such: what is drawn of finer ones is not charged.
     """
 
-    def __init__(self, model: CostModel) -> None:
+    def __init__(self, model: CostModel, lowest: LowestNodes | None = None) -> None:
         self._model = model
+        self._lowest = lowest or LowestNodes(())
         self._steps = [self._steps_of(j) for j in range(len(model.kind))]
         self._most = self._largest(model)
 
@@ -124,4 +128,4 @@ class DrawnCosts:
         drawn = model._replace(table=table, weight=model.weight * factors, share=model.share * factors)
         scale = self._most / self._largest(drawn)
         table *= np.float32(scale)
-        return drawn._replace(weight=drawn.weight * scale, share=drawn.share * scale)
+        return self._lowest.charged(drawn._replace(weight=drawn.weight * scale, share=drawn.share * scale))

@@ -71,6 +71,16 @@ def mark_outside(
                 wrong[i] = True
 
 
+def people_of(
+    group_of_row: NDArray[np.int64], groups: int, individuals: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct individuals of each group, and the records of the one with most; O(n)."""
+    distinct, largest = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+    seen = np.full((2, int(individuals.max(initial=0)) + 1), -1, np.int64)
+    count_people(_by_group(group_of_row), group_of_row, individuals, seen, distinct, largest)
+    return distinct, largest
+
+
 def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, criteria: Criteria) -> ClassCounts:
     """Count records, individuals, the largest individual and sensitive values of each group; O(n) but for values.
 
@@ -84,10 +94,7 @@ def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, criteri
         What is asked: values held by different individuals are counted to the end only where they seem too few.
     """
     records = np.bincount(group_of_row, minlength=groups).astype(np.int64)
-    individuals, largest = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
-    people = int(rows.individuals.max(initial=0)) + 1
-    seen = np.full((2, people), -1, np.int64)
-    count_people(_by_group(group_of_row), group_of_row, rows.individuals, seen, individuals, largest)
+    individuals, largest = people_of(group_of_row, groups, rows.individuals)
     values = np.empty((len(rows.sensitive), groups), np.int64)
     for s, column in enumerate(rows.sensitive):
         values[s] = _diverse(group_of_row, groups, rows.individuals, column, int(criteria.distinct_l[s]))

@@ -194,7 +194,8 @@ def _is_default(field: Any, value: Any) -> bool:
 
 def _policy(plain: dict[str, Any]) -> Policy:
     attributes = tuple(_attribute(one) for one in plain.pop("attributes"))
-    window = WindowLimits(max_records=max(WindowLimits.max_records, plain["k"]))
+    ks = (plain["k"], *(shield["k"] for shield in plain.get("shields", ())))
+    window = WindowLimits(max_records=max(WindowLimits.max_records, *ks))
     return _build(Policy, plain, attributes=attributes, window=window)
 
 

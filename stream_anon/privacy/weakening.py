@@ -65,6 +65,7 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
     elif lost := [step for step in before.get("normalize", []) if step not in after.get("normalize", [])]:
         words = f"loses {', '.join(lost)}: an individual with an id in several spellings would count as several"
         yield Weakening("privacy.individual.normalize", words)
+    yield from _shields(asked, asks, after["attributes"])
     yield from _criteria(asked, asks, after["attributes"])
     yield from _levels(before, after)
     if "attributes" in before:
@@ -103,6 +104,23 @@ def _repeats(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool
     counts = Counter(level["name"] for level in before["levels"])
     more = Counter(level["name"] for level in after["levels"]) - counts
     return any(name in counts for name in more)
+
+
+def _shields(
+    asked: Mapping[str, Any], asks: Mapping[str, Any], attributes: Mapping[str, Any]
+) -> Iterator[Weakening]:
+    """Compare the shields; one is kept where k, or a shield on its attributes and more, asks as many individuals.
+
+    Of a shield those attributes count that are published as quasi-identifiers still: `_attribute` tells of others.
+    """
+    quasi = frozenset(name for name, own in attributes.items() if own["role"] == "quasi-identifier")
+    kept = [(quasi, asks["k"]), *((frozenset(own["attributes"]), own["k"]) for own in asks.get("shields", ()))]
+    for shield in asked.get("shields", ()):
+        names = quasi.intersection(shield["attributes"])
+        least = max((k for own, k in kept if names <= own), default=1)
+        if names and least < shield["k"]:
+            place = f"privacy.shields[{', '.join(shield['attributes'])}]"
+            yield Weakening(place, _fell(shield["k"], least))
 
 
 def _criteria(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, Codec, ReleaseLedger, Sink, Source
+from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Listener
@@ -62,4 +63,5 @@ class Components:
     at: At
     keeper: LedgerKeeper
     rechecks: Rechecks
+    leakages: LeakageSamples
     troubles: Troubles

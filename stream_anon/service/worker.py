@@ -65,7 +65,9 @@ class Worker:
         self._stop = stop
         self._reader = Reader(parts)
         self._patience = Patience(stop, parts.reachability)
-        self._queue = ClosingQueue(parts.closing_steps, parts.clock, parts.tell, stop, parts.rechecks)
+        self._queue = ClosingQueue(
+            parts.closing_steps, parts.clock, parts.tell, stop, parts.rechecks, parts.leakages
+        )
         self._ahead = Ahead(parts.engine, parts.clock)
         self._targets: Targets | None = None
         self._membership: Membership | None = None

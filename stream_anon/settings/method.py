@@ -8,8 +8,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.bounds import RecordBound
-from stream_anon.microdata.diversity import MOST_CLASS
 from stream_anon.microdata.method import NO_RECORD, MethodChoice
+from stream_anon.settings.privacy import ShieldSettings
 from stream_anon.settings.section import Section
 
 Name = Annotated[str, Field(min_length=1)]
@@ -19,15 +19,6 @@ def _bound(given: str | int) -> str | int:
     if RecordBound.parse(str(given)) is None:
         raise ValueError("must be a number of records, such as 40, or a share, such as 0.5%")
     return given
-
-
-class RequirementSettings(Section):
-    """Every published tuple of these quasi-identifiers is shared by at least k individuals."""
-
-    attributes: list[Name] = Field(min_length=1)
-    """Quasi-identifiers."""
-    k: int = Field(ge=2, le=MOST_CLASS)
-    """Least individuals that share each published tuple of them."""
 
 
 class MethodSettings(Section):
@@ -75,8 +66,8 @@ promises: [recoders.md](recoders.md). An option that is not the method's is an e
     """Of tds: the attribute whose values are told apart. Of anatomy: the sensitive attribute."""
     levels: dict[str, Annotated[int, Field(ge=0)]] = {}
     """Of full-domain: the level of each quasi-identifier's hierarchy, 0 for one that is not named."""
-    requirements: list[RequirementSettings] = []
-    """Of iab: further sets of quasi-identifiers, each with a k of its own."""
+    requirements: list[ShieldSettings] = []
+    """Of iab: further sets of quasi-identifiers, each with a k of its own, as in privacy.shields."""
     most_expanded: int = Field(default=1_000, ge=1, le=1_000_000)
     """Of iab: tables that the search expands at the most."""
 

@@ -46,6 +46,7 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("privacy.sensitive.NAME", privacy.DiversitySettings),
     ("privacy.sensitive.NAME.recursive_cl", privacy.RecursionSettings),
     ("privacy.sensitive.NAME.t_closeness", privacy.ClosenessSettings),
+    ("privacy.shields", privacy.ShieldSettings),
     ("window", model.WindowSettings),
     ("engine", model.EngineSettings),
     ("input", model.RecordSettings),
@@ -54,7 +55,6 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("attributes.NAME.hierarchy", domains.BalancedSettings),
     ("attributes.NAME.hierarchy, by words", domains.WordsSettings),
     ("method", method.MethodSettings),
-    ("method.requirements", method.RequirementSettings),
     ("http", model.HttpSettings),
     ("logs", model.LogSettings),
 )

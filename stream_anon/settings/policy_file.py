@@ -25,7 +25,7 @@ from stream_anon.microdata.attributes import (
     Sensitive,
     Unknown,
 )
-from stream_anon.microdata.bounds import RecordBound
+from stream_anon.microdata.bounds import RecordBound, Shield
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.categories import CategoricalDomain
@@ -53,7 +53,7 @@ _LATER_KEYS: Mapping[str, Any] = {"path": None, "accept_missing": False, "min_le
 }  # with their defaults
 _FIRST_CRITERIA = frozenset({"distinct_l", "entropy_l", "recursive_cl", "t_closeness", "p_sensitive", "alpha"})
 _LATER_NUMERIC_KEYS: Mapping[str, Any] = {"ranges": None, "cuts": [], "arity": 2}
-_LATER_PRIVACY_KEYS = {"max_suppressed": None, "above_max_suppressed": "publish"}
+_LATER_PRIVACY_KEYS: Mapping[str, Any] = {"max_suppressed": None, "above_max_suppressed": "publish", "shields": []}
 _LATER_PREFIX_KEYS = {"pad": None, "shorter": False}
 
 
@@ -122,6 +122,7 @@ def build_policy(settings: Settings, place: Path) -> Policy:
             max_suppressed=_bound(settings.privacy.max_suppressed),
             above_max_suppressed=AboveMost(settings.privacy.above_max_suppressed),
             normalize=in_order([Normalization(step) for step in settings.privacy.individuals.normalize]),
+            shields=tuple(Shield(tuple(given.attributes), given.k) for given in settings.privacy.shields),
             method=None if settings.method is None else settings.method.choice(),
         )
         if chosen.target is not None and chosen.sample is not None:

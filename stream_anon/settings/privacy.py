@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from stream_anon.microdata.diversity import MOST_CLASS, MOST_DELTA
-from stream_anon.microdata.policy import MOST_EXTRA_LEVELS, MOST_RECORDS, MOST_REVISION
+from stream_anon.microdata.policy import MOST_EXTRA_LEVELS, MOST_RECORDS, MOST_REVISION, MOST_SHIELDS
 from stream_anon.settings.section import Section
 
 SHARE_PATTERN = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?) ?%$"
@@ -100,6 +100,26 @@ rejected where anything is normalized. `input.null_values` are compared before. 
     """Differences that do not count: Unicode's form, case, blanks around, UUIDs, zeros in front."""
 
 
+class ShieldSettings(Section):
+    """Every published tuple of these quasi-identifiers is shared by at least k individuals."""
+
+    explanation: ClassVar[
+        str
+    ] = """`k` of `privacy` is the requirement on all quasi-identifiers; a shield is a further one on some of them,
+such as `shields: [{attributes: [age, zip], k: 50}]`: what is published of age and zip, whatever stands
+beside it, is shared by 50 individuals of the window. A shield that asks no more than `privacy.k`, or than
+another one on the same attributes and more, holds by itself. Classes are formed as without shields. Where
+too few share a tuple of its attributes, these attributes are published coarser until enough do, at the
+least loss; what this would take above `max_level` is suppressed (`shield`). A window of fewer individuals
+than any `k` is suppressed whole or held (`window.shortfall`). Of methods for files, `iab` meets shields
+as it meets its `requirements`, others suppress what falls short, and `anatomy` refuses them."""
+
+    attributes: list[Annotated[str, Field(min_length=1)]] = Field(min_length=1)
+    """Quasi-identifiers."""
+    k: int = Field(ge=2, le=MOST_CLASS)
+    """Least individuals that share each published tuple of them."""
+
+
 class PrivacySettings(Section):
     """What must hold of every published class."""
 
@@ -124,6 +144,8 @@ window closes all the same, and is published with an alert."""
     """Criteria by name of the sensitive attribute."""
     extra_levels: int = Field(default=0, ge=0, le=MOST_EXTRA_LEVELS)
     """Raise each published node at random by up to so many levels; needs publish: nodes."""
+    shields: list[ShieldSettings] = Field(default=[], max_length=MOST_SHIELDS)
+    """Further requirements, each on some quasi-identifiers: see privacy.shields."""
     max_suppressed: (
         Annotated[int, Field(ge=0, le=MOST_RECORDS)] | Annotated[str, Field(pattern=SHARE_PATTERN)] | None
     ) = None

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hypothesis import strategies as st
 
+from stream_anon.microdata.bounds import Shield
 from stream_anon.recoding.recoders.datafly import DataFly
 from stream_anon.recoding.recoders.fixed_levels import FixedLevels
-from stream_anon.recoding.recoders.iab import Iab, Requirement
+from stream_anon.recoding.recoders.iab import Iab
 from stream_anon.recoding.recoders.incognito import Incognito
 from stream_anon.recoding.recoders.min_gen import KMinimal, MinGen
 from stream_anon.recoding.recoders.mu_argus import MuArgus
@@ -39,7 +40,7 @@ SPECIMENS: Mapping[str, Sequence[Callable[[Names], Recoder]]] = {
     "tds": [lambda names: Tds("class")],
     "iab": [
         lambda names: Iab(),
-        lambda names: Iab((Requirement(tuple(names[:1]), 3),), most_expanded=2),
+        lambda names: Iab((Shield(tuple(names[:1]), 3),), most_expanded=2),
     ],
     "full-domain": [lambda names: FixedLevels(dict.fromkeys(names[:1], 1))],
 }

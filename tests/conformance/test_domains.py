@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -22,13 +24,14 @@ from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import CodedRecord, code_value
-from stream_anon.microdata.domains.domain import Domain
+from stream_anon.microdata.domains.domain import WHOLE_TABLE, Domain
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.registry import DOMAINS
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.schema import released_schema
 from stream_anon.microdata.texts import Texts
+from stream_anon.privacy import cost, lowest_nodes
 from stream_anon.privacy.cost import cost_model, interval_cost, level_model
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.settings.domains import DOMAINS as SETTINGS
@@ -190,9 +193,37 @@ def test_kernels_count_the_loss_that_the_domain_says(name: str, data: st.DataObj
 
 
 @cache
-def _models(name: str) -> tuple[Any, Any]:
-    attributes = [_attribute(SPECIMENS[name].domain)]
-    return cost_model(attributes), level_model(attributes)
+def _models(name: str, min_level: int = 0, whole_table: int = WHOLE_TABLE) -> tuple[Any, Any]:
+    """Return the costs of a specimen by NCP and by level, with tables for domains of up to so many codes."""
+    attributes = [replace(_attribute(SPECIMENS[name].domain), min_level=min_level)]
+    with patch.object(cost, "WHOLE_TABLE", whole_table), patch.object(lowest_nodes, "WHOLE_TABLE", whole_table):
+        lowest = lowest_nodes.LowestNodes(attributes)
+        return lowest.charged(cost_model(attributes)), lowest.charged(level_model(attributes))
+
+
+@every
+@pytest.mark.parametrize("whole_table", [WHOLE_TABLE, 0])
+@given(data=st.data())
+def test_kernels_charge_at_least_the_node_of_the_lowest_level(
+    name: str, whole_table: int, data: st.DataObject
+) -> None:
+    domain = SPECIMENS[name].domain
+    if domain.tight:
+        return
+    attribute = replace(_attribute(domain), min_level=data.draw(st.integers(0, domain.height)))
+    low, high = _interval(data, SPECIMENS[name])
+    if data.draw(st.integers(0, 9)) == 0:
+        low, high = data.draw(
+            st.sampled_from([(low, attribute.missing_code), (attribute.missing_code,) * 2, (low, domain.size + 1)])
+        )
+    published = attribute.lifted(*attribute.node(low, high))
+    ncp, level = _models(name, attribute.min_level, whole_table)
+    if not SPECIMENS[name].dense and domain.size > whole_table:  # nodes of short texts are no arithmetic
+        assert interval_cost(ncp, 0, low, high) <= attribute.ncp(*published) + 1e-5
+        return
+    assert interval_cost(ncp, 0, low, high) == pytest.approx(attribute.ncp(*published), abs=1e-5)
+    share = attribute.level(*published) / domain.height
+    assert interval_cost(level, 0, low, high) == pytest.approx(share, abs=1e-5)
 
 
 @every

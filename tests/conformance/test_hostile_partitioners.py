@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from stream_anon.engine.closing import Closer, dealt
 from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
@@ -48,6 +49,7 @@ class Promise:
     values: int = 2
     sets: bool = True
     extra_levels: int = 0
+    shields: tuple[Shield, ...] = ()
 
     @property
     def asked(self) -> dict[str, Spread]:
@@ -70,6 +72,7 @@ class Promise:
             max_share=self.max_share,
             diversity={name: diversity_of(self.values, asked) for name, asked in self.asked.items()},
             extra_levels=self.extra_levels,
+            shields=self.shields,
         )
 
     @property
@@ -103,6 +106,14 @@ PROMISES = {
         Spread(entropy_l=1.5, c=3, t=0.3, ordered=True, beta=1.5),
     ),
     "nodes": Promise(illness=Spread(), income=Spread(t=0.4), sets=False),
+    "shields": Promise(shields=(Shield(("place",), 9), Shield(("plan",), 12))),
+    "shields and criteria": Promise(
+        2,
+        illness=Spread(alpha=0.7),
+        income=Spread(t=0.3),
+        sets=False,
+        shields=(Shield(("place", "plan"), 6), Shield(("place",), 10)),
+    ),
     "extra levels": Promise(illness=Spread(alpha=0.7), income=Spread(), sets=False, extra_levels=2),
 }
 
@@ -226,10 +237,19 @@ def _tell(promise: Promise, lie: str, seed: int) -> None:
         number = int(release.class_of_row[members[0]])
         assert release.classes.records[number] == len(members)
         assert release.classes.individuals[number] == len(set(rows.individuals[members].tolist()))
+    for shield in promise.shields:
+        shared: dict[Published, set[int]] = {}
+        for published, members in groups.items():
+            key = tuple(
+                text for text, name in zip(published, ("place", "plan"), strict=True) if name in shield.attributes
+            )
+            shared.setdefault(key, set()).update(rows.individuals[members].tolist())
+        assert all(len(people) >= shield.k for people in shared.values())
     if Suppression.SHORTFALL in release.suppressed:
+        crowd = max((shield.k for shield in promise.shields), default=0)
         assert not released
-        assert not is_legal(rows, range(ROWS), promise.criteria)
-    elif not promise.extra_levels:
+        assert not is_legal(rows, range(ROWS), promise.criteria) or len(set(rows.individuals.tolist())) < crowd
+    elif not promise.extra_levels and not promise.shields:
         assert groups == _legal_groups(rows, clusters.tolist(), promise)
 
 

@@ -23,6 +23,7 @@ from stream_anon.microdata.attributes import (
     Unknown,
 )
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.policy import FULL_DOMAIN, EngineChoice, Policy, WindowLimits
 from stream_anon.microdata.release import Release, Suppression
@@ -39,7 +40,12 @@ def _release(table: Table, sets: bool, seed: int = 0, limit: int = 100) -> tuple
 
 
 def _released_as(
-    table: Table, quasi: list[QuasiIdentifier], engine: EngineChoice, seed: int = 0, limit: int = 100
+    table: Table,
+    quasi: list[QuasiIdentifier],
+    engine: EngineChoice,
+    seed: int = 0,
+    limit: int = 100,
+    shields: tuple[Shield, ...] = (),
 ) -> tuple[Policy, Release]:
     least = {
         f"s{i}": diversity_of(int(value), asked)
@@ -53,6 +59,7 @@ def _released_as(
         diversity=least,
         window=WindowLimits(max_records=1_000, max_records_per_individual=limit),
         engine=engine,
+        shields=shields,
     )
     n = len(table.rows)
     batch = CodedBatch(
@@ -238,3 +245,74 @@ def _large_tables() -> list[Table]:
     codes = np.array([draws.integers(0, a.domain.size, 800) for a in attributes], np.int32)
     rows = Columns(codes, np.arange(800, dtype=np.int32), np.empty((0, 800), np.int32))
     return [Table(attributes, cost_model(attributes), rows, Criteria(4, 0.5, np.empty(0, np.int64)))]
+
+
+@pytest.mark.parametrize("engine", ["forest", "k-forest", "mondrian", FULL_DOMAIN])
+@examples(100)
+@given(table=tables(), data=st.data())
+def test_every_shield_holds_nothing_becomes_finer_and_only_its_attributes_become_coarser(
+    engine: str, table: Table, data: st.DataObject
+) -> None:
+    assume(len(table.rows))
+    quasi = [
+        replace(
+            a,
+            unknown=Unknown.ROOT,
+            max_level=data.draw(st.none() | st.integers(0, a.domain.height)),
+            publication=Publication.TIGHT if a.domain.tight else data.draw(_forms(a)),
+        )
+        for a in table.attributes
+    ]
+    if engine == FULL_DOMAIN:
+        quasi = [a.at_level(data.draw(st.integers(0, a.domain.height))) for a in quasi]
+    shields = data.draw(_shields(table))
+    choice = EngineChoice(engine, seed=0)
+    _, before = _released_as(table, quasi, choice)
+    policy, release = _released_as(table, quasi, choice, shields=shields)
+    assert release.gate_violations == 0
+    placed = release.order.tolist()
+    for number in range(len(release.classes)):
+        members = np.flatnonzero(release.class_of_row == number).tolist()
+        assert is_legal(table.rows, members, table.criteria, placed)
+    for place, shield in enumerate(shields):
+        groups: dict[str, set[int]] = {}
+        for row in placed:
+            values = [release.classes.values[policy.quasi_identifiers.index(a)] for a in _named(policy, shield)]
+            text = json.dumps([own[int(release.class_of_row[row])] for own in values])
+            groups.setdefault(text, set()).add(int(table.rows.individuals[row]))
+        least = min(map(len, groups.values()), default=None)
+        assert least is None or release.achieved_shields[place] == least >= shield.k
+    shielded = {name for shield in policy.open_shields for name in shield.attributes}
+    for j, attribute in enumerate(policy.quasi_identifiers):
+        for row in placed:
+            now, then = (each.classes.values[j][int(each.class_of_row[row])] for each in (release, before))
+            covers, covered = attribute.read(now), attribute.read(then)
+            assert covers is not None
+            assert covered is not None
+            assert covers[0] <= covered[0] <= covered[-1] <= covers[-1]
+            assert now == then or attribute.name in shielded
+    _check_what_is_lost(policy, table, before, release)
+
+
+def _check_what_is_lost(policy: Policy, table: Table, before: Release, release: Release) -> None:
+    crowd = max((shield.k for shield in policy.shields), default=0)
+    if not before.released:
+        assert not release.released
+    elif len(set(table.rows.individuals.tolist())) < crowd:
+        assert release.suppressed == {Suppression.SHORTFALL: len(table.rows)}
+    elif not any(a.max_level is not None for a in policy.quasi_identifiers) and not before.suppressed:
+        # Everything can be published alike in the end; only what compares may fail once others are united.
+        assert not release.suppressed or any(asked.asks for asked in table.criteria.asked)
+
+
+def _named(policy: Policy, shield: Shield) -> list[QuasiIdentifier]:
+    return [a for a in policy.quasi_identifiers if a.name in shield.attributes]
+
+
+@st.composite
+def _shields(draw: st.DrawFn, table: Table) -> tuple[Shield, ...]:
+    names = [a.name for a in table.attributes]
+    chosen = draw(
+        st.lists(st.sets(st.sampled_from(names), min_size=1), min_size=1, max_size=3, unique_by=frozenset)
+    )
+    return tuple(Shield(tuple(sorted(own)), draw(st.integers(2, 14))) for own in chosen)

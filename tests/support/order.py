@@ -51,8 +51,8 @@ _FIRST = (
     "tests/unit/cli/prove/test_audit.py",
     "tests/unit/test_compiled.py",
 )
-# Files that stay together: what they share takes long to make, or they measure speed or take all cores, and no two of
-# these should meet.
+# Files that stay together: what they share takes long to make; or they measure speed or take all cores, and no two
+# of these should meet.
 _TOGETHER = {
     "tests/integration/kafka/test_failures.py": "a secured broker",
     "tests/integration/kafka/test_security.py": "a secured broker",

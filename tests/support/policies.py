@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -59,4 +60,15 @@ def people(count: int, seed: int = 0, each: int = 1) -> list[dict[str, Any]]:
 def write_json_lines(path: Path, records: list[dict[str, Any]]) -> Path:
     """Write records, one a line."""
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def write_records(path: Path, records: list[dict[str, Any]]) -> Path:
+    """Write records as CSV or JSON Lines, by suffix."""
+    if path.suffix != ".csv":
+        return write_json_lines(path, records)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(records[0]))
+        writer.writeheader()
+        writer.writerows(records)
     return path

@@ -35,6 +35,16 @@ def test_no_class_is_smaller_than_k(tmp_path: Path) -> None:
         assert min(classes_of(release.records).values()) >= 5
 
 
+def test_every_shield_holds_and_the_certificate_says_by_how_much(tmp_path: Path) -> None:
+    shields = [{"attributes": ["home.city"], "k": 12}, {"attributes": ["age"], "k": 10}]
+    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path, privacy={"shields": shields})))
+    for release in [*anonymizer.add(people(200)), *anonymizer.close()]:
+        least = [min(Counter(str(record[key]) for record in release.records).values()) for key in ("home", "age")]
+        assert least[0] >= 12
+        assert least[1] >= 10
+        assert [shield["k"] for shield in release.certificate[0]["achieved"]["shields"]] == least
+
+
 def test_no_undeclared_or_identifying_field_passes(tmp_path: Path) -> None:
     anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
     (release,) = anonymizer.add(people(50))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from stream_anon.cli.main import app
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import MOST_LABELS, CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
@@ -185,6 +187,17 @@ def test_a_certificate_tells_what_was_asked_by_delta_and_beta_and_what_was_reach
     assert certificate["asked"]["sensitive"] == {"result": {"delta_disclosure": 1.5, "beta_likeness": 2}}
     assert certificate["achieved"]["sensitive"] == {"result": {"delta": 0.5, "beta": 0.25}}
     assert _accepts(_schema("certificate"), certificate)
+
+
+def test_a_certificate_tells_what_shields_ask_and_what_they_reached() -> None:
+    policy = ward_policy(shields=(Shield(("day", "plan"), 6),))
+    release = replace(release_of(policy, [ward_people(6)]), achieved_shields=(6,))
+    (part,) = certificate_parts(release, policy, frame_of(release))
+    certificate = json.loads(part)
+    asked = [{"attributes": ["day", "plan"], "k": 6}]
+    assert certificate["asked"]["shields"] == certificate["achieved"]["shields"] == asked
+    assert _accepts(_schema("certificate"), certificate)
+    assert not _accepts(_schema("certificate"), certificate | {"asked": certificate["asked"] | {"shields": [6]}})
 
 
 @pytest.mark.parametrize(

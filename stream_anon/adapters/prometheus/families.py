@@ -18,7 +18,7 @@ ABANDONMENTS = ("stopping", "fenced", "lost", "refused", "missing-field", "faile
 STOPS = ("rewound", "recreated", "unbacked", "unrecorded", "lost-input", "unreadable")
 ACTIVITIES = ("starting", "consuming", "taking-over", "publishing")
 THROTTLES = ("broker", "processor")
-BUSY = ("decode", "window", "partition", "gate", "encode", "publish", "audit")
+BUSY = ("decode", "window", "partition", "gate", "encode", "publish", "audit", "leakage")
 CHANGES = ("assigned", "revoked")
 VERDICTS = ("passed", "failed", "skipped")
 

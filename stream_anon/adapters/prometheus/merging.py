@@ -32,6 +32,7 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_consumer_paused": max,
     "stream_anon_achieved_k": _least_positive,  # 0 stands for a worker that has published nothing yet
     "stream_anon_information_loss_ratio": max,
+    "stream_anon_information_leakage_ratio": max,
     "stream_anon_last_release_timestamp_seconds": max,
     "stream_anon_partitions_owned": _ADDED,
     "stream_anon_partitions_not_read": _ADDED,

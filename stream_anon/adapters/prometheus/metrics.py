@@ -133,6 +133,12 @@ class Metrics:
             ["attribute"],
             registry=self._registry,
         )
+        self._leakage = self._gauge(
+            "information_leakage_ratio",
+            "What an attribute of the last measured window leaks of who somebody is, before and after the release, "
+            "with noise; no series before a window was measured.",
+            ("attribute", "stage"),
+        )
         self._violations = self._counter("gate_violations", "Classes that the gate had to suppress: a bug.")
         self._audits = self._family(
             "windows_audited", "Published windows, by what auditing them again found.", "result", VERDICTS
@@ -179,7 +185,7 @@ class Metrics:
         self._again = self._counter("takeover_reread_records", "Records read again after a takeover.")
         self._skipped = self._counter("partitions_skipped", "Takeovers that began above the ledger.")
         self._unprotected = self._counter(
-            "partitions_without_entry", "Takeovers at a committed offset of which the ledger knows nothing."
+            "partitions_without_entry", "Takeovers at a committed offset that the ledger does not know."
         )
         self._lost = self._counter("input_lost_records", "Records that the broker deleted before they were read.")
         self._not_read = self._gauge(
@@ -411,6 +417,13 @@ class Metrics:
         self._audits.add(result)
         if seconds is not None:
             self._stages["audit"].observe(seconds)
+
+    def leakage(self, shares: Iterable[tuple[str, float, float]]) -> None:
+        """Show what each quasi-identifier of a window leaks before and after the release, as a share of all."""
+        for name, before, after in shares:
+            if name in self._attributes:
+                self._leakage.labels(name, "before").set(before)
+                self._leakage.labels(name, "after").set(after)
 
     def delays(self, waits: ArrayLike, records: ArrayLike, end_to_end: ArrayLike) -> None:
         """Count delays: seconds waited and how many records waited so, and seconds since the broker's time."""

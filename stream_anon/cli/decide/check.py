@@ -94,6 +94,8 @@ def _show_policy(console: Console, policy: Policy) -> None:
     window = policy.window
     diversity = "".join(f", {' and '.join(each.in_words)} of {name}" for name, each in policy.diversity.items())
     console.print(Text(f"  each class: {policy.k} individuals (told apart by {who}){diversity}"))
+    for shield in policy.shields:
+        console.print(Text(f"  each shield: {shield.k} individuals share {', '.join(shield.attributes)}"))
     console.print(
         Text(
             f"  each window: {window.max_records:,} records or {window.max_delay:g} s, "

@@ -82,7 +82,7 @@ def leakage(
     if suggestion is not None:
         text = with_lowest_levels(original, suggestion.levels, str(config))
     if told.page is not None:
-        _write(told.page, leakage_page(report))
+        _write(told.page, leakage_page(report, suggestion, suggests=told.suggest))
     if told.policy is not None and text is not None:
         _write(told.policy, text)
     if told.as_json:
@@ -205,8 +205,8 @@ def show_suggestion(policy: Policy, report: LeakageReport, found: Suggestion | N
         return
     console.print(Text("Suggested", style="bold"))
     for name, level in found.levels.items():
-        height = next(a.domain.height for a in policy.quasi_identifiers if a.name == name)
-        console.print(Text(f"  {name}: min_level {level} of {height} instead of {found.before[name]}"))
+        text = f"  {name}: min_level {level} of {found.heights[name]} instead of {found.before[name]}"
+        console.print(Text(text))
     if found.highest is not None:
         console.print(
             Text(f"  then no ranked set leaks more than {report.asked.threshold:.1%}, at most {found.highest:.1%}")

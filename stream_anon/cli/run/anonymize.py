@@ -185,6 +185,12 @@ def _save(path: Path, report: FileReport) -> None:
         new.publish()
 
 
+def _shields(report: FileReport) -> str:
+    reached = zip(report.achieved_shields, report.shields, strict=False)  # nothing is reached without a class
+    told = [f"{people} who share {', '.join(own)}" for people, own in reached]
+    return f"at least {' and '.join(told)}, " if told else ""
+
+
 def _summary(report: FileReport) -> str:
     lost = "-" if report.gcp is None else f"{report.gcp:.4f}"
     faults = in_words(report.faults)
@@ -192,7 +198,7 @@ def _summary(report: FileReport) -> str:
         f"{report.records_in} records in, {report.released} released in {report.classes} classes, "
         f"{sum(report.suppressed.values())} suppressed, {report.rejected.total()} rejected"
         f"{f' ({faults})' if faults else ''}; "
-        f"smallest class {report.achieved_k or '-'} people, information loss {lost}"
+        f"smallest class {report.achieved_k or '-'} people, {_shields(report)}information loss {lost}"
     )
     absent = [f"{name} {share:.1%}" for name, share in report.missing_shares.items() if share > MANY_MISSING]
     if absent:

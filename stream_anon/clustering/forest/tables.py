@@ -30,6 +30,7 @@ def reordered(model: CostModel, attributes: NDArray[np.int64]) -> CostModel:
         base=model.base[attributes],
         weight=model.weight[attributes],
         share=model.share[attributes],
+        least=model.least[attributes],
     )
 
 

@@ -7,6 +7,7 @@ from html import escape
 from itertools import groupby
 
 from stream_anon.operations.leakage.study import LeakageReport, SetLeakage
+from stream_anon.operations.leakage.suggestion import Lowered, Suggestion
 
 SHOWN = 100  # sets of a size
 _STYLE = """
@@ -24,7 +25,9 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--line);
   white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere;
+  min-width: 7rem; }
+table + h2 { margin-top: 1rem; }
 td:last-child { width: 30%; min-width: 6rem; padding-right: 0; }
 svg { display: block; width: 100%; height: .9rem; }
 .track { fill: var(--line); } .before { fill: var(--light); } .after { fill: var(--main); }
@@ -32,12 +35,18 @@ svg { display: block; width: 100%; height: .9rem; }
 """
 
 
-def leakage_page(report: LeakageReport) -> str:
-    """Return the page; it names what the policy declares and the source, and holds no value of anybody."""
-    return "\n".join(_lines(report)) + "\n"
+def leakage_page(report: LeakageReport, suggestion: Suggestion | None = None, *, suggests: bool = False) -> str:
+    """Return the page; it names what the policy declares and the source, and holds no value of anybody.
+
+    Parameters
+    ----------
+    suggestion
+        The lowest levels that suffice; None if none do, or if `suggests` says that none were looked for.
+    """
+    return "\n".join(_lines(report, suggestion, suggests=suggests)) + "\n"
 
 
-def _lines(report: LeakageReport) -> Iterator[str]:
+def _lines(report: LeakageReport, suggestion: Suggestion | None, *, suggests: bool) -> Iterator[str]:
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="color-scheme" content="light dark">'
@@ -50,6 +59,8 @@ def _lines(report: LeakageReport) -> Iterator[str]:
         f"{report.uncertainty:.2f} bits tell one from all others.</p>"
     )
     yield from (f"<p>{text}</p>" for text in _remarks(report))
+    if suggests:
+        yield from _suggested(report, suggestion)
     for size, sets in groupby(report.sets, key=lambda each: len(each.attributes)):
         yield from _section(report, size, list(sets))
     yield '<p class="faint">leaked: the share of these bits that an attacker gains who knows the attributes. '
@@ -74,32 +85,82 @@ def _remarks(report: LeakageReport) -> Iterator[str]:
         yield f"<span{colour}>{len(report.above):,} sets leak more than {report.asked.threshold:.1%}.</span>"
 
 
+def _suggested(report: LeakageReport, found: Suggestion | None) -> Iterator[str]:
+    yield '<section id="suggested">\n<h2>Suggested levels</h2>'
+    if found is None:
+        yield '<p class="bad">No levels suffice: some set leaks too much at the highest allowed ones.</p></section>'
+        return
+    if not found.levels:
+        yield "<p>Nothing has to be raised.</p></section>"
+        return
+    yield (
+        f"<p>With these lowest levels no ranked set leaks more than {report.asked.threshold:.1%}, at most "
+        f"{found.highest:.1%}. Least loss (mean NCP): {found.loss:.4f} instead of {found.loss_before:.4f}.</p>"
+    )
+    if not found.optimal:
+        yield '<p class="bad">The search was cut short: other levels may lose less.</p>'
+    yield "<table>\n<tr><th>attribute</th><th>min_level</th><th>instead of</th><th>highest</th>"
+    yield "<th>bits</th><th>then</th><th></th></tr>"
+    for each in found.raised:
+        (name,) = each.attributes
+        levels = "".join(f"<td>{of[name]}</td>" for of in (found.levels, found.before, found.heights))
+        yield _lowered(report, each, levels)
+    yield "</table>"
+    yield f"<h2>Sets that leaked more than {report.asked.threshold:.1%}</h2>"
+    yield "<table>\n<tr><th>attributes</th><th>bits</th><th>then</th><th></th></tr>"
+    yield from (_lowered(report, each) for each in found.sets[:SHOWN])
+    yield "</table>"
+    yield from _more(len(found.sets))
+    yield (
+        '<p class="faint">bits: what the true values leak. then: what is left if nothing finer is published than '
+        "these levels. The dark part of a bar is what is left.</p></section>"
+    )
+
+
+def _lowered(report: LeakageReport, each: Lowered, more: str = "") -> str:
+    scale = report.uncertainty or 1.0
+    bar = _bar(each.before / scale, each.after / scale, "on the suggested levels")
+    return (
+        f"<tr><td>{escape(', '.join(each.attributes))}</td>{more}<td>{each.before:.2f}</td>"
+        f"<td>{each.after:.2f}</td><td>{bar}</td></tr>"
+    )
+
+
+def _more(sets: int) -> Iterator[str]:
+    if sets > SHOWN:
+        yield f'<p class="faint">and {sets - SHOWN:,} more; --json lists them</p>'
+
+
+def _bar(before: float, after: float | None, where: str) -> str:
+    """Return a bar of what leaks of all; its dark part is what still leaks after something was done."""
+    told = f"{100 * before:.1f} % leaked"
+    parts = (
+        f'<rect class="track" width="100" height="8"/><rect class="{{}}" width="{100 * before:.2f}" height="8"/>'
+    )
+    if after is None:
+        bar = parts.format("after")
+    else:
+        bar = parts.format("before") + f'<rect class="after" width="{100 * after:.2f}" height="8"/>'
+        told += f", {100 * after:.1f} % {where}"
+    return f'<svg viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="{told}">{bar}</svg>'
+
+
 def _section(report: LeakageReport, size: int, sets: list[SetLeakage]) -> Iterator[str]:
     yield f"<section>\n<h2>{'Single attributes' if size == 1 else f'Sets of {size}'}</h2>\n<table>"
     after = "<th>after</th>" if report.released is not None else ""
     yield f"<tr><th>attributes</th><th>bits</th><th>leaked</th>{after}<th>singled out</th><th></th></tr>"
     yield from (_row(report, each) for each in sets[:SHOWN])
     yield "</table>"
-    if len(sets) > SHOWN:
-        yield f'<p class="faint">and {len(sets) - SHOWN:,} more; --json lists them</p>'
+    yield from _more(len(sets))
     yield "</section>"
 
 
 def _row(report: LeakageReport, each: SetLeakage) -> str:
     threshold = report.asked.threshold
     loud = ' class="bad"' if threshold is not None and each.judged > threshold else ""
-    before = 100 * each.normalized
-    bar = f'<rect class="track" width="100" height="8"/><rect class="before" width="{before:.2f}" height="8"/>'
-    told = f"{before:.1f} % leaked"
-    after = ""
-    if each.after is not None:
-        after = f"<td>{each.after[1]:.1%}</td>"
-        bar += f'<rect class="after" width="{100 * each.after[1]:.2f}" height="8"/>'
-        told += f", {100 * each.after[1]:.1f} % after the release"
-    else:
-        bar = bar.replace('class="before"', 'class="after"')
-    frame = f'<svg viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="{told}">{bar}</svg>'
+    after = "" if each.after is None else f"<td>{each.after[1]:.1%}</td>"
+    bar = _bar(each.normalized, None if each.after is None else each.after[1], "after the release")
     return (
         f"<tr{loud}><td>{escape(', '.join(each.attributes))}</td><td>{each.bits:.2f}</td>"
-        f"<td>{each.normalized:.1%}</td>{after}<td>{each.unique:.1%}</td><td>{frame}</td></tr>"
+        f"<td>{each.normalized:.1%}</td>{after}<td>{each.unique:.1%}</td><td>{bar}</td></tr>"
     )

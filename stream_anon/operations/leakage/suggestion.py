@@ -15,6 +15,15 @@ from stream_anon.operations.leakage.tables import LeakageTable
 
 
 @dataclass(frozen=True, slots=True)
+class Lowered:
+    """What a set of attributes leaks by the true values, and on suggested levels, in bits."""
+
+    attributes: tuple[str, ...]
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
 class Suggestion:
     """Lowest levels at which no ranked set leaks more than the threshold.
 
@@ -22,22 +31,28 @@ class Suggestion:
     ----------
     levels
         The suggested `min_level` of the attributes that are raised, by name.
-    before
-        Their `min_level` in the policy, by name.
+    before, heights
+        Their `min_level` in the policy and the highest level of their hierarchies, by name.
     loss_before, loss
         Mean NCP of the table's cells if each is published on its attribute's lowest level: the least that is lost.
     highest
         The largest share that one of the sets above the threshold leaks on these levels; None without such a set.
     optimal
         Whether no levels that suffice lose less.
+    raised, sets
+        What the raised attributes leak alone, in the order of the policy, and the sets above the threshold, in the
+        order of the report.
     """
 
     levels: Mapping[str, int]
     before: Mapping[str, int]
+    heights: Mapping[str, int]
     loss_before: float
     loss: float
     highest: float | None
     optimal: bool
+    raised: tuple[Lowered, ...]
+    sets: tuple[Lowered, ...]
 
     def document(self) -> dict[str, Any]:
         """Return the suggestion as an object that JSON can hold."""
@@ -47,7 +62,13 @@ class Suggestion:
             "loss": self.loss,
             "highest": self.highest,
             "optimal": self.optimal,
+            "raised": [_lowered_document(each) for each in self.raised],
+            "sets": [_lowered_document(each) for each in self.sets],
         }
+
+
+def _lowered_document(each: Lowered) -> dict[str, Any]:
+    return {"attributes": list(each.attributes), "bits": each.before, "after": each.after}
 
 
 def suggest_levels(table: LeakageTable, report: LeakageReport) -> Suggestion | None:
@@ -69,17 +90,27 @@ def suggest_levels(table: LeakageTable, report: LeakageReport) -> Suggestion | N
     place = {attribute.name: number for number, attribute in enumerate(attributes)}
     sets = [tuple(place[name] for name in each.attributes) for each in report.above]
     start = tuple(attribute.min_level for attribute in attributes)
-    raised = Coarsened(table.population, attributes, [place[name] for name in report.asked.disclosed])
+    coarsened = Coarsened(table.population, attributes, [place[name] for name in report.asked.disclosed])
     scale = report.uncertainty or 1.0
-    found = least_levels(raised, start, sets, threshold * scale + TOLERANCE)
+    found = least_levels(coarsened, start, sets, threshold * scale + TOLERANCE)
     if found is None:
         return None
     changed = [number for number, level in enumerate(found.levels) if level != start[number]]
+
+    def lowered(chosen: tuple[int, ...]) -> Lowered:
+        names = tuple(attributes[number].name for number in chosen)
+        finest = [0] * len(attributes)
+        return Lowered(names, coarsened.leakage(chosen, finest), coarsened.leakage(chosen, found.levels))
+
+    lowered_sets = tuple(lowered(chosen) for chosen in sets)
     return Suggestion(
         {attributes[number].name: found.levels[number] for number in changed},
         {attributes[number].name: start[number] for number in changed},
-        raised.loss(start),
+        {attributes[number].name: attributes[number].domain.height for number in changed},
+        coarsened.loss(start),
         found.loss,
-        max((raised.leakage(chosen, found.levels) / scale for chosen in sets), default=None),
+        max((each.after / scale for each in lowered_sets), default=None),
         found.optimal,
+        tuple(lowered((number,)) for number in changed),
+        lowered_sets,
     )

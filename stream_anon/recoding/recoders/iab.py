@@ -12,16 +12,9 @@ from numpy.typing import NDArray
 
 from stream_anon.errors import SettingsError
 from stream_anon.measures.grouping import grouped, people
+from stream_anon.microdata.bounds import Shield
 from stream_anon.recoding.recoders.best_first import best_first
 from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """Every tuple of these attributes that is published is shared by at least k individuals."""
-
-    attributes: tuple[str, ...]
-    k: int
 
 
 @dataclass(frozen=True)
@@ -41,7 +34,7 @@ class Iab:
         from the last one by the child of fewest violations, and the answer is not proved optimal.
     """
 
-    requirements: tuple[Requirement, ...] = ()
+    requirements: tuple[Shield, ...] = ()
     most_expanded: int = 1_000
     guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = True

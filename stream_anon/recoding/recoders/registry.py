@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 import msgspec
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.method import MethodChoice
+from stream_anon.microdata.bounds import Shield
+from stream_anon.microdata.method import METHODS, MethodChoice
 from stream_anon.recoding.recoders.datafly import DataFly
 from stream_anon.recoding.recoders.fixed_levels import FixedLevels
 from stream_anon.recoding.recoders.iab import Iab
@@ -37,6 +39,14 @@ RECODERS: Mapping[str, type[Recoder]] = MappingProxyType(
 """Recoders by the name that a policy gives; their fields are the options of the method."""
 
 
+def with_shields(choice: MethodChoice, shields: Sequence[Shield]) -> MethodChoice:
+    """Return the method, told of the shields of its policy where it can meet requirements across classes."""
+    if not shields or "requirements" not in METHODS[choice.name]:
+        return choice
+    own = msgspec.convert(choice.options.get("requirements", []), list[Shield], from_attributes=True)
+    return replace(choice, options={**choice.options, "requirements": [*own, *shields]})
+
+
 def recoder_of(choice: MethodChoice) -> Recoder:
     """Return the recoder that a policy names.
 
@@ -48,6 +58,6 @@ def recoder_of(choice: MethodChoice) -> Recoder:
         If an option has a value that it cannot have.
     """
     try:
-        return msgspec.convert(dict(choice.options), RECODERS[choice.name])
+        return msgspec.convert(dict(choice.options), RECODERS[choice.name], from_attributes=True)
     except msgspec.ValidationError as error:
         raise SettingsError("method", str(error)) from None

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 
 from stream_anon.ports import Clock
+from stream_anon.service.closing.sampling import Ration
 from stream_anon.service.threads import Abandonable
 
 SHARE = 0.1  # the most of the time that studies may take
@@ -21,8 +22,7 @@ class Studies:
     """Runs one study at a time, with rests after long ones; nobody waits for it."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._rests_until = clock.monotonic()
+        self._ration = Ration(clock, SHARE, longest=_LONGEST_REST)
         self._threads = Abandonable()
         self._one = threading.Lock()
 
@@ -32,12 +32,11 @@ class Studies:
 
     def _run(self, work: Callable[[], None]) -> None:
         with self._one:
-            rest = self._rests_until - self._clock.monotonic()
+            rest = self._ration.rest
             if rest > 0:
                 threading.Event().wait(rest)
-            begun = self._clock.monotonic()
+            begun = self._ration.begin()
             try:
                 work()
             finally:
-                now = self._clock.monotonic()
-                self._rests_until = now + min((now - begun) * (1 / SHARE - 1), _LONGEST_REST)
+                self._ration.end(begun)

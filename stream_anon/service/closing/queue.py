@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.ports import Clock, Membership
+from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.closing.values import ClosedWindow, OutgoingWindow, PublicationResult
@@ -53,16 +54,25 @@ class ClosingQueue:
         Ends pauses between two attempts early.
     rechecks
         Audits what was published.
+    leakages
+        Measures what it leaks.
     """
 
     def __init__(
-        self, steps: ClosingSteps, clock: Clock, tell: Listener, stop: asyncio.Event, rechecks: Rechecks
+        self,
+        steps: ClosingSteps,
+        clock: Clock,
+        tell: Listener,
+        stop: asyncio.Event,
+        rechecks: Rechecks,
+        leakages: LeakageSamples,
     ) -> None:
         self._steps = steps
         self._clock = clock
         self._tell = tell
         self._stop = stop
         self._rechecks = rechecks
+        self._leakages = leakages
         self._waiting: deque[_Queued] = deque()
         self._running: _Queued | None = None
         self._publishing: asyncio.Task[PublicationResult] | None = None
@@ -123,6 +133,7 @@ class ClosingQueue:
             self._out = result.publication.digest
             self._tell(self._published(result, queued.outgoing.times))
             self._rechecks.take(result.publication)
+            self._leakages.take(queued.outgoing.window, result.release)
             return None
         if result.outcome is Outcome.LOST:
             self._out = None  # nobody knows whether this one is out, so a new chain begins
@@ -142,6 +153,7 @@ class ClosingQueue:
         """Drop all windows, the one that is being published too; its outcome is for the next owner to read."""
         self.abandon(reason)
         self._rechecks.stop()
+        self._leakages.stop()
         task, self._publishing = self._publishing, None
         if task is None or self._running is None:
             return
@@ -178,6 +190,7 @@ class ClosingQueue:
             faults=_by_attribute(release.rejects),
             missing=release.missing,
             above_max_suppressed=release.above_max_suppressed,
+            achieved_shields=release.achieved_shields,
         )
 
 

@@ -8,7 +8,7 @@ Only `stream-anon audit` checks how certificates join, since it reads all of the
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 
 from stream_anon.audit.audit import Audit
 from stream_anon.audit.records import decode_record
@@ -17,6 +17,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, Parcel
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.service.closing.publication import Publication
+from stream_anon.service.closing.sampling import Sampler
 from stream_anon.service.events import Listener, WindowAudited
 
 SHARE = 0.02  # the most of the time that audits may take
@@ -26,7 +27,7 @@ BROKE_OFF = "the audit broke off: a bug"
 
 
 class Rechecks:
-    """Audits one published window at a time in a thread, and skips windows while it has used up its time.
+    """Audits published windows in a thread, and skips windows while it has used up its time.
 
     Parameters
     ----------
@@ -38,36 +39,25 @@ class Rechecks:
         self._policy = policy
         self._promises = PolicyDocument.of(policy).promises
         self._topics = (output, certificates)
-        self._clock = clock
         self._tell = tell
-        self._task: asyncio.Task[None] | None = None
-        self._rests_until = clock.monotonic()
+        self._sampler = Sampler(clock, SHARE)
 
     def take(self, publication: Publication) -> None:
         """Audit a window, or report that it is skipped."""
-        if self._task is not None or self._clock.monotonic() < self._rests_until:
-            self._tell(WindowAudited(publication.batch, "skipped"))
-            return
-        self._task = asyncio.create_task(self._audit(publication))
 
-    async def _audit(self, publication: Publication) -> None:
-        begun = self._clock.monotonic()
-        try:
-            violations = await asyncio.to_thread(
-                recheck, self._policy, publication.parcels, *self._topics, self._promises
-            )
-        except Exception:  # noqa: BLE001 - a bug here must not stop what works
-            violations = (BROKE_OFF,)
-        self._task = None
-        now = self._clock.monotonic()
-        self._rests_until = now + (now - begun) * (1 / SHARE - 1)
-        result = "failed" if violations else "passed"
-        self._tell(WindowAudited(publication.batch, result, violations, now - begun))
+        def audit() -> tuple[str, ...]:
+            return recheck(self._policy, publication.parcels, *self._topics, self._promises)
+
+        if not self._sampler.offer(audit, partial(self._audited, publication.batch)):
+            self._tell(WindowAudited(publication.batch, "skipped"))
+
+    def _audited(self, batch: str, violations: tuple[str, ...] | None, seconds: float) -> None:
+        found = (BROKE_OFF,) if violations is None else violations
+        self._tell(WindowAudited(batch, "failed" if found else "passed", found, seconds))
 
     def stop(self) -> None:
         """Stop without waiting; a thread that still computes ends with the process at the latest."""
-        if self._task is not None:
-            self._task.cancel()
+        self._sampler.stop()
 
 
 def recheck(

@@ -49,6 +49,7 @@ from stream_anon.service.events.windows import (
     TransactionEnded,
     WindowAbandoned,
     WindowAudited,
+    WindowMeasured,
     WindowProgress,
     WindowPublished,
     WindowWithheld,
@@ -79,6 +80,7 @@ Event = (
     | WindowProgress
     | WindowPublished
     | WindowAudited
+    | WindowMeasured
     | WindowAbandoned
     | WindowWithheld
     | TransactionBroken
@@ -120,6 +122,7 @@ __all__ = [
     "TransactionEnded",
     "WindowAbandoned",
     "WindowAudited",
+    "WindowMeasured",
     "WindowProgress",
     "WindowPublished",
     "WindowWithheld",

@@ -97,6 +97,8 @@ class WindowPublished:
         Released and suppressed records without a value, by attribute.
     above_max_suppressed
         Whether it suppresses, or would have suppressed, more records than the policy allows.
+    achieved_shields
+        The least number of individuals by each shield, in the policy's order; empty without a shield or a class.
     """
 
     batch: str
@@ -121,6 +123,7 @@ class WindowPublished:
     faults: Mapping[tuple[str, int], int] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
     above_max_suppressed: bool = False
+    achieved_shields: tuple[int, ...] = ()
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:
@@ -146,6 +149,25 @@ class WindowAudited:
     result: str
     violations: tuple[str, ...] = ()
     seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowMeasured:
+    """What the quasi-identifiers of a published window leak was measured.
+
+    Which window it was is not told: nobody needs to know more than what is usual.
+
+    Parameters
+    ----------
+    shares
+        (attribute, before, after), as in `measures.window_leakage.WindowLeakage`, which says what protects people;
+        empty if the measurement broke off, which is a bug.
+    seconds
+        How long it took.
+    """
+
+    shares: tuple[tuple[str, float, float], ...]
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

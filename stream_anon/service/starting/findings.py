@@ -82,6 +82,14 @@ def policy_findings(policy: Policy) -> list[Finding]:
                 "window can replay it for each value that somebody may have. Leave it out where that matters",
             )
         )
+    found += [
+        _warning(
+            f"privacy.shields.{place}",
+            f"holds already: privacy.k = {policy.k}, or a shield on the same attributes and more, asks as many",
+        )
+        for place, shield in enumerate(policy.shields)
+        if shield not in policy.open_shields
+    ]
     for attribute in policy.quasi_identifiers:
         place = f"attributes.{attribute.name}"
         if attribute.publication is Publication.TIGHT:
@@ -220,9 +228,11 @@ def _forecast_findings(policy: Policy, forecast: Forecast) -> list[Finding]:
     if forecast.short:
         outcome = "suppressed whole" if policy.window.shortfall is Shortfall.SUPPRESS else "held back, however long"
         windows = f"{forecast.short} of {forecast.windows} windows" if forecast.whole else "the sample"
-        found.append(
-            _warning("window", f"{windows} cannot fill one class of k = {policy.k}: such windows are {outcome}")
-        )
+        least = max((policy.k, *(shield.k for shield in policy.shields)))
+        lacks = f"cannot fill one class of k = {policy.k}"
+        if least > policy.k:
+            lacks += f", or have fewer than {least} individuals, the largest k of a shield"
+        found.append(_warning("window", f"{windows} {lacks}: such windows are {outcome}"))
     if forecast.over_limit > MANY_OVER_LIMIT:
         found.append(
             _warning(

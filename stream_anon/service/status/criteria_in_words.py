@@ -10,4 +10,5 @@ def in_words(policy: Policy) -> tuple[str, ...]:
     asked = [f"k {policy.k}", f"max_share {policy.max_share:g}"]
     for name, diversity in policy.diversity.items():
         asked += [f"{name}: {words}" for words in diversity.in_words]
+    asked += [f"shield {shield.in_words}" for shield in policy.shields]
     return tuple(asked)

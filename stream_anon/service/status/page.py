@@ -12,35 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sortedcontainers import SortedDict, SortedSet
 
-from stream_anon.service.events import (
-    Away,
-    BrokerAway,
-    BrokerBack,
-    Event,
-    InputSkipped,
-    KernelsCompiled,
-    KernelsCompiling,
-    LedgerHeld,
-    PartitionsRevoked,
-    PartitionStopped,
-    Place,
-    ReadinessChanged,
-    ReadingOrdered,
-    RecordsConsumed,
-    Superseded,
-    TakeoverDone,
-    Throttle,
-    Throttled,
-    WindowAudited,
-    WindowProgress,
-    WindowPublished,
-    WorkerStarted,
-    WorkerStopped,
-    WorkerStopping,
-)
+from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
 from stream_anon.service.status.flow_history import FlowHistory
 from stream_anon.service.status.last_release import last_release
+from stream_anon.service.status.leakage import leakage_section
 
 LAST_WINDOWS = 10
 WINDOWS_TO_JUDGE = 5  # before there is a hint about all of them
@@ -49,8 +25,8 @@ MOST_PLACES = 1000
 MOST_NAMED = 8  # places in a warning
 STARTING, COMPILING = "starting", "compiling kernels, once after an install"
 THROTTLED = {
-    Throttle.BROKER: "the brokers' quotas hold this client back",
-    Throttle.PROCESSOR: "the limit on processor time holds this service back",
+    e.Throttle.BROKER: "the brokers' quotas hold this client back",
+    e.Throttle.PROCESSOR: "the limit on processor time holds this service back",
 }
 THROTTLED_FOR = 120.0  # seconds for which an event is shown
 PAUSED = "PAUSED by an operator: nothing more is read until `stream-anon resume`"
@@ -71,85 +47,88 @@ class StatusBoard:
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
-        self._started: WorkerStarted | None = None
+        self._started: e.WorkerStarted | None = None
         self._ready, self._reason = False, STARTING
-        self._away: dict[Away, BrokerAway] = {}
-        self._owned: SortedSet[Place] = SortedSet()
-        self._stopped: SortedDict[Place, PartitionStopped] = SortedDict()
-        self._open: WindowProgress | None = None
-        self._superseded: Superseded | None = None
-        self._throttled: dict[Throttle, tuple[float, Throttled]] = {}  # with the time at which it was told
-        self._ledger_held: LedgerHeld | None = None  # if it is worth a warning
+        self._away: dict[e.Away, e.BrokerAway] = {}
+        self._owned: SortedSet[e.Place] = SortedSet()
+        self._stopped: SortedDict[e.Place, e.PartitionStopped] = SortedDict()
+        self._open: e.WindowProgress | None = None
+        self._superseded: e.Superseded | None = None
+        self._throttled: dict[e.Throttle, tuple[float, e.Throttled]] = {}  # with the time at which it was told
+        self._ledger_held: e.LedgerHeld | None = None  # if it is worth a warning
         self._paused = False
         self._windows: deque[dict[str, object]] = deque(maxlen=LAST_WINDOWS)
-        self._last: WindowPublished | None = None
+        self._last: e.WindowPublished | None = None
         self._last_release: Mapping[str, object] | None = None
         self._audits: Counter[str] = Counter(passed=0, failed=0, skipped=0)
         self._totals: Counter[str] = Counter()
         self._suppressed: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
+        self._leakage: tuple[tuple[str, float, float], ...] = ()
         self._flow = FlowHistory()
         self._missing: Counter[str] = Counter()
 
-    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915 - a table: one case a kind of event
+    def __call__(self, event: e.Event) -> None:  # noqa: C901, PLR0912, PLR0915 - a table: one case a kind of event
         """Take note of what happened."""
         match event:
-            case WorkerStarted():
+            case e.WorkerStarted():
                 self._started = event
-            case KernelsCompiling():
+            case e.KernelsCompiling():
                 self._ready, self._reason = False, COMPILING
-            case KernelsCompiled():
+            case e.KernelsCompiled():
                 self._ready, self._reason = False, STARTING
-            case ReadinessChanged():
+            case e.ReadinessChanged():
                 self._ready, self._reason = event.ready, event.reason
-            case BrokerAway():
+            case e.BrokerAway():
                 self._away[event.doing] = event
-            case BrokerBack():
+            case e.BrokerBack():
                 self._away.pop(event.doing, None)
-            case PartitionsRevoked():
+            case e.PartitionsRevoked():
                 self._totals["moved away"] += event.dropped
                 self._owned.difference_update(event.places)
                 for place in event.places:
                     self._stopped.pop(place, None)
-            case TakeoverDone():
+            case e.TakeoverDone():
                 self._owned.update((topic, partition) for topic, partition, _ in event.starts)
                 for topic, partition, _ in event.starts:
                     self._stopped.pop((topic, partition), None)
                 self._totals["read again"] += event.read_again
                 self._totals["skipped partitions"] += len(event.skipped)
                 self._totals["unprotected"] += len(event.unprotected)
-            case PartitionStopped():
+            case e.PartitionStopped():
                 self._owned.add(event.place)
                 self._stopped[event.place] = event
-            case Superseded():
+            case e.Superseded():
                 self._superseded = event
-            case ReadingOrdered():
+            case e.ReadingOrdered():
                 self._paused = event.paused
-            case InputSkipped():
+            case e.InputSkipped():
                 self._totals["lost"] += max(0, event.end - event.start)
-            case RecordsConsumed():
+            case e.RecordsConsumed():
                 self._totals["consumed"] += event.records
                 self._flow.add(self._monotonic(), event.records, 0)
-            case Throttled():
+            case e.Throttled():
                 self._throttled[event.by] = (self._monotonic(), event)
-            case LedgerHeld():
+            case e.LedgerHeld():
                 self._ledger_held = event if event.seconds and (event.warns or self._ledger_held) else None
-            case WindowProgress():
+            case e.WindowProgress():
                 self._open = event
-            case WindowPublished():
+            case e.WindowPublished():
                 self._take_window(event)
-            case WindowAudited():
+            case e.WindowAudited():
                 self._take_audit(event)
-            case WorkerStopping():
+            case e.WindowMeasured(shares=shares) if shares:
+                self._leakage = shares
+            case e.WorkerStopping():
                 self._ready, self._reason = False, "stopping"
-            case WorkerStopped():
+            case e.WorkerStopped():
                 self._ready, self._reason = False, "stopped"
                 self._owned.clear()
             case _:
                 pass
 
-    def _take_window(self, event: WindowPublished) -> None:
+    def _take_window(self, event: e.WindowPublished) -> None:
         self._windows.appendleft(_window(event, None if self._started is None else self._started.max_records))
         self._flow.add(self._monotonic(), 0, event.released)
         names = () if self._started is None else self._started.declared
@@ -164,7 +143,7 @@ class StatusBoard:
         self._rejected.update(event.rejected)
         self._missing.update(event.missing)
 
-    def _take_audit(self, event: WindowAudited) -> None:
+    def _take_audit(self, event: e.WindowAudited) -> None:
         self._audits[event.result] += 1
         for window in self._windows:
             if window["batch"] == event.batch:
@@ -220,6 +199,7 @@ class StatusBoard:
             "audits": dict(self._audits),
             "last_windows": [dict(window) for window in self._windows],
             "last_release": self._released(),
+            "leakage": leakage_section(self._leakage),
         }
 
     def _released(self) -> Mapping[str, object] | None:
@@ -297,7 +277,7 @@ class StatusBoard:
             found.append(f"{self._totals['skipped partitions']} takeovers began above the ledger: records skipped")
         if self._totals["unprotected"]:
             found.append(
-                f"{self._totals['unprotected']} takeovers found an offset of which the ledger knows nothing: "
+                f"{self._totals['unprotected']} takeovers found an offset that the ledger does not know: "
                 "had it been set back, records were released a second time"
             )
         if self._overdue():
@@ -320,7 +300,7 @@ class StatusBoard:
         return self._monotonic() - event.opened > started.max_delay * 1.05 + 1
 
 
-def _in_words(stopped: Sequence[PartitionStopped]) -> str:
+def _in_words(stopped: Sequence[e.PartitionStopped]) -> str:
     named = [f"{topic}-{n} ({event.reason})" for event in stopped[:MOST_NAMED] for topic, n in [event.place]]
     more = f" and {len(stopped) - MOST_NAMED} more" if len(stopped) > MOST_NAMED else ""
     return (
@@ -330,12 +310,12 @@ def _in_words(stopped: Sequence[PartitionStopped]) -> str:
     )
 
 
-def _stopped(event: PartitionStopped) -> Mapping[str, object]:
+def _stopped(event: e.PartitionStopped) -> Mapping[str, object]:
     topic, partition = event.place
     return {"place": f"{topic}-{partition}", "reason": event.reason, "explanation": event.explanation}
 
 
-def _window(event: WindowPublished, max_records: int | None) -> dict[str, object]:
+def _window(event: e.WindowPublished, max_records: int | None) -> dict[str, object]:
     """Return the summary of a certificate; how its audit ended is added later."""
     suppressed = sum(event.suppressed.values())
     return {

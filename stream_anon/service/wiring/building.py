@@ -26,6 +26,7 @@ from stream_anon.engine.partitioners import partitioners
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, ReleaseLedger, Sink, Source
 from stream_anon.privacy.certificate import Delivery
+from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.learning import Studies
 from stream_anon.service.closing.publication import Writer
 from stream_anon.service.closing.rechecking import Rechecks
@@ -149,8 +150,8 @@ def assemble(  # noqa: PLR0913 - a part an argument
     Certificates name `delivery`, or else that of the settings. `throttled` returns for how many seconds brokers
     have held the clients back.
 
-    Age limits, engines without a seed, shuffles, batch ids and output partitions draw from the operating system's
-    entropy.
+    Age limits, engines without a seed, shuffles, batch ids, output partitions and the noise on what windows leak
+    draw from the operating system's entropy.
     """
     kafka = kafka_of(settings)
     codec = codec_of(policy, kafka.max_record_bytes)
@@ -203,6 +204,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         at=at,
         keeper=keeper,
         rechecks=Rechecks(policy, kafka.output, kafka.certificates, clock, tell),
+        leakages=LeakageSamples(policy, clock, tell, np.random.default_rng(secrets.randbits(256))),
         troubles=Troubles(
             ledger,
             kafka.ledger,

@@ -7,52 +7,17 @@ from typing import assert_never
 
 from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log
-from stream_anon.service.events import (
-    BrokerAway,
-    BrokerBack,
-    CertificatesRead,
-    Event,
-    InputSkipped,
-    KernelsCompiled,
-    KernelsCompiling,
-    LedgerCreated,
-    LedgerHeld,
-    Listener,
-    OrderAdopted,
-    Outcome,
-    PartitionsRevoked,
-    PartitionStopped,
-    ReadinessChanged,
-    ReadingOrdered,
-    ReadingSlowly,
-    RecordsConsumed,
-    StandingBy,
-    Superseded,
-    TakeoverDone,
-    TakeoverStarted,
-    Throttle,
-    Throttled,
-    TransactionBroken,
-    TransactionEnded,
-    WindowAbandoned,
-    WindowAudited,
-    WindowProgress,
-    WindowPublished,
-    WindowWithheld,
-    WorkerStarted,
-    WorkerStopped,
-    WorkerStopping,
-)
+from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
 
 UNPROTECTED = (
-    "offsets are committed of which the ledger knows nothing: it was deleted, emptied or made to forget. Had the "
-    "offsets been set back, records are released a second time: compare `starts` with the last certificates"
+    "the ledger does not know some committed offsets: it was deleted, emptied or made to forget. If the "
+    "offsets were set back, records are released a second time: compare `starts` with the last certificates"
 )
 THROTTLING = {
-    Throttle.BROKER: "a quota of the brokers holds this client or user back (producer_byte_rate, "
+    e.Throttle.BROKER: "a quota of the brokers holds this client or user back (producer_byte_rate, "
     "consumer_byte_rate, request_percentage)",
-    Throttle.PROCESSOR: "the limit on processor time of the pod or service is used up within its periods",
+    e.Throttle.PROCESSOR: "the limit on processor time of the pod or service is used up within its periods",
 }
 LEDGER_IS_HELD = (
     "a transaction is open there for longer than any worker's: windows of the same partitions are not published "
@@ -61,53 +26,53 @@ LEDGER_IS_HELD = (
 MOST_PLACES = 8  # places named in one line; a topic can have thousands
 
 
-def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
+def into_log(log: Log) -> e.Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that writes log lines: one a window, none a record."""
 
-    def write(event: Event) -> None:  # noqa: C901, PLR0912, PLR0915
+    def write(event: e.Event) -> None:  # noqa: C901, PLR0912, PLR0915
         match event:
-            case WorkerStarted():
+            case e.WorkerStarted():
                 _write_start(log, event)
-            case KernelsCompiling():
+            case e.KernelsCompiling():
                 log.info(Line.COMPILING)
-            case KernelsCompiled():
+            case e.KernelsCompiled():
                 log.info(Line.COMPILED, seconds=_short(event.seconds))
-            case CertificatesRead():
+            case e.CertificatesRead():
                 _write_certificates(log, event)
-            case Throttled():
+            case e.Throttled():
                 _write_throttling(log, event)
-            case LedgerHeld():
+            case e.LedgerHeld():
                 _write_ledger_held(log, event)
-            case ReadinessChanged():
+            case e.ReadinessChanged():
                 _write_readiness(log, event)
-            case BrokerAway():
+            case e.BrokerAway():
                 log.warning(Line.BROKER_AWAY, doing=event.doing.value, error=event.error)
-            case BrokerBack():
+            case e.BrokerBack():
                 log.info(
                     Line.BROKER_BACK,
                     doing=event.doing.value,
                     seconds=_short(event.seconds),
                     attempts=event.attempts,
                 )
-            case PartitionsRevoked():
+            case e.PartitionsRevoked():
                 log.info(Line.REVOKED, **_places(event.places), dropped=event.dropped, owned=event.owned)
-            case OrderAdopted():
+            case e.OrderAdopted():
                 log.info(Line.ORDER_ADOPTED, version=event.version, gain=_short(event.gain), drifted=event.drifted)
-            case LedgerCreated():
+            case e.LedgerCreated():
                 log.info(Line.LEDGER_CREATED, topic=event.topic)
-            case TakeoverStarted():
+            case e.TakeoverStarted():
                 log.info(Line.ASSIGNED, **_places(event.places))
-            case TakeoverDone():
+            case e.TakeoverDone():
                 _write_takeover(log, event)
-            case StandingBy():
+            case e.StandingBy():
                 log.info(Line.STANDING_BY)
-            case Superseded():
+            case e.Superseded():
                 log.warning(Line.SUPERSEDED, by=event.by, own=event.own, partitions=event.partitions)
-            case PartitionStopped():
+            case e.PartitionStopped():
                 _write_stopped(log, event)
-            case ReadingOrdered():
+            case e.ReadingOrdered():
                 _write_pause(log, event)
-            case InputSkipped():
+            case e.InputSkipped():
                 log.warning(
                     Line.INPUT_LOST,
                     topic=event.place[0],
@@ -115,26 +80,29 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
                     start=event.start,
                     end=event.end,
                 )
-            case WindowPublished():
+            case e.WindowPublished():
                 _write_window(log, event)
-            case WindowAudited():
+            case e.WindowAudited():
                 _write_audit(log, event)
-            case WindowAbandoned():
+            case e.WindowMeasured():
+                if not event.shares:
+                    log.error(Line.LEAKAGE_UNMEASURED)
+            case e.WindowAbandoned():
                 write_it = log.info if event.reason == "stopping" else log.warning
                 write_it(Line.WINDOW_ABANDONED, records=event.records, reason=event.reason)
-            case WindowWithheld():
+            case e.WindowWithheld():
                 log.error(Line.WINDOW_WITHHELD, records=event.records, attributes=list(event.attributes))
-            case TransactionBroken():
+            case e.TransactionBroken():
                 log.warning(Line.COMMIT_UNCERTAIN, step=event.step, error=event.error)
-            case TransactionEnded():
+            case e.TransactionEnded():
                 _write_outcome(log, event.outcome)
-            case WorkerStopping():
+            case e.WorkerStopping():
                 log.info(Line.STOPPING, reason=event.reason)
-            case WorkerStopped():
+            case e.WorkerStopped():
                 log.info(Line.STOPPED, seconds=_short(event.seconds))
-            case ReadingSlowly():
+            case e.ReadingSlowly():
                 log.warning(Line.SLOW_READING, attributes=list(event.attributes))
-            case RecordsConsumed() | WindowProgress():
+            case e.RecordsConsumed() | e.WindowProgress():
                 pass
             case _:
                 assert_never(event)
@@ -142,7 +110,7 @@ def into_log(log: Log) -> Listener:  # noqa: C901, PLR0915 - a table: one case a
     return write
 
 
-def _write_stopped(log: Log, event: PartitionStopped) -> None:
+def _write_stopped(log: Log, event: e.PartitionStopped) -> None:
     topic, partition = event.place
     log.error(
         Line.PARTITION_STOPPED,
@@ -153,27 +121,27 @@ def _write_stopped(log: Log, event: PartitionStopped) -> None:
     )
 
 
-def _write_readiness(log: Log, event: ReadinessChanged) -> None:
+def _write_readiness(log: Log, event: e.ReadinessChanged) -> None:
     if event.ready:
         log.info(Line.READY)
     else:
         log.warning(Line.NOT_READY, reason=event.reason)
 
 
-def _write_pause(log: Log, event: ReadingOrdered) -> None:
+def _write_pause(log: Log, event: e.ReadingOrdered) -> None:
     if event.paused:
         log.warning(Line.PAUSED)
     else:
         log.warning(Line.RESUMED)
 
 
-def _write_certificates(log: Log, event: CertificatesRead) -> None:
+def _write_certificates(log: Log, event: e.CertificatesRead) -> None:
     for key in event.soon:
         days = (event.ends[key] - event.wall) / 86_400
         log.warning(Line.CERTIFICATE_ENDS, key=f"kafka.security.{key}", days=round(days, 1))
 
 
-def _write_throttling(log: Log, event: Throttled) -> None:
+def _write_throttling(log: Log, event: e.Throttled) -> None:
     if event.seconds >= LEAST_THROTTLED:
         log.warning(
             Line.THROTTLED,
@@ -184,12 +152,12 @@ def _write_throttling(log: Log, event: Throttled) -> None:
         )
 
 
-def _write_ledger_held(log: Log, event: LedgerHeld) -> None:
+def _write_ledger_held(log: Log, event: e.LedgerHeld) -> None:
     if event.warns:
         log.error(Line.LEDGER_HELD, topic=event.topic, seconds=_short(event.seconds), explanation=LEDGER_IS_HELD)
 
 
-def _write_start(log: Log, event: WorkerStarted) -> None:
+def _write_start(log: Log, event: e.WorkerStarted) -> None:
     log.info(
         Line.STARTED,
         software=event.software,
@@ -210,7 +178,7 @@ def _write_start(log: Log, event: WorkerStarted) -> None:
         log.warning(Line.SHADOW)
 
 
-def _write_takeover(log: Log, event: TakeoverDone) -> None:
+def _write_takeover(log: Log, event: e.TakeoverDone) -> None:
     log.info(
         Line.TAKEN_OVER,
         partitions=len(event.starts),
@@ -230,7 +198,7 @@ def _write_takeover(log: Log, event: TakeoverDone) -> None:
         log.error(Line.LEDGER_ENTRY_MISSING, **_places(event.unprotected), explanation=UNPROTECTED)
 
 
-def _write_window(log: Log, event: WindowPublished) -> None:
+def _write_window(log: Log, event: e.WindowPublished) -> None:
     log.info(
         Line.WINDOW_PUBLISHED,
         batch=event.batch,
@@ -240,6 +208,7 @@ def _write_window(log: Log, event: WindowPublished) -> None:
         rejected=_reasons(event.rejected),
         classes=len(event.class_sizes),
         achieved_k=event.achieved_k,
+        **({"achieved_shields": list(event.achieved_shields)} if event.achieved_shields else {}),
         loss=None if event.gcp is None else _short(event.gcp),
         age=_short(event.closed_at - event.opened_at),
         close_seconds=_short(event.durations.release + event.durations.encode),
@@ -251,15 +220,15 @@ def _write_window(log: Log, event: WindowPublished) -> None:
         log.error(Line.GATE_VIOLATION, batch=event.batch, classes=event.gate_violations)
 
 
-def _write_audit(log: Log, event: WindowAudited) -> None:
+def _write_audit(log: Log, event: e.WindowAudited) -> None:
     if event.result == "failed":
         log.error(Line.AUDIT_FAILED, batch=event.batch, violations=list(event.violations[:MOST_PLACES]))
 
 
-def _write_outcome(log: Log, outcome: Outcome) -> None:
-    if outcome is Outcome.FENCED:
+def _write_outcome(log: Log, outcome: e.Outcome) -> None:
+    if outcome is e.Outcome.FENCED:
         log.warning(Line.COMMIT_FENCED)
-    elif outcome is not Outcome.COMMITTED:
+    elif outcome is not e.Outcome.COMMITTED:
         log.warning(Line.COMMIT_SETTLED, outcome=outcome.value)
 
 

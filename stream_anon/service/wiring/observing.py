@@ -11,108 +11,78 @@ from typing import assert_never
 import numpy as np
 
 from stream_anon.adapters.prometheus.metrics import Metrics
-from stream_anon.service.events import (
-    BrokerAway,
-    BrokerBack,
-    CertificatesRead,
-    Event,
-    InputSkipped,
-    KernelsCompiled,
-    KernelsCompiling,
-    LedgerCreated,
-    LedgerHeld,
-    Listener,
-    OrderAdopted,
-    PartitionsRevoked,
-    PartitionStopped,
-    ReadinessChanged,
-    ReadingOrdered,
-    ReadingSlowly,
-    RecordsConsumed,
-    StandingBy,
-    Superseded,
-    TakeoverDone,
-    TakeoverStarted,
-    Throttled,
-    TransactionBroken,
-    TransactionEnded,
-    WindowAbandoned,
-    WindowAudited,
-    WindowProgress,
-    WindowPublished,
-    WindowWithheld,
-    WorkerStarted,
-    WorkerStopped,
-    WorkerStopping,
-)
+from stream_anon.service import events as e
 
 
-def tell_all(*listeners: Listener) -> Listener:
+def tell_all(*listeners: e.Listener) -> e.Listener:
     """Return a listener that passes each event to all `listeners` in order."""
 
-    def tell(event: Event) -> None:
+    def tell(event: e.Event) -> None:
         for listener in listeners:
             listener(event)
 
     return tell
 
 
-def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
+def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that turns events into metrics."""
 
-    def count(event: Event) -> None:  # noqa: C901, PLR0912, PLR0915
+    def count(event: e.Event) -> None:  # noqa: C901, PLR0912, PLR0915
         match event:
-            case WorkerStarted():
+            case e.WorkerStarted():
                 _count_start(metrics, event)
-            case CertificatesRead():
+            case e.CertificatesRead():
                 metrics.certificates(event.ends)
-            case Throttled():
+            case e.Throttled():
                 metrics.throttled(event.by.value, event.seconds)
-            case LedgerHeld():
+            case e.LedgerHeld():
                 metrics.ledger_held(event.seconds)
-            case ReadinessChanged():
+            case e.ReadinessChanged():
                 metrics.readiness(event.ready)
-            case BrokerAway():
+            case e.BrokerAway():
                 metrics.broker_away(event.doing.value, again=event.again)
-            case BrokerBack():
+            case e.BrokerBack():
                 metrics.broker_back(event.seconds)
-            case PartitionsRevoked():
+            case e.PartitionsRevoked():
                 metrics.revoked(event.dropped, event.owned)
-            case TakeoverStarted():
+            case e.TakeoverStarted():
                 metrics.assigned()
-            case TakeoverDone():
+            case e.TakeoverDone():
                 _count_takeover(metrics, event)
-            case PartitionStopped():
+            case e.PartitionStopped():
                 metrics.partition_stopped(event.reason)
-            case ReadingOrdered():
+            case e.ReadingOrdered():
                 metrics.reading_ordered(event.paused)
-            case InputSkipped():
+            case e.InputSkipped():
                 metrics.input_lost(event.end - event.start)
-            case RecordsConsumed():
+            case e.RecordsConsumed():
                 metrics.consumed(event.records, event.singly)
                 metrics.worked({"decode": event.decoding, "window": event.adding})
-            case WindowProgress():
+            case e.WindowProgress():
                 _show_progress(metrics, event)
-            case WindowPublished():
+            case e.WindowPublished():
                 _count_window(metrics, event)
-            case WindowAudited():
+            case e.WindowAudited():
                 metrics.window_audited(event.result, event.seconds)
                 metrics.worked({"audit": event.seconds or 0.0})
-            case WindowAbandoned():
+            case e.WindowMeasured():
+                metrics.leakage(event.shares)
+                metrics.worked({"leakage": event.seconds})
+            case e.WindowAbandoned():
                 metrics.window_abandoned(event.reason)
-            case WindowWithheld():
+            case e.WindowWithheld():
                 metrics.window_abandoned("missing-field")
-            case OrderAdopted():
+            case e.OrderAdopted():
                 metrics.order_adopted(event.version)
-            case TransactionBroken():
+            case e.TransactionBroken():
                 metrics.transaction_broken()
-            case TransactionEnded():
+            case e.TransactionEnded():
                 metrics.transaction_ended(event.outcome.value)
-            case WorkerStopping() | WorkerStopped():
+            case e.WorkerStopping() | e.WorkerStopped():
                 metrics.readiness(False)
-            case KernelsCompiling() | KernelsCompiled() | LedgerCreated() | StandingBy() | Superseded():
+            case e.KernelsCompiling() | e.KernelsCompiled() | e.LedgerCreated() | e.StandingBy() | e.Superseded():
                 pass  # a first run creates a ledger too; the gauges of partitions show the other cases
-            case ReadingSlowly():
+            case e.ReadingSlowly():
                 pass  # the records themselves are counted
             case _:
                 assert_never(event)
@@ -120,26 +90,26 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
     return count
 
 
-def _count_start(metrics: Metrics, event: WorkerStarted) -> None:
+def _count_start(metrics: Metrics, event: e.WorkerStarted) -> None:
     metrics.started(event.software, event.policy, event.engine, event.delivery, event.revision)
     metrics.limits(event.k, event.max_delay, event.max_records, holds=event.holds)
     metrics.attributes(event.attributes)
     metrics.published_attributes(event.published, event.accept_missing)
 
 
-def _count_takeover(metrics: Metrics, event: TakeoverDone) -> None:
+def _count_takeover(metrics: Metrics, event: e.TakeoverDone) -> None:
     metrics.taken_over(event.dropped, event.read_again, len(event.skipped), event.owned, event.seconds)
     metrics.unprotected(len(event.unprotected))
 
 
-def _show_progress(metrics: Metrics, event: WindowProgress) -> None:
+def _show_progress(metrics: Metrics, event: e.WindowProgress) -> None:
     age = 0.0 if event.opened is None else event.at - event.opened
     metrics.window_progress(event.records, age, event.closing, event.paused)
     metrics.unread(event.lag, event.stopped, event.left)
     metrics.held(event.held, event.held_seconds)
 
 
-def _count_window(metrics: Metrics, event: WindowPublished) -> None:
+def _count_window(metrics: Metrics, event: e.WindowPublished) -> None:
     metrics.records_settled(event.records_in, event.released, event.suppressed, event.rejected)
     metrics.missing(event.missing)
     if event.above_max_suppressed:

@@ -222,57 +222,6 @@ async def test_old_generation_is_turned_away_and_publishes_nothing(kafka: Apache
         await sink.discard()
 
 
-async def test_stable_offsets_wait_for_an_open_transaction_of_another(kafka: ApacheKafka, unique: str) -> None:
-    output = f"{unique}.out"
-    for name in (unique, output):
-        await kafka.create_topic(name, 1)
-    sink, reader = TransactionalSink(connect(kafka, unique)), TransactionalSink(connect(kafka, unique))
-    await sink.open()
-    await reader.open()
-    try:
-        async with joined(kafka, unique, unique) as source:
-            member = source.membership()
-            assert member is not None
-            await sink.begin()
-            await sink.send([Parcel(output, 0, [b"a"], 5000)])
-            await sink.settle()
-            await sink.add_offsets()
-            await sink.commit_offsets({(unique, 0): 5}, member)
-            question = asyncio.create_task(reader.stable_offsets([(unique, 0)]))
-            await asyncio.sleep(0.5)
-            assert not question.done(), "answered while the transaction was open"
-            await sink.commit()
-            assert await question == {(unique, 0): 5}
-    finally:
-        await sink.discard()
-        await reader.discard()
-
-
-async def test_new_producer_settles_what_a_thrown_away_one_left_open(kafka: ApacheKafka, unique: str) -> None:
-    output = f"{unique}.out"
-    for name in (unique, output):
-        await kafka.create_topic(name, 1)
-    sink = TransactionalSink(connect(kafka, unique))
-    await sink.open()
-    try:
-        async with joined(kafka, unique, unique) as source:
-            member = source.membership()
-            assert member is not None
-            await sink.begin()
-            await sink.send([Parcel(output, 0, [b"a"], 5000)])
-            await sink.settle()
-            await sink.add_offsets()
-            await sink.commit_offsets({(unique, 0): 5}, member)
-            await sink.discard()
-            await sink.open()
-            assert await sink.stable_offsets([(unique, 0)]) == {(unique, 0): None}
-            await publish(sink, [Parcel(output, 0, [b"a"], 5000)], {(unique, 0): 5}, member)
-        assert [r.value for r in await kafka.read_to_end(output)] == [b"a"]
-        assert len(await kafka.read_to_end(output, isolation="read_uncommitted")) == 2
-    finally:
-        await sink.discard()
-
-
 async def test_examine_names_missing_topics_and_missing_replicas(kafka: ApacheKafka, unique: str) -> None:
     await kafka.create_topic(unique, 3)
     await kafka.create_topic(f"{unique}.out", 1, cleanup_policy="compact")

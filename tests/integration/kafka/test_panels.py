@@ -20,7 +20,8 @@ pytestmark = pytest.mark.kafka
 
 PAGE = json.loads((ROOT / "deploy" / "grafana" / "dashboards" / "stream-anon.json").read_text())
 LOAD_SECONDS = 14
-RATE = 400  # records a second: two windows
+RATE = 400  # records a second
+WINDOW = {"max_records": 1000, "max_delay": "3s"}  # enough people for their leakage to be shown
 # What Grafana fills in, for a scrape every second.
 FILLED = {"$__rate_interval": "8s", "$__range": "60s", "$namespace": ".*", "$job": ".+", "$instance": ".+"}
 
@@ -48,7 +49,7 @@ async def test_every_panel_and_every_rule_works_on_the_metrics_of_a_real_service
     records = make_records(RATE * LOAD_SECONDS, 1)
     for place in range(0, len(records), 50):
         records[place] = b"{"  # every fiftieth is a dead letter
-    with WorkerProcess(stage.config()) as worker:
+    with WorkerProcess(stage.config(window=WINDOW)) as worker:
         await worker.wait_for("ready")
         target = worker.said("serving")[0]["public"]
         with PrometheusServer(tmp_path / "prometheus", target) as prometheus:
@@ -72,6 +73,13 @@ async def test_every_panel_and_every_rule_works_on_the_metrics_of_a_real_service
         "age",
         "city",
     }
+    leakage = {
+        (one["metric"]["attribute"], one["metric"]["stage"]): float(one["value"][1])
+        for one in asked["Leakage by attribute: {{attribute}}, {{stage}}"]
+    }
+    assert leakage.keys() == {(name, stage) for name in ("age", "city") for stage in ("before", "after")}
+    assert leakage["age", "after"] < leakage["age", "before"]
+    assert leakage["age", "before"] > 0.3
     rules = [rule for group in groups for rule in group["rules"]]
     written = yaml.safe_load((ROOT / "deploy" / "prometheus" / "alerts.yml").read_text())["groups"]
     assert len(rules) == sum(len(group["rules"]) for group in written)
@@ -87,6 +95,7 @@ def _check_status(status: dict[str, Any]) -> None:
     assert status["warnings"] == []
     assert status["audits"]["failed"] == 0
     assert status["audits"]["passed"] > 0
+    assert status["leakage"].keys() == {"age", "city"}
     assert "passed" in {window["audit"] for window in status["last_windows"]}
     release = status["last_release"]
     assert release["attributes"] == ["age", "city"]

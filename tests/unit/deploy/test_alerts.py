@@ -105,6 +105,21 @@ CASES = (
         by="instance",
     ),
     Case(
+        "StreamAnonLeakageHigh",
+        {
+            'information_leakage_ratio{job="much", instance="a", attribute="zip", stage="after"}': "_x5 0.55x90",
+            'information_leakage_ratio{job="much", instance="b", attribute="zip", stage="after"}': "0.2x95",
+            'information_leakage_ratio{job="half", attribute="zip", stage="after"}': "0.5x95",
+            # What the true values leak is what the release is for.
+            'information_leakage_ratio{job="before", attribute="zip", stage="before"}': "0.9x95",
+            # Noise, and a window that was out of the ordinary.
+            'information_leakage_ratio{job="noisy", attribute="zip", stage="after"}': "0.49 0.47 0.52x2 0.4"
+            + " 0.52 0.45x2" * 30,
+            'information_leakage_ratio{job="once", attribute="zip", stage="after"}': "0.2x30 0.9 0.2x60",
+        },
+        {"19m": (), "22m": ("much",), "60m": ("much",), "90m": ("much",)},
+    ),
+    Case(
         "StreamAnonAuditFailed",
         {
             'windows_audited_total{instance="a", result="failed"}': "0x10 1x120",
@@ -586,7 +601,8 @@ def test_a_message_names_the_namespace_where_there_is_one() -> None:
             allowed = {"namespace, job", "namespace, job, attribute", "namespace, job, subject"}
             assert grouped, alert
             assert grouped <= allowed, alert
-            assert "namespace, job" in grouped or "audit" in rule["expr"], alert
+            # Each attribute's leakage is compared with a constant, and audits are of no service.
+            assert "namespace, job" in grouped or re.search("audit|leakage", rule["expr"]), alert
             assert (
                 "{{ with $labels.namespace }}{{ . }}/{{ end }}{{ $labels.job }}"
                 in (rule["annotations"]["description"])
@@ -602,6 +618,8 @@ def test_every_metric_and_label_of_an_alert_exists(tmp_path: Path) -> None:
     registry = CollectorRegistry()
     metrics = Metrics(registry)
     metrics.started("1", "p", "forest", "exactly-once")
+    metrics.attributes(["age"])
+    metrics.leakage([("age", 0.3, 0.1)])
     FleetMetrics(registry, 2)
     write_audit_file(tmp_path / "audit.prom", AuditFigures("out", {"too-small": 0}, 1, 0, 1, 0, 1.0, 1.0))
     text = exposition(registry).decode() + (tmp_path / "audit.prom").read_text()

@@ -7,9 +7,11 @@ import pytest
 
 from stream_anon.clustering.forest.refining import peel
 from stream_anon.clustering.forest.repairing import repair
+from stream_anon.clustering.shield_groups import join_groups
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.warming import warm_up
 from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.policy import EngineChoice, Policy
 from stream_anon.microdata.release import Release
 from tests.support.batches import small_policy
@@ -44,6 +46,25 @@ def test_engines_within_limits_meet_windows_of_which_they_can_make_classes(
     warm_up(replace(policy, attributes=limited, engine=EngineChoice(engine)))
     assert released
     assert min(released) > 0
+
+
+def test_shields_of_many_people_are_met_by_windows_that_can_meet_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else nothing is released, and the first real window waits for the compiler of RAISE."""
+    reached: list[tuple[int, ...]] = []
+    release = Closer.release
+
+    def noted(self: Closer, *given: Any) -> Release:
+        found = release(self, *given)
+        reached.append(found.achieved_shields)
+        return found
+
+    monkeypatch.setattr(Closer, "release", noted)
+    policy = small_policy(max_records=1_000)
+    names = tuple(attribute.name for attribute in policy.quasi_identifiers)
+    warm_up(replace(policy, shields=(Shield(names[:1], 20 * policy.k),)))
+    assert reached
+    assert all(shields and shields[0] >= 20 * policy.k for shields in reached)
+    assert join_groups.signatures  # type: ignore[attr-defined] # it is compiled
 
 
 def test_the_first_window_with_people_who_return_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,8 @@ def test_the_page_of_a_fleet_has_the_sections_of_a_worker_and_adds_up() -> None:
     workers[0].tell(PUBLISHED)
     workers[1].tell(replace(PUBLISHED, batch="newer", wall=PUBLISHED.wall + 60))
     workers[1].tell(e.InputSkipped(("people", 1), 10, 25))
+    workers[0].tell(e.WindowMeasured((("city", 0.3, 0.12),), 0.1))
+    workers[1].tell(e.WindowMeasured((("city", 0.25, 0.15),), 0.1))
     for number, worker in enumerate(workers):
         fleet.board.take(number, worker.report)
     page, one = fleet.page, workers[0].board.status()
@@ -104,6 +106,14 @@ def test_the_page_of_a_fleet_has_the_sections_of_a_worker_and_adds_up() -> None:
     assert page["records"]["not_read_yet"] == 14
     assert [window["batch"] for window in page["last_windows"]] == ["newer", PUBLISHED.batch]
     assert page["last_release"]["batch"] == "newer"
+    assert page["leakage"] == {"city": {"before": 0.3, "after": 0.15}}
+    after = [
+        value
+        for family in fleet.board.metrics()
+        for name, labels, value in family.values
+        if name == "stream_anon_information_leakage_ratio" and ("stage", "after") in labels
+    ]
+    assert after == [0.15]
     assert page["warnings"] == [
         REMARKS["at-least-once"],
         "worker 1: the broker deleted 15 records before they were read",

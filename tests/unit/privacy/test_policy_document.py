@@ -23,6 +23,7 @@ from stream_anon.microdata.attributes import (
     Sensitive,
     Unknown,
 )
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
@@ -69,6 +70,8 @@ def _rich() -> Policy:
             "pay": Diversity(3, 2.5, Recursion(1.5, 3), Closeness(0.2, Distance.ORDERED), 3, 0.5, 1.5, 2.0),
             "result": Diversity(2),
         },
+        shields=(Shield(("ward", "day"), 20_000), Shield(("ward",), 30_000)),
+        window=WindowLimits(max_records=30_000),
     )
 
 
@@ -81,7 +84,9 @@ def _same(policy: Policy, other: Policy) -> bool:
         if isinstance(d, CategoricalDomain)
     ]
     half = len(hierarchies) // 2
-    return hierarchies[:half] == hierarchies[half:] and repr(policy.diversity) == repr(other.diversity)
+    return hierarchies[:half] == hierarchies[half:] and (
+        repr((policy.diversity, policy.shields)) == repr((other.diversity, other.shields))
+    )
 
 
 @pytest.mark.parametrize("policy", [ward_policy(), _rich()], ids=["ward", "rich"])
@@ -129,6 +134,7 @@ def test_settings_that_only_steer_the_service_change_no_promise() -> None:
         {"diversity": {}},
         {"diversity": {"result": Diversity(3)}},
         {"individual": "every-record"},
+        {"shields": (Shield(("plan", "day"), 9),)},
         {"attributes": ward_policy().attributes[:-1]},
         {"attributes": (*ward_policy().attributes, Insensitive("note"))},
     ],

@@ -365,3 +365,44 @@ def test_a_highest_level_is_weaker_only_where_extra_levels_are_drawn(tmp_path: P
         (limited(0), limited(0, 1)),
     ):
         assert weakened(before, after) == ()
+
+
+def test_a_shield_is_kept_where_one_on_its_attributes_and_more_or_k_asks_as_many(tmp_path: Path) -> None:
+    def shielded(*shields: tuple[str, int], k: int = 5, **changes: Any) -> dict[str, Any]:
+        given = [{"attributes": names.split(), "k": own} for names, own in shields]
+        return _promises(tmp_path, {"privacy/shields": given, "privacy/k": k, **changes})
+
+    both = shielded(("age zip", 50), ("city", 20))
+    for kept in (
+        both,
+        shielded(("zip age", 50), ("city", 20)),
+        shielded(("age zip", 51), ("city", 20), ("height", 9)),
+        shielded(("age zip city", 50)),
+        shielded(k=50),
+    ):
+        assert weakened(both, kept) == ()
+    assert [str(one) for one in weakened(both, shielded(("age zip", 40), ("city height", 19)))] == [
+        "privacy.shields[age, zip] was 50 and would fall to 40",
+        "privacy.shields[city] was 20 and would fall to 19",
+    ]
+    # Parts of a shield do not make up for it, and without any it falls to k.
+    assert [str(one) for one in weakened(both, shielded(("age", 90), ("zip", 90)))] == [
+        "privacy.shields[age, zip] was 50 and would fall to 5",
+        "privacy.shields[city] was 20 and would fall to 5",
+    ]
+    assert weakened(shielded(), both) == ()
+    # A shield that held by itself was no promise of its own.
+    assert weakened(shielded(("city", 4)), shielded()) == ()
+
+
+def test_of_a_shield_those_attributes_count_that_are_still_published(tmp_path: Path) -> None:
+    before = _promises(tmp_path, {"privacy/shields": [{"attributes": ["age", "zip"], "k": 50}]})
+
+    def without_zip(k: int) -> dict[str, Any]:
+        gone = {"privacy/shields": [{"attributes": ["age"], "k": k}], "attributes/zip": {"role": "identifier"}}
+        return _promises(tmp_path, gone)
+
+    assert weakened(before, without_zip(50)) == ()
+    assert [one.place for one in weakened(before, without_zip(49))] == ["privacy.shields[age, zip]"]
+    nothing = {"attributes/zip": {"role": "identifier"}, "attributes/age": {"role": "identifier"}}
+    assert weakened(before, _promises(tmp_path, nothing)) == ()

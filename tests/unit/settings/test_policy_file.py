@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,7 @@ from stream_anon.microdata.attributes import (
     Sensitive,
     Unknown,
 )
-from stream_anon.microdata.bounds import RecordBound
+from stream_anon.microdata.bounds import RecordBound, Shield
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
@@ -550,9 +551,48 @@ def test_later_settings_leave_the_digest_of_policies_that_do_not_use_them(tmp_pa
         ("place: {", "place: {min_level: 1, "),
         ("max_share: 0.4", "max_share: 0.4, max_suppressed: 5%"),
         ("max_share: 0.4", "max_share: 0.4, max_suppressed: 40, above_max_suppressed: suppress"),
+        ("max_share: 0.4", "max_share: 0.4, shields: [{attributes: [age, zip], k: 20}]"),
         ("engine: {name: mondrian", "engine: {name: full-domain, levels: {place: 1}"),
     ):
         assert _load(tmp_path, EVERYTHING.replace(old, new)).digest != before
+
+
+def test_shields_arrive_in_the_policy_and_name_quasi_identifiers_once(tmp_path: Path) -> None:
+    def shielded(text: str) -> Policy:
+        return _load(tmp_path, EVERYTHING.replace("max_share: 0.4", f"max_share: 0.4, shields: {text}"))
+
+    policy = shielded("[{attributes: [zip, age], k: 50}, {attributes: [place], k: 3}, {attributes: [zip], k: 30}]")
+    assert policy.shields == (Shield(("zip", "age"), 50), Shield(("place",), 3), Shield(("zip",), 30))
+    # k is 4, and what holds for zip and age together holds for zip alone.
+    assert policy.open_shields == policy.shields[:1]
+    assert PolicyDocument.of(policy).policy().shields == policy.shields
+    assert shielded("[]").digest == _load(tmp_path).digest
+    assert promises_of(shielded("[]")) == promises_of(_load(tmp_path))
+    assert "shields" not in PolicyDocument.of(_load(tmp_path)).text
+    for text, key, message in (
+        ("[{attributes: [visits], k: 50}]", "privacy.shields.0.attributes", "visits is no quasi-identifier; these"),
+        ("[{attributes: [nobody], k: 50}]", "privacy.shields.0.attributes", "nobody is no quasi-identifier; these"),
+        ("[{attributes: [], k: 50}]", "privacy.shields.0.attributes", "at least 1 item"),
+        ("[{attributes: [age, age], k: 50}]", "privacy.shields.0.attributes", "each named once"),
+        (
+            "[{attributes: [age, zip], k: 50}, {attributes: [zip, age], k: 60}]",
+            "privacy.shields.1.attributes",
+            "another shield",
+        ),
+        ("[{attributes: [age], k: 1}]", "privacy.shields.0.k", "greater than or equal to 2"),
+        ("[{attributes: [age], k: 501}]", "window.max_records", "must be at least 501, the k of privacy.shields.0"),
+        ("[{attributes: [age]}]", "privacy.shields.0.k", "required"),
+        ("[{attributes: [age], k: 50, l: 2}]", "privacy.shields.0.l", "unknown key; allowed: attributes, k"),
+    ):
+        with pytest.raises(SettingsError, match=re.escape(message)) as raised:
+            shielded(text)
+        assert raised.value.key == key
+
+
+def test_anatomy_takes_no_shield(tmp_path: Path) -> None:
+    text = EVERYTHING.replace("max_share: 0.4", "max_share: 0.4, shields: [{attributes: [age], k: 20}]")
+    with pytest.raises(SettingsError, match="is not for method: anatomy, which publishes exact values"):
+        _load(tmp_path, text + "method: {name: anatomy, target: result}\n")
 
 
 def test_a_bound_on_suppression_is_a_share_or_a_number(tmp_path: Path) -> None:

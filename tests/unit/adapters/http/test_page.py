@@ -127,6 +127,7 @@ async def seen(browser: Any) -> AsyncIterator[Seen]:
         e.RecordsConsumed(740),
         window("00ff"),
         e.WindowAudited("00ff", "passed", (), 0.01),
+        e.WindowMeasured((("age", 0.38, 0.1), (HOSTILE, 0.31, 0.12), ("education", 0.2, 0.01)), 0.01),
         e.WindowProgress(420, 1000.0, 1012.0, True, False, 12),
     ):
         board(event)
@@ -257,6 +258,22 @@ async def test_the_page_says_what_was_asked_what_was_lost_and_what_was_turned_aw
     assert "missing (age) 7, missing 3" in await seen.text("#totals")
     losses = (await seen.text("#attribute-losses")).split()
     assert {"age", "city", "education"} <= set(losses)
+
+
+async def test_the_page_says_what_each_attribute_leaks_before_and_after_the_release(seen: Seen) -> None:
+    rows = [row.split("\t") for row in (await seen.text("#leakage")).splitlines()]
+    assert rows == [
+        ["attribute", "before", "after"],
+        [HOSTILE, "31 %", "12 %"],
+        ["age", "38 %", "10 %"],
+        ["education", "20 %", "1 %"],
+    ]
+    assert "with noise" in await seen.text("#leakage-note")
+    seen.board(e.WindowMeasured((), 0.01))
+    seen.board(e.WindowMeasured((("age", 0.4, 0.2),), 0.01))
+    await seen.until("document.querySelector('#leakage').textContent.includes('40 %')")
+    assert len((await seen.text("#leakage")).splitlines()) == 2
+    assert seen.complaints == []
 
 
 async def test_the_page_says_why_more_was_read_than_released(seen: Seen) -> None:

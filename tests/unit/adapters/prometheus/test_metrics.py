@@ -46,6 +46,8 @@ def feed(metrics: Metrics) -> None:
     metrics.classes_published(np.array([20, 20, 40]), 12, 0.25, 0)
     metrics.delays([1.0, 2.0], [50, 40], np.array([3.0, 4.0]))
     metrics.durations({"close": 0.01, "gate": 0.001, "encode": 0.005, "publish": 0.03, "commit": 0.02})
+    metrics.attributes(["age"])
+    metrics.leakage([("age", 0.3, 0.1)])
     metrics.window_published(29.0, 1_700_000_000.0)
     metrics.transaction_ended("committed")
 

@@ -14,9 +14,14 @@ from jsonschema import Draft202012Validator
 
 from stream_anon.audit.verdict import Kind
 from tests.support.data import ROOT, shared_data
-from tests.support.policies import people, write_json_lines, write_policy
+from tests.support.policies import people, write_json_lines, write_policy, write_records
 from tests.unit.cli.run.test_anonymize import run
 from tests.unit.operations.audit.test_auditing import SETTINGS, _visits
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    lines = path.read_text().splitlines()
+    return list(csv.DictReader(lines)) if path.suffix == ".csv" else [json.loads(line) for line in lines]
 
 
 def _audit(monkeypatch: pytest.MonkeyPatch, policy: Path, target: Path, proof: Path) -> int:
@@ -73,18 +78,11 @@ def test_networks_are_published_and_read_back_by_an_audit(
         }
         for i, (a, b, c, d) in enumerate(draws.integers(0, 256, (400, 4)).tolist())
     ]
-    source = tmp_path / f"in{suffix}"
-    if suffix == ".csv":
-        with source.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(attributes))
-            writer.writeheader()
-            writer.writerows(records)
-    else:
-        write_json_lines(source, records)
     target, proof = tmp_path / f"out{suffix}", tmp_path / "certificates.jsonl"
+    source = write_records(tmp_path / f"in{suffix}", records)
     assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof) == 0
     text = target.read_text()
-    rows = list(csv.DictReader(text.splitlines())) if suffix == ".csv" else [*map(json.loads, text.splitlines())]
+    rows = _rows(target)
     assert len(rows) == 400
     assert {row["ip"].rpartition("/")[2] for row in rows} <= {"*", "8", "16", "24"}
     assert any(row["office"].count(".") == 3 and "/" not in row["office"] for row in rows)
@@ -184,18 +182,11 @@ def test_ranges_and_words_are_published_and_read_back_by_an_audit(
         {"person": f"p{i}", "age": age % 90, "height": 0.6 + age % 19 / 10, "weight": age, "ward": wards[age % 18]}
         for i, age in enumerate(draws.integers(0, 5000, 400).tolist())
     ]
-    source = tmp_path / f"in{suffix}"
-    if suffix == ".csv":
-        with source.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(attributes))
-            writer.writeheader()
-            writer.writerows(records)
-    else:
-        write_json_lines(source, records)
     target, proof = tmp_path / f"out{suffix}", tmp_path / "certificates.jsonl"
+    source = write_records(tmp_path / f"in{suffix}", records)
     assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof) == 0
     text = target.read_text()
-    rows = list(csv.DictReader(text.splitlines())) if suffix == ".csv" else [*map(json.loads, text.splitlines())]
+    rows = _rows(target)
     assert len(rows) == 400
     ages = {age if isinstance(age, str) else json.dumps(age) for age in (row["age"] for row in rows)}
     assert any('"min": 30' in age or '"min":30' in age for age in ages)

@@ -35,6 +35,7 @@ def graph_model(weights: NDArray[np.float64]) -> CostModel:
         np.empty(0, np.int32),
         0 * one,
         0.0,
+        zero,
     )
 
 

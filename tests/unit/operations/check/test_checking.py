@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 from stream_anon.service.starting.attribute_facts import attribute_facts
@@ -262,6 +263,23 @@ def test_publications_of_true_values_are_warned_of() -> None:
     places = [finding.place for finding in policy_findings(policy)]
     assert places == ["attributes.height", "attributes.plan", "attributes.illness"]
     assert policy_findings(_policy()) == []
+
+
+def test_a_shield_that_holds_already_is_told_and_one_that_asks_more_is_not() -> None:
+    policy = _policy(k=3, city={"role": "quasi-identifier", "values": ["Oslo", "Rome"]})
+    shields = (Shield(("age",), 3), Shield(("city",), 5), Shield(("age", "city"), 8), Shield(("age",), 9))
+    for asked, told in ((shields[:1], [0]), (shields[1:2], []), (shields[1:3], [0]), (shields[2:], [])):
+        found = policy_findings(replace(policy, shields=asked))
+        assert [one.place for one in found] == [f"privacy.shields.{place}" for place in told]
+        assert all("holds already" in one.text and one.severity is Severity.WARNS for one in found)
+
+
+def test_windows_of_fewer_people_than_a_shield_asks_are_forecast() -> None:
+    policy = replace(_policy(k=3), shields=(Shield(("age",), 6),))
+    (found,) = (
+        f for f in sample_findings(policy, _study(policy, [_event(i) for i in range(5)])) if f.place == "window"
+    )
+    assert "fewer than 6 individuals, the largest k of a shield" in found.text
 
 
 def test_counting_records_as_people_is_warned_of() -> None:

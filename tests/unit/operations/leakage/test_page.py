@@ -16,6 +16,7 @@ from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.operations.leakage.page import leakage_page
 from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, study_leakage
+from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
 from stream_anon.operations.leakage.tables import LeakageTable, Released
 from stream_anon.operations.samples import SampleSource
 from stream_anon.settings.policy_file import load_policy
@@ -35,6 +36,18 @@ def _report(folder: Path, *, released: bool = False, asked: LeakageRequest | Non
     whole = LeakageTable("people & co.csv", policy, table.population, 0, whole=True)
     boxes = boxes_of(policy.quasi_identifiers, [("*", "north", "*"), ("*", "south", "*")], [30, 30])
     return study_leakage(whole, asked or LeakageRequest(), Released("out.csv", boxes))
+
+
+def _suggestion(folder: Path, threshold: float, **limits: int) -> tuple[LeakageReport, Suggestion | None]:
+    """Return a report on 300 people and what is suggested; `limits` are those of the age."""
+    attributes = {NAME: {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}, **limits}}
+    policy = load_policy(write_policy(folder, attributes=attributes))
+    draws = np.random.default_rng(0)
+    sizes = (100, 4, 50)
+    codes = np.stack([draws.integers(0, size, 300) for size in sizes]).astype(np.int32)
+    table = LeakageTable("people & co.csv", policy, Population(codes), 0, whole=True)
+    report = study_leakage(table, LeakageRequest(threshold=threshold, largest=2))
+    return report, suggest_levels(table, report)
 
 
 class _Tags(HTMLParser):
@@ -99,12 +112,67 @@ def test_the_command_writes_the_page_beside_what_it_prints(
     assert "90 individuals" in page.read_text()
 
 
-def test_on_a_telephone_nothing_sticks_out_of_the_page(tmp_path: Path) -> None:
+def _cells(page: str, heading: str) -> list[list[str]]:
+    """Return the rows of the first table behind a heading, as text."""
+    table = page.split(f"<h2>{heading}")[1].split("</table>", maxsplit=1)[0]
+    rows = re.findall(r"<tr>(.*?)</tr>", table)
+    return [[re.sub(r"<.*?>", "", cell) for cell in re.findall(r"<td>(.*?)</td>", row)] for row in rows]
+
+
+def test_the_page_shows_suggested_levels_with_the_bits_before_and_on_them(tmp_path: Path) -> None:
+    report, found = _suggestion(tmp_path, 0.4)
+    assert found is not None
+    assert found.levels
+    page = leakage_page(report, found, suggests=True)
+    tags = _Tags()
+    tags.feed(page)
+    assert tags.open == []
+    assert not {"b", "script", "link", "img"} & set(tags.seen)
+
+    rows = [row for row in _cells(page, "Suggested levels") if row]
+    assert [row[0] for row in rows] == [name.replace("<", "&lt;").replace(">", "&gt;") for name in found.levels]
+    assert [int(row[1]) for row in rows] == list(found.levels.values())
+    assert [int(row[2]) for row in rows] == list(found.before.values())
+    assert [int(row[3]) for row in rows] == list(found.heights.values())
+    alone = {each.attributes: each.bits for each in report.sets}
+    assert [row[4] for row in rows] == [f"{alone[name,]:.2f}" for name in found.levels]
+    assert all(float(row[5]) < float(row[4]) for row in rows)
+
+    sets = [row for row in _cells(page, "Sets that leaked more than 40.0%") if row]
+    assert [(row[0], row[1]) for row in sets] == [
+        (", ".join(each.attributes).replace("<", "&lt;").replace(">", "&gt;"), f"{each.bits:.2f}")
+        for each in report.above
+    ]
+    assert all(float(row[2]) <= 0.4 * report.uncertainty + 0.005 for row in sets)
+    assert f"at most {found.highest:.1%}" in page
+    assert max(float(row[2]) for row in sets) == pytest.approx((found.highest or 0) * report.uncertainty, abs=0.006)
+
+
+def test_the_page_says_if_no_levels_suffice_or_none_are_needed(tmp_path: Path) -> None:
+    report, found = _suggestion(tmp_path, 0.1, max_level=1)
+    assert found is None
+    assert "No levels suffice" in leakage_page(report, found, suggests=True)
+    report, found = _suggestion(tmp_path, 1.0)
+    assert "Nothing has to be raised" in leakage_page(report, found, suggests=True)
+    assert "uggest" not in leakage_page(report)
+
+
+def test_the_command_writes_the_suggestion_into_the_page(tmp_path: Path) -> None:
+    source, page = write_json_lines(tmp_path / "in.jsonl", people(90)), tmp_path / "page.html"
+    told = Presentation(page=page, suggest=True, as_json=True)
+    asked = LeakageRequest(largest=2, threshold=0.4)
+    assert leakage(write_policy(tmp_path), str(source), None, asked, Format.JSONL, told) == 0
+    assert _cells(page.read_text(), "Suggested levels")[1:]
+
+
+@pytest.mark.parametrize("suggests", [False, True])
+def test_on_a_telephone_nothing_sticks_out_of_the_page(suggests: bool, tmp_path: Path) -> None:
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("chromium is not installed")
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
-    (tmp_path / "page.html").write_text(leakage_page(_report(tmp_path, released=True)))
+    report, found = _suggestion(tmp_path, 0.4) if suggests else (_report(tmp_path, released=True), None)
+    (tmp_path / "page.html").write_text(leakage_page(report, found, suggests=suggests))
 
     async def measured() -> tuple[int, int, int]:
         async with playwright.async_playwright() as driver:
@@ -113,11 +181,18 @@ def test_on_a_telephone_nothing_sticks_out_of_the_page(tmp_path: Path) -> None:
             await page.goto((tmp_path / "page.html").as_uri())
             width = await page.evaluate("document.documentElement.scrollWidth")
             wide = "r => r.getBoundingClientRect().width > 1"
-            bars = await page.evaluate(f"[...document.querySelectorAll('rect.before')].filter({wide}).length")
-            rows = await page.evaluate("document.querySelectorAll('td:first-child').length")
+            part = "#suggested" if suggests else "body"
+            names = "r => r.getBoundingClientRect().width < 90"
+            assert await page.evaluate(f"[...document.querySelectorAll('td:first-child')].filter({names})") == []
+            bars = await page.evaluate(
+                f"[...document.querySelectorAll('{part} rect.before')].filter({wide}).length"
+            )
+            rows = await page.evaluate(f"document.querySelectorAll('{part} td:first-child').length")
+            if suggests:
+                await page.screenshot(path=tmp_path / "page.png", full_page=True)
             await browser.close()
             return width, bars, rows
 
     width, bars, rows = asyncio.run(measured())
     assert width <= 390
-    assert bars == rows == 7
+    assert bars == rows == (7 if found is None else len(found.raised) + len(found.sets)) > 0

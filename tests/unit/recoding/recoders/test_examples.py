@@ -25,20 +25,11 @@ from stream_anon.recoding.recoders.optimal import Ola
 from stream_anon.recoding.recoders.protocol import Asked, Recoder, Table
 from stream_anon.recoding.recoders.samarati import Samarati
 from stream_anon.recoding.recoders.tds import Tds
+from tests.support.adult import QUASI_IDENTIFIERS, SENSITIVE
 from tests.support.data import shared_data
 from tests.support.recodings import EIGHT, PREFIX, RACE, ZIP, cells, decades, levels, table_of
 
-NAMES = (
-    "sex",
-    "age",
-    "race",
-    "marital-status",
-    "education",
-    "native-country",
-    "workclass",
-    "occupation",
-    "salary-class",
-)
+NAMES = (*QUASI_IDENTIFIERS, SENSITIVE)
 
 
 @lru_cache

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError
+from stream_anon.microdata.bounds import Shield
 from stream_anon.recoding.recoders import protocol
 from stream_anon.recoding.recoders.best_first import best_first
-from stream_anon.recoding.recoders.iab import Cut, Iab, Requirement
+from stream_anon.recoding.recoders.iab import Cut, Iab
 from stream_anon.recoding.recoders.protocol import Asked
 from tests.support.effort import examples
 from tests.support.lattices import Table, tables
@@ -73,14 +74,14 @@ def test_a_requirement_on_one_attribute_holds_beside_that_on_all() -> None:
     rows = [*[EIGHT[0]] * 3, *[EIGHT[1]] * 3, *[EIGHT[6]] * 2]
     table = table_of((RACE, ZIP), rows)
     assert cells(table, Iab().recode(table, Asked(2))) == rows
-    found = Iab((Requirement(("zip",), 3),)).recode(table, Asked(2))
+    found = Iab((Shield(("zip",), 3),)).recode(table, Asked(2))
     assert not found.suppressed.any()
     assert {row[1] for row in cells(table, found) if row} == {"*"}
 
 
 def test_a_requirement_on_an_undeclared_attribute_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"method\.requirements"):
-        Iab((Requirement(("shoe-size",), 3),)).recode(table_of((RACE, ZIP), EIGHT), Asked(2))
+        Iab((Shield(("shoe-size",), 3),)).recode(table_of((RACE, ZIP), EIGHT), Asked(2))
 
 
 @examples(100)
@@ -93,7 +94,7 @@ def test_each_requirement_holds_among_the_rows_that_are_published(
     most: int,
 ) -> None:
     table = protocol.Table(drawn.attributes, drawn.rows)
-    found = Iab((Requirement(table.names[:1], own + 1),), most).recode(table, Asked(k, least))
+    found = Iab((Shield(table.names[:1], own + 1),), most).recode(table, Asked(k, least))
     for places, wanted in ((range(len(table.names)), k), (range(1), own + 1)):
         groups: defaultdict[tuple[int, ...], set[int]] = defaultdict(set)
         for row in np.flatnonzero(~found.suppressed).tolist():
@@ -116,7 +117,7 @@ def test_a_proved_optimum_has_the_most_rows_of_all_tables_that_can_be_reached(dr
         waiting += new
     if waiting:
         return  # more tables than a test has time for
-    found = Iab((Requirement(table.names[:1], k + 1),)).recode(table, Asked(k))
+    found = Iab((Shield(table.names[:1], k + 1),)).recode(table, Asked(k))
     satisfying = [own.rows for own in reached if own.violating == 0]
     figures = found.steps[-1].figures
     assert figures["proved optimal"] == ("yes" if satisfying else "no")

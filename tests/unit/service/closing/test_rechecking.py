@@ -94,8 +94,7 @@ async def _audited(driver: Driver, count: int) -> None:
 
 async def _through(rechecks: Rechecks, publication: Publication) -> None:
     rechecks.take(publication)
-    if rechecks._task is not None:
-        await rechecks._task
+    await rechecks._sampler.wait()
 
 
 async def test_audits_take_no_more_than_their_share(monkeypatch: pytest.MonkeyPatch) -> None:

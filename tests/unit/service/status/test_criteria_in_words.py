@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.settings.policy_file import load_policy
@@ -31,3 +32,4 @@ def test_every_criterion_that_is_asked_is_named(tmp_path: Path) -> None:
         "diagnosis: delta_disclosure 1.5",
         "diagnosis: beta_likeness 2",
     )
+    assert in_words(replace(policy, shields=(Shield(("age",), 40),)))[2:] == ("shield age: k 40",)

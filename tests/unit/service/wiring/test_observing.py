@@ -78,6 +78,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.WindowProgress(90, 1000.0, 1002.0, False, True, 12),
     PUBLISHED,
     e.WindowAudited("00ff", "failed", ("a class has fewer than k records",), 0.01),
+    e.WindowMeasured((("city", 0.31, 0.12),), 0.01),
     e.WindowAbandoned(12, "stopping"),
     e.WindowWithheld(12, ("age",)),
     e.TransactionBroken("commit", "ConnectionError"),
@@ -164,6 +165,7 @@ def test_every_stage_counts_the_seconds_that_it_took(observed: Observed) -> None
     observed.tell(replace(PUBLISHED, durations=e.Durations(0.5, 0.25, 2.0, 0.5, gate=0.125)))
     observed.tell(e.WindowAudited("00ff", "passed", (), 0.0625))
     observed.tell(e.WindowAudited("00ff", "skipped"))
+    observed.tell(e.WindowMeasured((("city", 0.31, 0.12),), 0.03125))
 
     busy = {stage: observed.value("busy_seconds_total", stage=stage) for stage in families.BUSY}
     assert busy == {
@@ -174,6 +176,7 @@ def test_every_stage_counts_the_seconds_that_it_took(observed: Observed) -> None
         "encode": 0.25,
         "publish": 2.0,
         "audit": 0.0625,
+        "leakage": 0.03125,
     }
 
 
@@ -231,6 +234,12 @@ def test_a_window_makes_one_line(observed: Observed) -> None:
     assert line["event"] == "window-published"
     assert (line["records_in"], line["released"], line["suppressed"]) == (100, 80, {"unplaced": 10})
     assert (line["achieved_k"], line["loss"], line["classes"], line["age"]) == (11, 0.25, 2, 29.0)
+    assert "achieved_shields" not in line
+
+
+def test_the_line_of_a_window_says_what_shields_reached(observed: Observed) -> None:
+    observed.tell(replace(PUBLISHED, achieved_shields=(50, 61)))
+    assert observed.lines[0]["achieved_shields"] == [50, 61]
 
 
 def test_a_gate_violation_is_an_error_a_warning_and_a_count(observed: Observed) -> None:
@@ -252,6 +261,31 @@ def test_a_window_that_suppresses_more_than_is_allowed_is_counted_and_told_with_
     line = observed.lines[-1]
     assert (line["event"], line["level"]) == ("suppressed-too-many", "warning")
     assert (line["batch"], line["suppressed"]) == (PUBLISHED.batch, {"unplaced": 10})
+
+
+def test_what_a_window_leaks_is_shown_by_attribute_before_and_after_its_release(observed: Observed) -> None:
+    observed.tell(replace(STARTED, attributes=("age", "city")))
+    assert observed.value("information_leakage_ratio", attribute="city", stage="after") is None
+    assert observed.page["leakage"] == {}
+    observed.tell(e.WindowMeasured((("age", 0.38, 0.1), ("city", 0.31, 0.12)), 0.01))
+
+    assert observed.value("information_leakage_ratio", attribute="city", stage="before") == 0.31
+    assert observed.value("information_leakage_ratio", attribute="city", stage="after") == 0.12
+    assert list(observed.page["leakage"].items()) == [
+        ("city", {"before": 0.31, "after": 0.12}),
+        ("age", {"before": 0.38, "after": 0.1}),
+    ]
+    assert {line["event"] for line in observed.lines} == {"started", "at-least-once"}, "no line a measurement"
+
+
+def test_a_measurement_that_broke_off_is_an_error_and_leaves_the_last_figures(observed: Observed) -> None:
+    observed.tell(replace(STARTED, attributes=("city",)))
+    observed.tell(e.WindowMeasured((("city", 0.31, 0.12),), 0.01))
+    observed.tell(e.WindowMeasured((), 0.01))
+
+    assert observed.lines[-1]["event"] == "leakage-unmeasured"
+    assert observed.page["leakage"] == {"city": {"before": 0.31, "after": 0.12}}
+    assert observed.value("information_leakage_ratio", attribute="city", stage="after") == 0.12
 
 
 def test_a_thousand_partitions_make_a_short_line(observed: Observed) -> None:
@@ -316,7 +350,7 @@ def test_offsets_without_a_ledger_are_an_error_and_a_warning(observed: Observed)
     assert [line["level"] for line in observed.lines] == ["info", "error"]
     assert observed.lines[1]["event"] == "ledger-entry-missing"
     assert observed.lines[1]["places"] == ["people-0"]
-    assert any("the ledger knows nothing" in warning for warning in observed.page["warnings"])
+    assert any("the ledger does not know" in warning for warning in observed.page["warnings"])
     assert observed.value("partitions_without_entry_total") == 1
 
 

@@ -1,0 +1,135 @@
+"""What windows leak is measured of published windows only, seldom, and never of few people."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_anon.service.closing import leaking
+from stream_anon.service.closing.leaking import LEAST_SECONDS, SHARE
+from stream_anon.service.events import Outcome, TransactionEnded, WindowMeasured, WindowPublished
+from tests.support.driver import CITIES, Driver
+from tests.support.memory import MemoryBroker
+
+ENOUGH = 500  # people, for two quasi-identifiers
+WINDOW = {"max_records": ENOUGH}
+
+
+def _people(count: int, first: int = 0, persons: int | None = None) -> list[bytes]:
+    """Return records: half are from Aachen, the rest from three other towns, ages evenly from 0 to 99."""
+    return [
+        json.dumps(
+            {
+                "person": first + n % (persons or count),
+                "age": n % 100,
+                "city": CITIES[max(0, n % 6 - 2)],
+                "serial": n,
+            }
+        ).encode()
+        for n in range(count)
+    ]
+
+
+async def _settled(driver: Driver) -> list[WindowMeasured]:
+    await driver.settle()
+    await asyncio.wait_for(driver.worker._parts.leakages._sampler.wait(), 20)
+    return driver.told(WindowMeasured)
+
+
+async def test_a_published_window_of_many_people_is_measured() -> None:
+    async with Driver(window=WINDOW) as driver:
+        driver.send(_people(ENOUGH))
+        (found,) = await _settled(driver)
+    shares = {name: (before, after) for name, before, after in found.shares}
+    assert list(shares) == ["age", "city"]
+    assert shares["age"][0] == pytest.approx(np.log2(100) / np.log2(ENOUGH), abs=0.25)
+    assert shares["city"][0] == pytest.approx((0.5 + 0.5 * np.log2(6)) / np.log2(ENOUGH), abs=0.25)
+    assert found.seconds >= 0
+
+
+@pytest.mark.parametrize("persons", [1, 400])
+async def test_a_window_of_few_people_is_not_measured_however_many_records_it_has(persons: int) -> None:
+    async with Driver(window=WINDOW | {"max_records_per_individual": 1000}) as driver:
+        driver.send(_people(ENOUGH, persons=persons))
+        assert await _settled(driver) == []
+        assert driver.told(WindowPublished)
+
+
+async def test_nothing_is_measured_of_an_open_window() -> None:
+    async with Driver(window={"max_records": ENOUGH + 1}) as driver:
+        driver.send(_people(ENOUGH))
+        assert await _settled(driver) == []
+        assert driver.worker._engine.open_window.records == ENOUGH
+
+
+async def test_nothing_is_measured_of_a_window_of_which_nothing_was_released() -> None:
+    async with Driver(window={"max_records": ENOUGH + 1}, privacy={"k": ENOUGH + 1}) as driver:
+        driver.send(_people(ENOUGH))
+        await driver.advance(11)
+        assert await _settled(driver) == []
+        (window,) = driver.told(WindowPublished)
+        assert (window.released, sum(window.suppressed.values())) == (0, ENOUGH)
+
+
+async def test_nothing_is_measured_of_a_window_that_was_not_published() -> None:
+    broker = MemoryBroker(1)
+    async with Driver(broker, window=WINDOW) as driver:
+        driver.sink.gate_at = "begin"
+        driver.sink.gate.clear()
+        driver.send(_people(ENOUGH))
+        await driver.settle()
+        broker.members.pop("one")
+        driver.source.asleep = True
+        driver.sink.gate.set()
+        assert await _settled(driver) == []
+        assert [event.outcome for event in driver.told(TransactionEnded)] == [Outcome.FENCED]
+        driver.source.wake()
+        assert len(await _settled(driver)) == 1, "the same records, now published"
+
+
+async def test_measurements_take_no_more_than_their_share_and_come_once_a_minute_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with Driver(window=WINDOW) as driver:
+        begun = driver.clock.monotonic()
+        measure = leaking.window_leakage
+
+        def slow(*given: Any) -> Any:
+            driver.clock.advance(2.0)
+            return measure(*given)
+
+        monkeypatch.setattr(leaking, "window_leakage", slow)
+        for number in range(30):
+            driver.send(_people(ENOUGH, number * ENOUGH))
+            found = await _settled(driver)
+            driver.clock.advance(10)
+        assert len(driver.told(WindowPublished)) == 30
+        elapsed = driver.clock.monotonic() - begun
+        spent = sum(event.seconds for event in found)
+        assert spent == 2.0 * len(found)
+        assert spent <= SHARE * (elapsed + 2.0 / SHARE)
+        assert len(found) == 3, "in 300 seconds, each followed by a rest of 98"
+        monkeypatch.setattr(leaking, "window_leakage", measure)
+        driver.clock.advance(200)
+        for number in range(30, 39):
+            driver.send(_people(ENOUGH, number * ENOUGH))
+            found = await _settled(driver)
+            driver.clock.advance(LEAST_SECONDS / 4)
+        assert len(found) == 3 + 3, "of nine windows, 15 seconds apart"
+
+
+async def test_a_measurement_that_breaks_off_is_told_without_its_text_and_the_worker_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def breaks(*_: object) -> None:
+        raise ValueError("jane")
+
+    monkeypatch.setattr(leaking, "window_leakage", breaks)
+    async with Driver(window=WINDOW) as driver:
+        driver.send(_people(2 * ENOUGH))
+        assert [event.shares for event in await _settled(driver)] == [()]
+        assert len(driver.told(WindowPublished)) == 2
