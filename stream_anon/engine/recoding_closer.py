@@ -105,20 +105,29 @@ class RecodingCloser(Closer):
         return clusters
 
     def _within_other_criteria(self, columns: Columns, clusters: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the clusters without those that miss a criterion of which no method knows."""
+        """Return the clusters without those that miss a criterion of which no method knows.
+
+        Raises
+        ------
+        Refused
+            If the method promises something across groups, and some of them would be suppressed.
+        """
         while True:
             kept = np.flatnonzero(clusters >= 0)
             class_of_row, generalized = self._published(clusters)
             own = class_of_row[kept].astype(np.int64)
             failing, counts = violating_classes(columns.take(kept), own, generalized, self._criteria)
             excused = failing & (counts.individuals >= self._criteria.k)
+            if self._recoder.across_groups:  # other methods lose these when their level is looked at
+                excused |= self._limits.too_coarse(generalized, columns.codes, class_of_row)
             if not excused.any():
                 return clusters
             gone = kept[excused[own]]
             if self._recoder.across_groups:
                 raise Refused(
                     f"{self._choice.name}: criteria of the policy would suppress {len(gone):,} records on "
-                    "which its requirements count, and nothing was written: ask for k and distinct_l only"
+                    "which its requirements count, and nothing was written: ask for k and distinct_l only, and for "
+                    "no max_level"
                 )
             clusters[gone] = SUPPRESSED
 

@@ -205,13 +205,13 @@ class QuasiIdentifier(Attribute):
     def node(self, low: int, high: int) -> tuple[int, int]:
         """Return the bounds of what is published for codes between `low` and `high`."""
         if high < self.missing_code:
-            bounds = self.domain.node(low, high)
-            # One name for what is published as "*", whether a missing value is among the values or not.
-            if bounds != (0, self.domain.size - 1) or self.domain.publish(*bounds) != ROOT_LABEL:
-                return bounds
-        elif low == high == self.missing_code:
-            return low, high
-        return 0, self.unknown_code
+            return self._named(*self.domain.node(low, high))
+        return (low, high) if low == high == self.missing_code else (0, self.unknown_code)
+
+    def _named(self, low: int, high: int) -> tuple[int, int]:
+        """Return the bounds of a node: one name for all that is published as "*", with a missing value or not."""
+        whole = (low, high) == (0, self.domain.size - 1) and self.domain.publish(low, high) == ROOT_LABEL
+        return (0, self.unknown_code) if whole else (low, high)
 
     def above(self, low: int, high: int) -> tuple[int, int]:
         """Return the bounds of the least node around the one that `node` gave; those of a root are its own."""
@@ -229,7 +229,10 @@ class QuasiIdentifier(Attribute):
         """
         if code == self.unknown_code or level >= self.domain.height:
             return 0, self.unknown_code
-        return (code, code) if code == self.missing_code else self.node(*self.domain.node_at(code, level))
+        if code == self.missing_code:
+            return code, code
+        # Not `node`: a code that no value has, such as that of an empty text, would have the root on every level.
+        return self._named(*self.domain.node_at(code, level))
 
     def lifted(self, low: int, high: int) -> tuple[int, int]:
         """Return the bounds that `node` gave, raised to `min_level`."""

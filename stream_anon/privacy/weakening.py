@@ -5,6 +5,7 @@ A change that cannot be shown to be harmless counts as weaker: somebody then loo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -66,14 +67,43 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
         yield Weakening("privacy.individual.normalize", words)
     yield from _shields(asked, asks, after["attributes"])
     yield from _criteria(asked, asks, after["attributes"])
-    for name, levels in asked.get("levels", {}).items():
-        had, has = levels.get("min", 0), asks.get("levels", {}).get(name, {}).get("min", 0)
-        if has < had and after["attributes"].get(name, {}).get("role") == "quasi-identifier":
-            yield Weakening(f"attributes.{name}.min_level", _fell(had, has))
+    yield from _levels(before, after)
     if "attributes" in before:
         whole = "individual" in before
         for name, attribute in after["attributes"].items():
             yield from _attribute(f"attributes.{name}", before["attributes"].get(name), attribute, whole=whole)
+
+
+def _levels(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
+    """Compare the levels that may be published, where an attribute is a quasi-identifier still."""
+    had, has = before["asked"].get("levels", {}), after["asked"].get("levels", {})
+    drawn = min(before.get("extra_levels", 0), after["extra_levels"])
+    for name, attribute in after["attributes"].items():
+        if attribute["role"] != "quasi-identifier":
+            continue
+        place, was = f"attributes.{name}", before.get("attributes", {}).get(name, {})
+        old, new = had.get(name, {}), has.get(name, {})
+        lowest, lower = old.get("min", 0), new.get("min", 0)
+        if lower < lowest:
+            yield Weakening(f"{place}.min_level", _fell(lowest, lower))
+        elif lowest and _repeats(was.get("domain"), attribute["domain"]):
+            text = "would be counted among levels that repeat another one: the same number may be a finer one"
+            yield Weakening(f"{place}.min_level", text)
+        # No level is drawn above the highest.
+        if drawn and was.get("role") == "quasi-identifier" and "max" in new:
+            if "max" not in old:
+                yield Weakening(f"{place}.max_level", f"would be {new['max']} and was none: extra_levels end there")
+            elif new["max"] < old["max"]:
+                yield Weakening(f"{place}.max_level", f"{_fell(old['max'], new['max'])}: extra_levels end there")
+
+
+def _repeats(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
+    """Return whether a domain groups its values on more levels in a way that another one does too."""
+    if before is None:
+        return False
+    counts = Counter(level["name"] for level in before["levels"])
+    more = Counter(level["name"] for level in after["levels"]) - counts
+    return any(name in counts for name in more)
 
 
 def _shields(

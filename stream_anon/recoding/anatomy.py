@@ -13,8 +13,9 @@ def anatomized(values: NDArray[np.int64], l: int, draws: np.random.Generator) ->
     """Return the group of each row: at least l rows, all of different values.
 
     While l values or more are left, a group takes a row of each of the l most frequent ones, of equally frequent
-    ones those of the lowest number; a row that is left then joins a group without its value. O(n / l x v log v)
-    for v values.
+    ones those that come first in an order drawn at random. An order taken from the rows, such as that in which
+    values first appear, would tell who knows the order of the rows more than the groups do. A row that is left then
+    joins a group without its value. O(n / l x v log v) for v values.
 
     Parameters
     ----------
@@ -23,7 +24,7 @@ def anatomized(values: NDArray[np.int64], l: int, draws: np.random.Generator) ->
     l
         At least 2.
     draws
-        Decides which of the rows of one value go together.
+        Decides which of the rows of one value, and which of equally frequent values, go together.
 
     Raises
     ------
@@ -31,6 +32,7 @@ def anatomized(values: NDArray[np.int64], l: int, draws: np.random.Generator) ->
         If there are fewer than l rows, or a value has more than n / l of them: no such groups are possible.
     """
     numbers, kinds = dense(values)
+    numbers = draws.permutation(kinds)[numbers]
     counts = np.bincount(numbers, minlength=kinds)
     if len(values) < l:
         raise Refused(f"anatomy: no groups of {l} different values are possible with {len(values):,} rows")

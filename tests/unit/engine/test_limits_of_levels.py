@@ -49,6 +49,12 @@ def test_what_a_partitioner_says_is_too_high_is_counted_as_that() -> None:
     assert release.suppressed == {Suppression.MAX_LEVEL: 1, Suppression.UNPLACED: 2}
 
 
+def test_a_row_that_is_too_high_joins_no_class_where_others_are_taken_away() -> None:
+    release = _release([1, 7, 2, 3, 0], [0, 0, 1, 1, -2], max_level=1)
+    assert release.class_of_row.tolist() == [-1, -1, 0, 0, -1]
+    assert release.suppressed == {Suppression.MAX_LEVEL: 3}
+
+
 def test_a_class_below_the_lowest_level_is_raised_to_it_and_joins_others_that_are() -> None:
     release = _release([0, 0, 1, 1, 4, 5], [0, 0, 1, 1, 2, 2], min_level=1)
     assert release.class_of_row.tolist() == [0, 0, 0, 0, 1, 1]

@@ -23,11 +23,13 @@ from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
+from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import AboveMost, EngineChoice, Policy, Shortfall, WindowLimits
 from stream_anon.microdata.release import Release, Suppression
 from tests.support.batches import batch_of
+from tests.support.lying import Told, sealed
 
 OSLO, ROME, BARI = 0, 1, 2
 DELAY = 10.0
@@ -107,6 +109,35 @@ def test_rows_that_are_too_large_stay_dead_letters_where_their_window_is_suppres
     assert release.records_in == 6
 
 
+@pytest.mark.parametrize(("victim", "released"), [([], 3), ([ROME], 0)])
+def test_lone_records_that_were_planted_tell_whether_one_more_came(victim: list[int], released: int) -> None:
+    """Not promised: docs/privacy.md says so, and who may write to the input."""
+    planted = [BARI] * 2
+    release = _released(_policy(AboveMost.SUPPRESS, RecordBound(records=2)), [OSLO] * 3 + planted + victim)
+    assert release.released == released
+
+
+def test_dead_letters_are_no_part_of_what_a_share_is_taken_of() -> None:
+    policy = _policy(AboveMost.PUBLISH)
+    engine = _engine(policy)
+    engine.add(_batch(policy, 0, [OSLO] * 8 + [ROME]), 0.0)
+    window = engine.seal(0.0)
+    assert window is not None
+    turns = iter([range(5), []])
+    release = Closer(policy).release(window, np.random.default_rng(0), lambda _: np.array(next(turns), np.int64))
+    assert (release.released, len(release.rejects), sum(release.suppressed.values())) == (3, 5, 1)
+    assert release.above_max_suppressed  # 1 of 4, and not of 9
+
+
+def test_a_violation_is_told_where_its_window_is_suppressed_whole() -> None:
+    policy = _policy(AboveMost.SUPPRESS)
+    rows = Columns(np.array([POOR], np.int32), np.arange(5, dtype=np.int32), np.empty((0, 5), np.int32))
+    window = sealed(policy, rows, Told([0, 0, 0, 1, 1]))  # two people of Rome are no class
+    release = Closer(policy).release(window, np.random.default_rng(0))
+    assert release.suppressed == {Suppression.GATE: 2, Suppression.MAX_SUPPRESSED: 3}
+    assert release.gate_violations == 1
+
+
 def test_records_over_their_individuals_limit_are_among_the_suppressed() -> None:
     policy = _policy(AboveMost.SUPPRESS, RecordBound(records=1))
     people = [0, 1, 2, 2, 2, 2]  # two of the last person's records are over the limit
@@ -161,6 +192,30 @@ def test_a_full_window_closes_though_it_suppresses_too_many() -> None:
     (window,) = engine.add(_batch(policy, 0, POOR), 0.0)
     release = Closer(policy).release(window, np.random.default_rng(0))
     assert (release.released, release.above_max_suppressed) == (3, True)
+
+
+def test_the_window_after_a_held_one_that_was_full_is_not_held() -> None:
+    policy = _policy(AboveMost.HOLD, max_records=8)
+    engine = _engine(policy)
+    engine.add(_batch(policy, 0, POOR), 0.0)
+    assert engine.tick(DELAY) is None
+    assert engine.held
+    (_,) = engine.add(_batch(policy, 5, [BARI] * 2 + [ROME]), LONG)
+    engine.add(_batch(policy, 8, [OSLO] * 3), LONG)
+    assert engine.deadline is not None
+    assert not engine.held
+    assert engine.tick(LONG + DELAY) is not None
+
+
+def test_a_window_is_held_no_longer_when_too_many_dead_letters_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = _policy(AboveMost.HOLD)
+    engine = _engine(policy)
+    engine.add(_batch(policy, 0, POOR), 0.0)
+    assert engine.tick(DELAY) is None
+    monkeypatch.setattr(Engine, "room", property(lambda _: False))
+    assert not engine.held
+    assert engine.deadline is not None
+    assert engine.tick(LONG) is not None
 
 
 def test_a_window_is_counted_again_when_it_has_grown_by_a_sixteenth(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,6 +123,21 @@ def test_criteria_never_suppress_what_a_promise_across_groups_counts_on(monkeypa
         _released(monkeypatch, told, [0, 1, 4, 5], [0, 1, 1, 1], diversity={"s": Diversity(2)})
 
 
+def test_a_highest_level_never_suppresses_what_a_promise_across_groups_counts_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limited = (QuasiIdentifier("x", LEAVES, max_level=1), Sensitive("s"))
+    told = Told([0, 0, 4, 4], [1, 1, 7, 7])
+    release = _released(monkeypatch, told, [0, 1, 4, 6], attributes=limited)
+    assert release.suppressed == {Suppression.MAX_LEVEL: 2}
+    told.across_groups = True
+    with pytest.raises(Refused, match="would suppress 2 records"):
+        _released(monkeypatch, told, [0, 1, 4, 6], attributes=limited)
+    told = Told([0, 0, 4, 4], [1, 1, 5, 5])
+    told.across_groups = True
+    assert _released(monkeypatch, told, [0, 1, 4, 5], attributes=limited).released == 4
+
+
 def test_a_method_sees_its_classes_and_the_attribute_of_which_most_values_are_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -214,3 +229,34 @@ def test_a_method_promises_what_the_policy_promises_without_it() -> None:
 def test_a_target_that_is_not_published_as_it_is_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"method\.target"):
         RecodingCloser(_policy(), MethodChoice("tds", {"target": "x"}))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_method_meets_each_person_with_their_own_values_and_its_answer_is_theirs(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Equal rows are dealt: in which order a method meets them was drawn, and follows no arrival."""
+    n = 12
+    values = np.arange(n, dtype=np.int32) // 2
+    met: list[list[int]] = []
+
+    class Choosing(Told):
+        def recode(self, table: Table, asked: Asked) -> Recoding:
+            people = table.rows.individuals
+            met.append(people.tolist())
+            assert table.labels is not None
+            assert table.labels.tolist() == (people // 3).tolist()
+            assert table.rows.sensitive.tolist() == [(people // 2).tolist()]
+            told = super().recode(table, asked)
+            return replace(told, suppressed=people < 4)
+
+    told = Choosing([0] * n, [0] * n)
+    monkeypatch.setattr(recoding_closer, "recoder_of", lambda choice: told)
+    attributes = (QuasiIdentifier("x", LEAVES), Sensitive("s"), Sensitive("r"))
+    policy = Policy(attributes, 2, EVERY_RECORD, diversity={"s": Diversity(2)})
+    rows = Columns(np.zeros((1, n), np.int32), np.arange(n, dtype=np.int32), values[None])
+    window = replace(sealed(policy, rows, WholeTable()), payload=[(0, row // 3) for row in range(n)])
+    closer = RecodingCloser(policy, MethodChoice("tds", {"target": "r"}))
+    release = closer.release(window, np.random.default_rng(seed))
+    assert release.class_of_row.tolist() == [-1] * 4 + [0] * 8
+    assert met != [list(range(n))]

@@ -333,6 +333,40 @@ def test_levels_that_may_be_finer_are_weaker_and_coarser_or_none_at_all_are_not(
     assert [one.place for one in weakened(on(0, 0, 0, 2), _promises(tmp_path, passes))] == ["attributes.zip"]
 
 
+def test_a_level_that_repeats_another_one_makes_a_number_finer(tmp_path: Path) -> None:
+    def on(tree: dict[str, Any], level: int) -> dict[str, Any]:
+        changes = {"attributes/city/hierarchy": tree, "attributes/city/min_level": level}
+        return _promises(tmp_path, {"privacy/extra_levels": 0, **changes})
+
+    twice = {"up": {"north": ["Oslo", "Bergen"]}, "down": {"south": ["Rome", "Bari"]}}
+    # Level 2 was the top; now it is `up` and `down`, whose leaves are those of `north` and `south`.
+    (found,) = weakened(on(TREE, 2), on(twice, 2))
+    assert str(found).startswith("attributes.city.min_level would be counted among levels that repeat another one")
+    assert weakened(on(twice, 2), on(twice, 2)) == weakened(on(twice, 2), on(TREE, 2)) == ()
+    assert weakened(on(TREE, 0), on(twice, 0)) == ()
+
+
+def test_a_highest_level_is_weaker_only_where_extra_levels_are_drawn(tmp_path: Path) -> None:
+    def limited(extra: int, most: int | None = None) -> dict[str, Any]:
+        level = {} if most is None else {"attributes/zip/max_level": most}
+        return _promises(tmp_path, {"privacy/extra_levels": extra, **level})
+
+    assert [str(one) for one in weakened(limited(1), limited(1, 2))] == [
+        "attributes.zip.max_level would be 2 and was none: extra_levels end there"
+    ]
+    assert [str(one) for one in weakened(limited(1, 3), limited(2, 1))] == [
+        "attributes.zip.max_level was 3 and would fall to 1: extra_levels end there"
+    ]
+    for before, after in (
+        (limited(1, 2), limited(1, 2)),
+        (limited(1, 2), limited(1, 3)),
+        (limited(1, 2), limited(1)),
+        (limited(0, 2), limited(1, 0)),
+        (limited(0), limited(0, 1)),
+    ):
+        assert weakened(before, after) == ()
+
+
 def test_a_shield_is_kept_where_one_on_its_attributes_and_more_or_k_asks_as_many(tmp_path: Path) -> None:
     def shielded(*shields: tuple[str, int], k: int = 5, **changes: Any) -> dict[str, Any]:
         given = [{"attributes": names.split(), "k": own} for names, own in shields]

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections import Counter
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -36,3 +39,20 @@ def test_a_group_that_shows_a_value_too_often_is_found() -> None:
     assert is_anatomized(np.array([0, 0, 1, 1]), values, 2)
     assert not is_anatomized(np.array([0, 1, 0, 1]), values, 2)
     assert not is_anatomized(np.array([0, 0, 0, 1]), values, 2)
+
+
+def test_who_knows_the_order_of_the_rows_learns_no_more_than_the_groups_tell() -> None:
+    """Every order of the rows is as likely; the attacker knows which row is whose, and looks at the first."""
+    seen: Counter[tuple[tuple[int, ...], ...]] = Counter()
+    hers: Counter[tuple[tuple[int, ...], ...]] = Counter()
+    draws = np.random.default_rng(0)
+    for order in sorted(set(permutations((0, 0, 1, 2, 3)))) * 40:
+        numbers: dict[int, int] = {}
+        values = np.array([numbers.setdefault(value, len(numbers)) for value in order])  # as they first appear
+        groups = anatomized(values, 2, draws)
+        tables = [tuple(sorted(np.array(order)[groups == own].tolist())) for own in (groups[0], 1 - groups[0])]
+        seen[tuple(tables)] += 1
+        hers[tuple(tables)] += order[0] == 3
+    told = ((0, 3), (0, 1, 2))
+    assert seen[told] > 150
+    assert hers[told] / seen[told] == pytest.approx(1 / 2, abs=0.12)

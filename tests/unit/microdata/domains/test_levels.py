@@ -16,6 +16,8 @@ from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.levels import nodes_at
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.recoding.full_domain import FullDomain
 from tests.support.tables import DOMAINS
 
 TREE = {"north": {"coast": ["a", "b"], "inland": ["c", "d", "e"]}, "south": ["f", "g"], "island": None}
@@ -126,3 +128,23 @@ def test_the_nodes_of_many_codes_are_those_of_each(data: st.DataObject, place: i
     for level in range(attribute.domain.height + 1):
         found = nodes_at(attribute, codes, level)
         assert found.tolist() == [list(attribute.node_at(code, level)) for code in codes.tolist()]
+
+
+SHORTER = QuasiIdentifier("a", PrefixDomain(3, "12", 3, shorter=True), unknown=Unknown.ROOT, max_level=1)
+TEXTS = ["1", "2", "11", "12", "21", "22", *(f"{n}" for n in range(111, 223) if set(str(n)) <= {"1", "2"})]
+
+
+def test_a_code_that_no_text_has_puts_no_others_together() -> None:
+    codes = np.array([[SHORTER.code(text) for text in TEXTS]], np.int32)
+    for level in range(4):
+        groups = FullDomain([SHORTER], [level]).groups(codes)
+        bounds = [SHORTER.node_at(code, level) for code in codes[0].tolist()]
+        assert len(set(groups.tolist())) == len(set(bounds)) == (14, 6, 2, 1)[level]
+        assert len(set(zip(groups.tolist(), bounds, strict=True))) == len(set(bounds))
+
+
+def test_the_root_of_texts_up_to_a_length_is_above_the_highest_level() -> None:
+    assert SHORTER.is_too_coarse(*SHORTER.node(SHORTER.code("1"), SHORTER.code("2")))
+    assert SHORTER.is_too_coarse(*SHORTER.node(SHORTER.code("1"), SHORTER.missing_code))
+    assert SHORTER.read("1*") is None
+    assert SHORTER.read("11*") is not None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from functools import lru_cache
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from stream_anon.recoding.recoders.incognito import Incognito
 from stream_anon.recoding.recoders.min_gen import KMinimal, MinGen
 from stream_anon.recoding.recoders.mu_argus import MuArgus
 from stream_anon.recoding.recoders.optimal import Ola
-from stream_anon.recoding.recoders.protocol import Asked, Table
+from stream_anon.recoding.recoders.protocol import Asked, Recoder, Table
 from stream_anon.recoding.recoders.samarati import Samarati
 from stream_anon.recoding.recoders.tds import Tds
 from tests.support.adult import QUASI_IDENTIFIERS, SENSITIVE
@@ -241,3 +243,21 @@ def test_mu_argus_refuses_a_name_that_stands_in_two_sets_or_in_no_policy() -> No
         MuArgus(("race",), ("race",)).recode(_eight(), Asked(2))
     with pytest.raises(SettingsError, match=r"method\.most"):
         MuArgus(most=("shoe-size",)).recode(_eight(), Asked(2))
+
+
+@pytest.mark.parametrize("method", [KMinimal(), MinGen(), Samarati(), Incognito(), Ola()])
+def test_levels_that_l_forbade_tell_of_values(method: Recoder) -> None:
+    """Not promised (Wong et al., VLDB 2007): who replays a method without l finds groups that it did not publish.
+
+    Here these are two young and four old people. One of the two groups must have shown one value only. It was not
+    that of four, since no value occurs more than twice: both young ones have the one that does.
+    """
+    age = decades(0, 19)
+    ages = [[3], [3], [14], [14], [14], [14]]
+    posterior = Counter[tuple[int, ...]]()
+    for values in set(permutations((0, 0, 1, 2, 3, 4))):
+        table = table_of([age], ages, sensitive=[values])
+        found = method.recode(table, Asked(k=2, l=2))
+        if not found.suppressed.any() and len(set(cells(table, found))) == 1:
+            posterior[values[:2]] += 1
+    assert set(posterior) == {(0, 0)}
