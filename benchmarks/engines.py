@@ -42,7 +42,7 @@ from benchmarks.report import in_words, machine, on_one_core, write_json
 from benchmarks.tables import TABLES, Table
 from benchmarks.windows import DATA, class_sizes, each_once, load_tables, loss_of, windows_of, zipf_people
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.cost import cost_model
+from stream_anon.privacy.costs.cost import cost_model
 from stream_anon.privacy.criteria import Criteria, Spread
 
 CLOCKS: dict[str, Callable[[], float]] = {"cpu": process_time, "wall": perf_counter}

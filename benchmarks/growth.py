@@ -29,7 +29,7 @@ from benchmarks.tables import Table, made_up
 from benchmarks.windows import loss_of
 from stream_anon.clustering.forest import forest as stages
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.cost import cost_model
+from stream_anon.privacy.costs.cost import cost_model
 from stream_anon.privacy.criteria import Criteria
 
 ROWS, ATTRIBUTES, K = 10_000, 8, 10

@@ -27,7 +27,7 @@ from benchmarks.windows import DATA, class_sizes, loss_of, windows_of
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.protocol import Outlook
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.cost import cost_model
+from stream_anon.privacy.costs.cost import cost_model
 from stream_anon.privacy.criteria import Criteria
 
 POLL = 0.01  # of a window

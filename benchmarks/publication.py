@@ -37,11 +37,11 @@ from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Loss
-from stream_anon.privacy.cost import CostModel
+from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize, raised
 from stream_anon.privacy.loss import classification_loss, discernibility, gcp, prec
-from stream_anon.privacy.objective import objective
 from tests.attacks.downcoding import claims
 
 try:

@@ -32,7 +32,7 @@ from benchmarks.tables import Table, made_up
 from benchmarks.windows import loss_of
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.cost import cost_model
+from stream_anon.privacy.costs.cost import cost_model
 from stream_anon.privacy.criteria import Criteria, Spread
 
 K, ATTRIBUTES, MOST_ROWS = 10, 6, 100_000

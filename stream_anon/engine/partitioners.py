@@ -18,9 +18,9 @@ from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.microdata.policy import FULL_DOMAIN, Policy
-from stream_anon.privacy.drawn_costs import DrawnCosts
-from stream_anon.privacy.lowest_nodes import LowestNodes
-from stream_anon.privacy.objective import objective
+from stream_anon.privacy.costs.drawn_costs import DrawnCosts
+from stream_anon.privacy.costs.lowest_nodes import LowestNodes
+from stream_anon.privacy.costs.objective import objective
 from stream_anon.recoding.full_domain import FullDomain
 
 _Engine = Forest | KForest | Mondrian

@@ -24,9 +24,9 @@ from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED
-from stream_anon.privacy.cost import CostModel
+from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike
-from stream_anon.privacy.objective import objective
 
 MOST_TURNS = 32  # of all shields; groups that fall short after them are suppressed
 

@@ -51,7 +51,7 @@ class AboveMost(StrEnum):
 
 
 class Loss(StrEnum):
-    """What an engine minimises; `stream_anon.privacy.objective` says what each means."""
+    """What an engine minimises; `stream_anon.privacy.costs.objective` says what each means."""
 
     NCP = "ncp"
     PREC = "prec"

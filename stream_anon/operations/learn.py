@@ -12,7 +12,7 @@ from stream_anon.adapters.tables.formats import open_reader
 from stream_anon.clustering.forest.ordering.order_file import learned_from
 from stream_anon.errors import InputError
 from stream_anon.microdata.policy import LearnedOrder, Policy
-from stream_anon.privacy.objective import objective
+from stream_anon.privacy.costs.objective import objective
 
 MOST_RECORDS = 100_000
 

@@ -31,8 +31,8 @@ from stream_anon.microdata.domains.registry import DOMAINS
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.schema import released_schema
 from stream_anon.microdata.texts import Texts
-from stream_anon.privacy import cost, lowest_nodes
-from stream_anon.privacy.cost import cost_model, interval_cost, level_model
+from stream_anon.privacy.costs import cost, lowest_nodes
+from stream_anon.privacy.costs.cost import cost_model, interval_cost, level_model
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.settings.domains import DOMAINS as SETTINGS
 from tests.conformance.domains import SPECIMENS, Specimen

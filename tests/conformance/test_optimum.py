@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.optimum import KINDS, least_loss, loss_of_classes, window
-from stream_anon.privacy.cost import cost_model
+from stream_anon.privacy.costs.cost import cost_model
 from stream_anon.privacy.criteria import Criteria
 from tests.conformance.engines import PARTITIONERS, UNLIMITED
 from tests.support.tables import Table

@@ -11,7 +11,7 @@ from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.privacy.cost import cost_model, level_model
+from stream_anon.privacy.costs.cost import cost_model, level_model
 from stream_anon.privacy.criteria import Criteria
 from tests.conformance.engines import PARTITIONERS, UNLIMITED
 from tests.support.tables import Table

@@ -30,7 +30,7 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy, Shortfall
 from stream_anon.microdata.release import Suppression
-from stream_anon.privacy.cost import cost_model
+from stream_anon.privacy.costs.cost import cost_model
 from tests.support.batches import batch_of, both, small_policy
 from tests.support.effort import examples
 

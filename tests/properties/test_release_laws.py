@@ -236,7 +236,7 @@ def _equal_rows(table: Table, release: Release) -> Counter[tuple[int, ...]]:
 
 def _large_tables() -> list[Table]:
     from stream_anon.microdata.columns import Columns
-    from stream_anon.privacy.cost import cost_model
+    from stream_anon.privacy.costs.cost import cost_model
     from stream_anon.privacy.criteria import Criteria
     from tests.support.tables import DOMAINS
 

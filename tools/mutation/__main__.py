@@ -32,7 +32,7 @@ TESTS = (
     "tests/unit/engine/test_raising.py",
     "tests/conformance/test_hostile_partitioners.py",
 )
-SLOW = "tests/unit/privacy/test_cost.py::test_tables_of_a_thousand_values_are_built_fast"  # measures kernels
+SLOW = "tests/unit/privacy/costs/test_cost.py::test_tables_of_a_thousand_values_are_built_fast"  # measures kernels
 WARM = f"{TESTS[-1]}::test_exactly_what_keeps_every_promise_is_published[all criteria-a class an illness]"
 PAGE = Path("docs/mutation.md")
 

@@ -36,7 +36,7 @@ from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.protocol import UNKNOWN, Outlook
 from stream_anon.clustering.rules import FREQUENCIES, Rules, rules_of
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.cost import CostModel
+from stream_anon.privacy.costs.cost import CostModel
 from stream_anon.privacy.criteria import Criteria
 
 _SWAPS = 2

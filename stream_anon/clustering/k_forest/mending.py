@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import kernel
-from stream_anon.privacy.cost import CostModel, interval_cost
+from stream_anon.privacy.costs.cost import CostModel, interval_cost
 
 LARGEST_K = 3
 _MOST_POOLED = 10

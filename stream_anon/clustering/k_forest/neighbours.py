@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.k_forest.trees import NOTHING
 from stream_anon.compiled import kernel
-from stream_anon.privacy.cost import CostModel, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import CostModel, table_cost, walked_cost
 
 
 class Neighbours(NamedTuple):

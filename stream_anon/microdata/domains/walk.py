@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# How a kernel finds what is published for codes `low` to `high`, and what it costs. `privacy.cost` makes a table of
-# small domains instead.
+# How a kernel finds what is published for codes `low` to `high`, and what it costs. Of small domains
+# `privacy.costs.cost` makes a table instead.
 TABLE = 0  # cost[low, high] in a table
 LINEAR = 1  # slope x (high - low) + base: tight numbers
 HALVING = 2  # linear cost of the halving above

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.clustering.forest.arriving.late import cheapest_near, draw_boxes, key_places
-from stream_anon.privacy.cost import interval_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from tests.support.effort import examples
 from tests.support.tables import Table, tables
 

@@ -16,7 +16,7 @@ from stream_anon.clustering.forest.ordering.order import KeyTable
 from stream_anon.clustering.protocol import Outlook
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.cost import cost_model, interval_cost
+from stream_anon.privacy.costs.cost import cost_model, interval_cost
 from stream_anon.privacy.criteria import Criteria
 from tests.conformance.engines import settled_book
 from tests.support.tables import DOMAINS, Table

@@ -14,7 +14,7 @@ from stream_anon.clustering.forest.ordering.order import key_table
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
-from stream_anon.privacy.cost import cost_model
+from stream_anon.privacy.costs.cost import cost_model
 
 ATTRIBUTES = tuple(
     QuasiIdentifier(f"a{j}", CategoricalDomain(balanced([str(v) for v in range(size)], 3)))

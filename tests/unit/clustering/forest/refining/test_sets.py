@@ -18,7 +18,7 @@ from stream_anon.clustering.rules import rules_of
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
-from stream_anon.privacy.cost import cost_model
+from stream_anon.privacy.costs.cost import cost_model
 from stream_anon.privacy.criteria import Criteria
 from tests.support.effort import examples
 from tests.support.tables import DOMAINS, Table, is_legal, tables

@@ -38,7 +38,7 @@ from stream_anon.clustering.rules import Rules, rules_of
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.privacy.cost import cost_model, interval_cost
+from stream_anon.privacy.costs.cost import cost_model, interval_cost
 from stream_anon.privacy.criteria import Criteria
 from tests.conformance.engines import settled_book
 from tests.support.tables import Table, is_legal, tables

@@ -22,10 +22,10 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Loss
-from stream_anon.privacy.cost import interval_cost
+from stream_anon.privacy.costs.cost import interval_cost
+from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.privacy.loss import discernibility
-from stream_anon.privacy.objective import objective
 from tests.support.effort import examples
 
 TREE = CategoricalDomain(Hierarchy.from_tree({"g": {"h": ["a", "b"], "i": ["c"]}, "j": ["d", "e"], "f": None}))

@@ -20,8 +20,8 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.ranges import RangedDomain
 from stream_anon.microdata.domains.walk import FIRSTS, HALVING, LINEAR, PREFIX, RANGES, TABLE, WIDTHS
-from stream_anon.privacy import cost as cost_module
-from stream_anon.privacy.cost import CostModel, cost_model, interval_cost, level_model, set_cost, table_cost
+from stream_anon.privacy.costs import cost as cost_module
+from stream_anon.privacy.costs.cost import CostModel, cost_model, interval_cost, level_model, set_cost, table_cost
 
 
 def _ragged(leaves: int) -> CategoricalDomain:

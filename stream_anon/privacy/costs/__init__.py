@@ -1,0 +1,1 @@
+"""What it costs to publish a node, as tables for kernels: what engines minimise."""
