@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from stream_anon.clustering.forest.line.cut import cut_line
 from stream_anon.clustering.mondrian import mondrian_classes
 from stream_anon.clustering.rules import rules_of
+from stream_anon.measures.loss import discernibility
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
@@ -24,7 +25,6 @@ from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Loss
 from stream_anon.privacy.cost import interval_cost
 from stream_anon.privacy.criteria import Criteria
-from stream_anon.privacy.loss import discernibility
 from stream_anon.privacy.objective import objective
 from tests.support.effort import examples
 
