@@ -12,7 +12,6 @@ from typing import TypeVar, get_args
 from pydantic import TypeAdapter, ValidationError
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +20,7 @@ from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.adapters.tables.format_names import Format
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.cli.compiling import saying_when_compiling
+from stream_anon.cli.counting import counting
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.plan.arrivals import Arrivals, arrivals_of_file, arrivals_of_topic, rate_of
@@ -105,9 +105,8 @@ def show_plan(policy_file: Path, source: Source, choices: Choices, limits: Limit
         with saying_when_compiling():
             arrivals = _arrivals(_reading(policy, choices), source, rate)
             warm_engines(policy, choices, seed)
-        with _bar(console) as bar:
-            task = bar.add_task("trying settings", total=len(choices.settings(policy)))
-            found = plan(policy, arrivals, choices, limits, seed, lambda count: bar.update(task, completed=count))
+        with counting("trying settings", len(choices.settings(policy)), console) as progress:
+            found = plan(policy, arrivals, choices, limits, seed, progress)
     if told.document is not None:
         _write(told.document, json.dumps(found.document(), indent=2).encode() + b"\n", console)
     if told.picture is not None:
@@ -129,18 +128,6 @@ def _arrivals(policy: Policy, source: Source, rate: float | None) -> Arrivals:
     if source.file is not None:
         return arrivals_of_file(policy, source.file, rate, source.standard)
     return arrivals_of_topic(policy, source.config, rate)
-
-
-def _bar(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
 
 
 def _write(path: Path, content: bytes, console: Console) -> None:

@@ -1,0 +1,80 @@
+"""The page of `stream-anon utility`, also in a real browser."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stream_anon.operations.utility.learning import ClassifierReport, Learned, LearningReport
+from stream_anon.operations.utility.page import utility_page
+from stream_anon.operations.utility.report import SHOWN_PAIRS, UtilityReport
+from stream_anon.operations.utility.study import AttributeKept, LabelKept, PairKept, Utility
+from tests.support.pages import TELEPHONE, on_a_telephone, tags_of
+
+NAME = "<b>age</b>"
+LEARNED = ClassifierReport("decision tree", Learned(0.9, 100), (Learned(0.7, 100), Learned(0.8, 60)))
+LEARNING = LearningReport("illness", 2, None, 50, 0.6, 2.5, (LEARNED,))
+
+
+def _report(learning: LearningReport | None = LEARNING) -> UtilityReport:
+    names = [NAME, *(f"a{i}" for i in range(5))]
+    pairs = tuple(
+        PairKept((one, other), (i + j) / 20, None if i == j else 0.5)
+        for i, one in enumerate(names)
+        for j, other in enumerate(names[i + 1 :], start=i + 1)
+    )
+    attributes = tuple(AttributeKept(name, None if name == "a4" else 0.25) for name in names)
+    label = LabelKept(0.125, 0.375, None)
+    figures = (1.5, 0.5, 0.75, 0.25, 123456.0, 5000, None, 0.5, 0.25, 0.25)
+    one = Utility("out & about.csv", 90, 10, 7, *figures, attributes, pairs, label)
+    if learning is None:
+        one = replace(one, label=None)
+    return UtilityReport("people.csv", 100, 5, 0, (one, replace(one, source="folder/other.csv")), learning)
+
+
+def test_the_page_is_sound_and_names_are_no_markup() -> None:
+    page = utility_page(_report())
+    assert not {"b", "script", "link", "img"} & tags_of(page)
+    assert "&lt;b&gt;age&lt;/b&gt;" in page
+    assert "out &amp; about.csv" in page
+    assert "<th>other.csv</th>" in page
+
+
+def test_the_page_has_every_figure_and_bars_as_long_as_the_accuracies() -> None:
+    page = utility_page(_report())
+    for figure in (
+        "<td>0.7500</td>",
+        "<td>123,456</td>",
+        "<td>12.5%</td>",
+        "<td>37.5%</td>",
+        "<td>70.0% (33%)</td>",
+    ):
+        assert page.count(figure) >= 1, figure
+    assert page.count("<td>most frequent label</td><td>60.0%</td>") == 1
+    assert "Trained on 60 to 100 records, within 2.5 s each." in page
+    assert "No --test: releases are tested on the records that they were made of" in page
+    for part, widths in (("before", [90, 90]), ("after", [70, 80])):
+        assert [float(width) for width in re.findall(rf'class="{part}" width="([0-9.]+)"', page)] == widths
+
+
+def test_pairs_are_shown_that_lose_most() -> None:
+    shown = dict(_report().pairs())
+    assert len(shown) == SHOWN_PAIRS
+    assert next(iter(shown.items())) == (f"{NAME}, a0", ["5% / 50%"] * 2)
+
+
+def test_without_a_label_nothing_is_said_of_classifiers() -> None:
+    page = utility_page(_report(None))
+    assert "classif" not in page
+    assert "<rect" not in page
+
+
+@pytest.mark.slow
+def test_on_a_telephone_nothing_sticks_out_of_the_page(tmp_path: Path) -> None:
+    width, (bars, rows) = on_a_telephone(utility_page(_report()), tmp_path, "rect.after", "td:first-child")
+    assert width <= TELEPHONE["width"]
+    assert bars == 2
+    assert rows == 2 + 16 + 6 + SHOWN_PAIRS + 2
