@@ -21,7 +21,7 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th, td { text-align: right; padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--line);
   white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere; }
-td:last-child { width: 30%; min-width: 6rem; padding-right: 0; }
+th:last-child, td:last-child { padding-right: 0; } .bars td:last-child { width: 30%; min-width: 6rem; }
 svg { display: block; width: 100%; height: .9rem; }
 .track { fill: var(--line); } .before { fill: var(--light); } .after { fill: var(--main); }
 .faint { color: var(--faint); } .bad { color: var(--bad); font-weight: 600; }

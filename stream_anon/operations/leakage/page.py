@@ -50,7 +50,8 @@ def _remarks(report: LeakageReport) -> Iterator[str]:
 
 
 def _section(report: LeakageReport, size: int, sets: list[SetLeakage]) -> Iterator[str]:
-    yield f"<section>\n<h2>{'Single attributes' if size == 1 else f'Sets of {size}'}</h2>\n<table>"
+    title = "Single attributes" if size == 1 else f"Sets of {size}"
+    yield f'<section>\n<h2>{title}</h2>\n<table class="bars">'
     after = "<th>after</th>" if report.released is not None else ""
     yield f"<tr><th>attributes</th><th>bits</th><th>leaked</th>{after}<th>singled out</th><th></th></tr>"
     yield from (_row(report, each) for each in sets[:SHOWN])

@@ -45,16 +45,16 @@ def _learning(report: UtilityReport, learning: LearningReport) -> Iterator[str]:
     title = f"Accuracy of classifiers for {learning.label}"
     yield from _table(title, ["classifier", "original", *report.names], report.learned())
     yield from (f'<p class="faint">{escape(remark)}</p>' for remark in report.remarks())
-    yield "<section>\n<h2>Accuracy beside that of the original records</h2>\n<table>"
-    yield "<tr><th>classifier</th><th>trained on</th><th></th></tr>"
+    yield '<section>\n<h2>Accuracy kept</h2>\n<table class="bars">'
+    yield "<tr><th>classifier</th><th>trained on</th><th>kept</th><th></th></tr>"
     for each in learning.classifiers:
-        yield from _bars(each, report.names)
-    yield "</table>"
-    yield '<p class="faint">Light: trained on original records. Dark: trained on the release.</p>\n</section>'
+        yield from _bars(each, report.names, learning)
+    yield "</table>\n</section>"
 
 
-def _bars(each: ClassifierReport, names: list[str]) -> Iterator[str]:
+def _bars(each: ClassifierReport, names: list[str], learning: LearningReport) -> Iterator[str]:
     for name, own in zip(names, each.releases, strict=True):
-        told = f"{own.accuracy:.1%} instead of {each.baseline.accuracy:.1%}"
-        drawn = bar(told, [("before", each.baseline.accuracy), ("after", own.accuracy)])
-        yield f"<tr><td>{escape(each.name)}</td><td>{escape(name)}</td><td>{drawn}</td></tr>"
+        kept = learning.kept(own, each.baseline)
+        told = "-" if kept is None else f"{kept:.0%}"
+        drawn = "" if kept is None else bar(f"{told} kept", [("after", min(max(kept, 0.0), 1.0))])
+        yield f"<tr><td>{escape(each.name)}</td><td>{escape(name)}</td><td>{told}</td><td>{drawn}</td></tr>"

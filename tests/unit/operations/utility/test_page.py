@@ -43,7 +43,7 @@ def test_the_page_is_sound_and_names_are_no_markup() -> None:
     assert "<th>other.csv</th>" in page
 
 
-def test_the_page_has_every_figure_and_bars_as_long_as_the_accuracies() -> None:
+def test_the_page_has_every_figure_and_bars_as_long_as_what_is_kept() -> None:
     page = utility_page(_report())
     for figure in (
         "<td>0.7500</td>",
@@ -56,8 +56,17 @@ def test_the_page_has_every_figure_and_bars_as_long_as_the_accuracies() -> None:
     assert page.count("<td>most frequent label</td><td>60.0%</td>") == 1
     assert "Trained on 60 to 100 records, within 2.5 s each." in page
     assert "No --test: releases are tested on the records that they were made of" in page
-    for part, widths in (("before", [90, 90]), ("after", [70, 80])):
-        assert [float(width) for width in re.findall(rf'class="{part}" width="([0-9.]+)"', page)] == widths
+    widths = [float(width) for width in re.findall(r'class="after" width="([0-9.]+)"', page)]
+    assert widths == pytest.approx([100 / 3, 200 / 3], abs=0.006)
+
+
+def test_a_bar_ends_at_nothing_and_at_all_and_is_missing_where_there_was_nothing_to_keep() -> None:
+    worse = ClassifierReport("worse", Learned(0.9, 100), (Learned(0.5, 100), Learned(0.95, 100)))
+    useless = ClassifierReport("useless", Learned(0.6, 100), (Learned(0.5, 100), Learned(0.7, 100)))
+    page = utility_page(_report(replace(LEARNING, classifiers=(worse, useless))))
+    assert re.findall(r'class="after" width="([0-9.]+)"', page) == ["0.00", "100.00"]
+    assert page.count("<td>-33%</td>") == page.count("<td>117%</td>") == 1
+    assert page.count("<td>useless</td><td>other.csv</td><td>-</td><td></td>") == 1
 
 
 def test_pairs_are_shown_that_lose_most() -> None:
