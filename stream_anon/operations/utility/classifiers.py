@@ -18,8 +18,9 @@ from stream_anon.ports import Clock
 Classifier = Any  # scikit-learn has no types
 SEARCH = "search"
 _STAGES = (64, 16, 4, 1)  # parts of the training rows that are tried in turn, the last one all of them
-_GROWTH = 6.0  # times as long for four times as many rows
+_MORE = 1.5  # times the growth so far: the time of some classifiers grows faster than the rows
 _FOLDS = 3
+_LEAST = 64  # rows, as many as neighbours may be asked
 
 
 def require_scikit_learn() -> None:
@@ -51,7 +52,9 @@ def _random_forest(seed: int) -> Classifier:
 def _boosting(seed: int) -> Classifier:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return HistGradientBoostingClassifier(max_iter=50, early_stopping=False, random_state=seed)
+    return HistGradientBoostingClassifier(
+        learning_rate=0.2, max_iter=30, max_leaf_nodes=15, early_stopping=False, random_state=seed
+    )
 
 
 def _neighbours(_seed: int) -> Classifier:
@@ -137,7 +140,7 @@ def _one_thread() -> AbstractContextManager[object]:
 def _staged(name: str, rows: NDArray[np.float32], labels: NDArray[np.int64], effort: Effort) -> Fitted:
     order = np.random.default_rng(effort.seed).permutation(len(rows))
     found: Fitted | None = None
-    spent = 0.0
+    tried: list[tuple[int, float]] = []
     CLASSIFIERS[name](effort.seed)  # the first one imports its module, which takes its time once only
     begun = effort.clock.monotonic()
     for part in _STAGES:
@@ -145,15 +148,28 @@ def _staged(name: str, rows: NDArray[np.float32], labels: NDArray[np.int64], eff
         if len(np.unique(labels[chosen])) < 2:
             continue
         left = effort.seconds - (effort.clock.monotonic() - begun)
-        if found is not None and spent * _GROWTH > left:
+        if tried and _expected(tried, len(chosen)) > left:
             break
         model = CLASSIFIERS[name](effort.seed)
         start = effort.clock.monotonic()
         found = Fitted(model.fit(rows[chosen], labels[chosen]), len(chosen))
-        spent = effort.clock.monotonic() - start
+        tried.append((len(chosen), effort.clock.monotonic() - start))
     if found is None:
         raise ValueError("a classifier needs two labels")
     return found
+
+
+def _expected(tried: list[tuple[int, float]], rows: int) -> float:
+    """Return the seconds that training on so many rows will probably take, by what fewer rows took.
+
+    After one stage they grow with the rows; after two they are a constant and something that grows.
+    """
+    last_rows, last = tried[-1]
+    if len(tried) == 1:
+        return last * rows / last_rows
+    before_rows, before = tried[-2]
+    growth = max(0.0, last - before) / max(1, last_rows - before_rows)
+    return last + _MORE * growth * (rows - last_rows)
 
 
 def _searched(rows: NDArray[np.float32], labels: NDArray[np.int64], effort: Effort) -> Fitted:
@@ -174,7 +190,7 @@ def _searched(rows: NDArray[np.float32], labels: NDArray[np.int64], effort: Effo
         right = 0
         for fold in range(_FOLDS):
             inside = folds != fold
-            if inside.all() or len(np.unique(labels[inside])) < 2:
+            if inside.all() or len(np.unique(labels[inside])) < 2 or inside.sum() < _LEAST:
                 continue
             model = candidate.fit(rows[inside], labels[inside])
             right += int((model.predict(rows[~inside]) == labels[~inside]).sum())
@@ -185,25 +201,26 @@ def _searched(rows: NDArray[np.float32], labels: NDArray[np.int64], effort: Effo
 
 
 def _candidates(draws: np.random.Generator, seed: int) -> Iterator[Classifier]:
-    """Yield settings without end: first those of `CLASSIFIERS` without neighbours, then random ones."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    """Yield settings without end: first those of `CLASSIFIERS`, then random ones.
+
+    Gradient boosting is left out: with many labels one of it may take longer than all the others together.
+    """
+    from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
     from sklearn.tree import DecisionTreeClassifier
 
-    for name in ("random forest", "gradient boosting", "logistic regression", "decision tree"):
+    for name in ("random forest", "logistic regression", "decision tree", "nearest neighbours"):
         yield CLASSIFIERS[name](seed)
     while True:
         leaf = int(2 ** draws.uniform(0, 7))
         match int(draws.integers(4)):
             case 0:
-                share = float(draws.uniform(0.1, 1))
+                share = float(draws.uniform(0.05, 0.5))
                 yield RandomForestClassifier(50, min_samples_leaf=leaf, max_features=share, random_state=seed)
             case 1:
-                rate = float(10 ** draws.uniform(-2, 0))
-                yield HistGradientBoostingClassifier(
-                    learning_rate=rate, max_iter=50, min_samples_leaf=leaf, early_stopping=False, random_state=seed
-                )
-            case 2:
                 yield LogisticRegression(C=float(10 ** draws.uniform(-3, 2)), max_iter=300, random_state=seed)
-            case _:
+            case 2:
                 yield DecisionTreeClassifier(min_samples_leaf=leaf, random_state=seed)
+            case _:
+                yield KNeighborsClassifier(int(2 ** draws.uniform(1, 6)))

@@ -82,7 +82,7 @@ def test_records_to_test_on_were_not_released() -> None:
     numbered = Task(task.name, task.attributes, np.arange(len(task.labels), dtype=np.int32)[None], task.labels)
     original, test = numbered.split(3)
     assert not set(original.codes[0].tolist()) & set(test.codes[0].tolist())
-    assert (len(original.labels), len(test.labels)) == (6_000, 3_000)
+    assert (len(original.labels), len(test.labels)) == (4_000, 4_000)
     assert (task.labels[original.codes[0]] == original.labels).all()
 
 

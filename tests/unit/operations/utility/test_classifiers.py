@@ -44,10 +44,16 @@ def test_every_classifier_tells_two_kinds_apart_and_does_so_again(name: str) -> 
     assert (fitted.says(others) == again.says(others)).all()
 
 
-@pytest.mark.parametrize(("seconds", "trained"), [(9, 10), (10, 40), (13, 160), (16, 640)])
+def test_what_a_stage_will_take_is_a_constant_and_one_and_a_half_times_the_growth() -> None:
+    assert classifiers._expected([(10, 2.0)], 40) == 8
+    assert classifiers._expected([(10, 2.0), (40, 5.0)], 160) == pytest.approx(5 + 1.5 * 12)
+    assert classifiers._expected([(10, 2.0), (40, 1.0)], 160) == 1
+
+
+@pytest.mark.parametrize(("seconds", "trained"), [(7, 10), (8, 160), (10, 160), (11, 640)])
 def test_a_classifier_is_trained_on_as_many_rows_as_the_time_suffices_for(seconds: float, trained: int) -> None:
-    # Each stage takes one tick, so the next is expected to take six; a look at the clock takes one too, so that
-    # before the stages 2, 3 and 4 there are 4, 7 and 10 ticks gone.
+    # Each stage takes one tick, and a look at the clock takes one too: before the stages 2, 3 and 4 there are 4, 7
+    # and 10 ticks gone. The second is expected to take four, the others one, as both before them.
     rows, labels = _two_kinds(640)
     assert fit("decision tree", rows, labels, Effort(seconds, 0, _Ticking(1.0))).rows == trained
 
