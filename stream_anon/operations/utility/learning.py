@@ -68,6 +68,9 @@ class LearningReport:
         The file of the test records; None where the original records themselves are the test.
     tested
         Test records.
+    shared
+        How many records of the test file are of individuals who are among the original ones; None where nothing
+        tells individuals apart, or no file is given.
     majority
         Share of them that have the original records' most frequent label.
     seconds
@@ -78,6 +81,7 @@ class LearningReport:
     labels: int
     test: str | None
     tested: int
+    shared: int | None
     majority: float
     seconds: float
     classifiers: tuple[ClassifierReport, ...]
@@ -154,6 +158,7 @@ def study_learning(
         kinds,
         None if test is None else test.source,
         len(labels),
+        _shared(table, test),
         float((labels == majority).mean()),
         effort.seconds,
         tuple(reports),
@@ -203,6 +208,12 @@ def _of(table: LeakageTable) -> NDArray[np.int64]:
     if table.labels is None:
         raise ValueError(f"{table.source} was read without labels")
     return table.labels
+
+
+def _shared(table: LeakageTable, test: LeakageTable | None) -> int | None:
+    if test is None or table.population.individuals is None or test.population.individuals is None:
+        return None
+    return int(np.isin(test.population.individuals, table.population.individuals).sum())
 
 
 def _kinds(labels: NDArray[np.int64] | None, source: str) -> int:

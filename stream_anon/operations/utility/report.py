@@ -129,6 +129,11 @@ class UtilityReport:
                 "figures are too good; the fewer records a class has, the more. Those of the original records are "
                 "cross-fitted."
             )
+        if self.learning.shared:
+            yield (
+                f"{self.learning.shared:,} test records are of individuals who are among the original records too: "
+                "all figures are too good."
+            )
         fewest = min(_rows(self.learning.classifiers), default=0)
         most = max(_rows(self.learning.classifiers), default=0)
         if fewest < most:

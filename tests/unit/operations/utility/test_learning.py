@@ -15,6 +15,7 @@ from stream_anon.operations.leakage.tables import LabelBook, LeakageTable, Relea
 from stream_anon.operations.utility import learning
 from stream_anon.operations.utility.classifiers import Effort
 from stream_anon.operations.utility.learning import LearningReport, accuracy_kept, study_learning
+from stream_anon.operations.utility.report import UtilityReport
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import people, write_json_lines, write_policy
 
@@ -23,10 +24,11 @@ EFFORT = Effort(60, 0, SystemClock())
 SOUTH = ("Rome", "Bari")
 
 
-def planted(count: int, seed: int) -> list[dict[str, Any]]:
+def planted(count: int, seed: int, kind: str = "p") -> list[dict[str, Any]]:
     """Return people who have the flu in the south, and a cold in the north."""
     records = people(count, seed, each=2)
     for record in records:
+        record["person"] = kind + record["person"]
         record["illness"] = "flu" if record["home"]["city"] in SOUTH else "cold"
     return records
 
@@ -50,7 +52,7 @@ def files(folder: Path) -> tuple[Path, Path, Path, list[Path]]:
     return (
         write_policy(folder),
         write_json_lines(folder / "in.jsonl", records),
-        write_json_lines(folder / "test.jsonl", planted(100, 2)),
+        write_json_lines(folder / "test.jsonl", planted(100, 2, "t")),
         [
             write_json_lines(folder / "halves.jsonl", released(records, place=True)),
             write_json_lines(folder / "stars.jsonl", released(records, place=False)),
@@ -77,6 +79,7 @@ def test_what_tells_the_label_is_learned_from_a_node_and_nothing_from_a_star(tes
     found = _studied(tmp_path, tested=tested)
     assert (found.label, found.labels, found.tested) == ("illness", 2, 100 if tested else 300)
     assert (found.test is None) is not tested
+    assert found.shared == (0 if tested else None)
     for each in found.classifiers:
         assert each.baseline.accuracy == 1
         assert [own.accuracy for own in each.releases] == pytest.approx([1, found.majority])
@@ -107,6 +110,25 @@ def test_a_classifier_that_remembers_its_rows_is_not_tested_on_them(tmp_path: Pa
     table = read_table(policy, str(source), book=book)
     found = study_learning(table, [], None, ["random forest"], "illness", EFFORT)
     assert found.classifiers[0].baseline.accuracy < 0.45
+
+
+def test_it_is_told_how_many_test_records_are_of_people_who_were_released(tmp_path: Path) -> None:
+    path, source, _, outputs = files(tmp_path)
+    policy = load_policy(path)
+    book = LabelBook(policy, "illness")
+    table = read_table(policy, str(source), book=book)
+    test = write_json_lines(tmp_path / "mixed.jsonl", planted(20, 7) + planted(30, 7, "t"))
+    found = study_learning(
+        table,
+        [read_released(policy, outputs[0], book)],
+        read_table(policy, str(test), book=book),
+        ["decision tree"],
+        "illness",
+        EFFORT,
+    )
+    assert found.shared == 20
+    report = UtilityReport("in", 300, 3, 0, (), found)
+    assert any(remark.startswith("20 test records are of individuals") for remark in report.remarks())
 
 
 def test_large_tables_are_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from tests.support.pages import TELEPHONE, on_a_telephone, tags_of
 
 NAME = "<b>age</b>"
 LEARNED = ClassifierReport("decision tree", Learned(0.9, 100), (Learned(0.7, 100), Learned(0.8, 60)))
-LEARNING = LearningReport("illness", 2, None, 50, 0.6, 2.5, (LEARNED,))
+LEARNING = LearningReport("illness", 2, None, 50, None, 0.6, 2.5, (LEARNED,))
 
 
 def _report(learning: LearningReport | None = LEARNING) -> UtilityReport:
