@@ -62,7 +62,7 @@ def _correlation(found: Mapping[str, Mapping[str, Any]], tasks: Sequence[str]) -
     axes.axvline(0.7, color="#888", linestyle="--", linewidth=1)
     axes.axvline(0, color="#888", linewidth=0.8)
     axes.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
-    axes.set_xlabel("Spearman's correlation with the accuracy kept; black: mean of the tasks and 95 % interval")
+    axes.set_xlabel("Spearman's correlation with the accuracy kept (black: mean, 95 %)")
     axes.grid(axis="x", alpha=0.3)
     axes.legend(fontsize="small", loc="lower left")
     return figure

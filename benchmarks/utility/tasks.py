@@ -15,7 +15,8 @@ from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.numbers import NumericDomain
 
-MOST_ROWS = 4_000  # to release, and as many to test on
+MOST_ROWS = 3_000  # to release
+MOST_TESTED = 4_000
 _AGES = (Decimal(5), Decimal(10), Decimal(20))
 
 
@@ -40,7 +41,7 @@ class Task:
         """Return records to release and others to test on: half and half, or two to one of fewer than 10,000."""
         order = np.random.default_rng(seed).permutation(len(self.labels))
         released = min(most, len(order) * (2 if len(order) < 10_000 else 1) // (3 if len(order) < 10_000 else 2))
-        return self._of(order[:released]), self._of(order[released : released + most])
+        return self._of(order[:released]), self._of(order[released : released + MOST_TESTED])
 
     def _of(self, rows: NDArray[np.int64]) -> Task:
         return replace(self, codes=np.ascontiguousarray(self.codes[:, rows]), labels=self.labels[rows])

@@ -82,7 +82,7 @@ def test_records_to_test_on_were_not_released() -> None:
     numbered = Task(task.name, task.attributes, np.arange(len(task.labels), dtype=np.int32)[None], task.labels)
     original, test = numbered.split(3)
     assert not set(original.codes[0].tolist()) & set(test.codes[0].tolist())
-    assert (len(original.labels), len(test.labels)) == (4_000, 4_000)
+    assert (len(original.labels), len(test.labels)) == (3_000, 4_000)
     assert (task.labels[original.codes[0]] == original.labels).all()
 
 
@@ -90,9 +90,10 @@ def test_the_study_in_short_gives_a_table_and_figures(tmp_path: Path) -> None:
     study = Study(
         ("made-up",), ("Mondrian", "DataFly"), (5, 50), ("decision tree", "logistic regression"), 1, 600, 5, NOWHERE
     )
-    rows = run(study)
-    assert len(rows) == 4
-    assert all(row["records"] == row["tested"] == 600 for row in rows)
+    told: list[int] = []
+    rows = run(study, done=lambda rows: told.append(len(rows)))
+    assert told == [len(rows)] == [4]
+    assert all((row["records"], row["tested"]) == (600, 4_000) for row in rows)
     assert all(row["trained"] == row["released"] for row in rows), "the time suffices for all of them"
     means = averaged(rows)
     assert all(set(row["kept"]) == {"decision tree", "logistic regression"} for row in means)
