@@ -5,10 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.privacy.loss import prec
-
-__all__ = ["absolute_distance", "prec", "relative_distance"]
-
 
 def absolute_distance(
     levels: NDArray[np.int64], heights: NDArray[np.int64], records: NDArray[np.int64], suppressed: int = 0
@@ -40,6 +36,29 @@ def relative_distance(
     Divided by the number of attributes it is 1 - Prec.
     """
     return _mean((levels / heights[:, None]).sum(axis=0), float(len(heights)), records, suppressed)
+
+
+def prec(
+    levels: NDArray[np.int64], heights: NDArray[np.int64], records: NDArray[np.int64], suppressed: int
+) -> float:
+    """Return Prec (Sweeney 2002): 1 minus the mean of level / height over all cells; 1.0 for no record at all.
+
+    Parameters
+    ----------
+    levels
+        int64[q, c], the level of what is published for each class.
+    heights
+        int64[q], levels above a single value.
+    records
+        int64[c].
+    suppressed
+        Number of suppressed records; each cell of theirs counts as its root.
+    """
+    total = int(records.sum()) + suppressed
+    if total == 0:
+        return 1.0
+    lost = float((levels / heights[:, None] * records).sum()) / len(heights)
+    return 1.0 - (lost + suppressed) / total
 
 
 def _mean(of_class: NDArray[np.float64], of_root: float, records: NDArray[np.int64], suppressed: int) -> float:

@@ -1,6 +1,13 @@
-"""Mutual information (Shannon 1948) that a release keeps, per attribute and per pair."""
+"""Mutual information (Shannon 1948) that a release keeps: of attributes, of pairs of them, and of a label.
+
+No measure needs to know which row became which record. Of a released value it is unknown which of the values that
+it covers was there; these are weighed as they are distributed in the original table (Gionis, Tassa, ESA 2007).
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +17,7 @@ from stream_anon.measures.grouping import dense, grouped
 
 MOST_CELLS = 4_000_000  # of a joint distribution of two attributes
 _PIECE = 512  # classes that are spread at once
+_NONE = 1e-12  # bits up to which there is no information
 
 
 def entropy(weights: NDArray[np.floating] | NDArray[np.integer]) -> float:
@@ -32,33 +40,90 @@ def mutual_information(one: NDArray[np.integer], other: NDArray[np.integer]) -> 
     )
 
 
-def information_kept(
-    codes: NDArray[np.int32], boxes: Boxes, class_of_row: NDArray[np.int32], attributes: tuple[int, ...]
+def unknown_bits(
+    codes: NDArray[np.int32], boxes: Boxes, attributes: tuple[int, ...], suppressed: int = 0
 ) -> float | None:
-    """Return I(A; A*) / H(A): what is known of an attribute, or of several together, after the release.
+    """Return H(A | A*) summed over records: the bits that are unknown of one attribute, or of two together.
 
-    1 where every value is published as it is, 0 where all are published alike; None where there is one value only.
+    A suppressed record may have had every value. O(n + c) for one attribute, and O(size) for each published set;
+    for two O(classes x values x values).
 
     Parameters
     ----------
     codes
         Integers [q, n], the original table.
-    class_of_row
-        int32[n], the class of each row, negative for suppressed ones: these count as one published value.
+    boxes
+        What was released of it.
+    attributes
+        The places of one attribute or two.
+    suppressed
+        Its records that were not released.
+
+    Returns
+    -------
+    Bits; None where the values of two attributes make more than `MOST_CELLS` pairs.
+    """
+    if len(attributes) == 1:
+        return _unknown_of_one(codes[attributes[0]], boxes, attributes[0], suppressed)
+    one, other = attributes
+    first, second = np.unique(codes[one]), np.unique(codes[other])
+    if len(first) * len(second) > MOST_CELLS:
+        return None
+    counts = np.zeros((len(first), len(second)))
+    np.add.at(counts, (np.searchsorted(first, codes[one]), np.searchsorted(second, codes[other])), 1)
+    logs = _times_log(counts)
+    chosen, weights = boxes.alike(attributes)
+    lost = suppressed * float(_uncertainty(counts.sum(keepdims=True), logs.sum(keepdims=True)).sum())
+    for start in range(0, len(chosen), _PIECE):
+        part = chosen[start : start + _PIECE]
+        left, right = boxes.cover(one, first, part), boxes.cover(other, second, part)
+        within = [((left @ of_pairs) * right).sum(axis=1) for of_pairs in (counts, logs)]
+        lost += float(_uncertainty(*within) @ weights[start : start + _PIECE])
+    return lost
+
+
+def _unknown_of_one(column: NDArray[np.int32], boxes: Boxes, place: int, suppressed: int) -> float:
+    top = int(max(column.max(initial=0), boxes.high[place].max(initial=0))) + 1
+    counts = np.bincount(column, minlength=top).astype(np.float64)
+    within = np.concatenate([[0.0], np.cumsum(counts)])
+    logs = np.concatenate([[0.0], np.cumsum(_times_log(counts))])
+    low, high = boxes.low[place], boxes.high[place] + 1
+    unknown = _uncertainty(within[high] - within[low], logs[high] - logs[low])
+    for number, members in enumerate(boxes.members.get(place, ())):
+        if members:
+            held = counts[[code for code in members if code < top]]
+            unknown[number] = _uncertainty(held.sum(keepdims=True), _times_log(held).sum(keepdims=True))[0]
+    return float(unknown @ boxes.records) + suppressed * float(_uncertainty(within[-1:], logs[-1:])[0])
+
+
+def _times_log(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(counts * np.log2(np.maximum(counts, 1.0)), np.float64)
+
+
+def _uncertainty(total: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log2(total) - sum(count log2 count) / total: the entropy of counts, 0 for none."""
+    held = np.maximum(total, 1.0)
+    return np.maximum(np.log2(held) - logs / held, 0.0)
+
+
+def information_kept(
+    codes: NDArray[np.int32], boxes: Boxes, attributes: tuple[int, ...], suppressed: int = 0
+) -> float | None:
+    """Return I(A; A*) / H(A): what is known of an attribute, or of two together, after the release.
+
+    1 where every value is published as it is, 0 where all are published alike. Where each value is always published
+    as one node, it is the mutual information of both columns; otherwise see `unknown_bits`, whose parameters these
+    are.
+
+    Returns
+    -------
+    A share, 0 at the least; None where there is one value only, or `unknown_bits` is None.
     """
     rows = codes.shape[1]
     values, kinds = grouped((codes[place] for place in attributes), rows)
-    known = entropy(np.bincount(values, minlength=kinds))
-    if known == 0:
-        return None
-    published, _ = grouped((_published(boxes, class_of_row, place) for place in attributes), rows)
-    return min(1.0, mutual_information(values, published) / known)
-
-
-def _published(boxes: Boxes, class_of_row: NDArray[np.int32], place: int) -> NDArray[np.int64]:
-    if not len(boxes):
-        return np.full(len(class_of_row), -1)
-    return np.where(class_of_row >= 0, boxes.labels(place)[class_of_row], -1)
+    known = entropy(np.bincount(values, minlength=kinds)) * rows
+    unknown = unknown_bits(codes, boxes, attributes, suppressed) if known else None
+    return None if unknown is None else max(0.0, 1 - unknown / known)
 
 
 def dependence_kept(codes: NDArray[np.int32], boxes: Boxes, one: int, other: int) -> float | None:
@@ -75,7 +140,7 @@ def dependence_kept(codes: NDArray[np.int32], boxes: Boxes, one: int, other: int
     """
     before = mutual_information(codes[one], codes[other])
     first, second = np.unique(codes[one]), np.unique(codes[other])
-    if before < 1e-12 or not len(boxes) or len(first) * len(second) > MOST_CELLS:
+    if before < _NONE or not len(boxes) or len(first) * len(second) > MOST_CELLS:
         return None
     chosen, weights = boxes.alike((one, other))
     joint = np.zeros((len(first), len(second)))
@@ -83,8 +148,68 @@ def dependence_kept(codes: NDArray[np.int32], boxes: Boxes, one: int, other: int
         part = chosen[start : start + _PIECE]
         left = _spread(codes[one], boxes, one, first, part) * weights[start : start + _PIECE, None]
         joint += left.T @ _spread(codes[other], boxes, other, second, part)
-    after = entropy(joint.sum(axis=1)) + entropy(joint.sum(axis=0)) - entropy(joint.ravel())
-    return max(0.0, after) / before
+    return _of_joint(joint) / before
+
+
+def label_information_kept(
+    codes: NDArray[np.int32],
+    labels: NDArray[np.int64],
+    boxes: Boxes,
+    released: NDArray[np.int64],
+    attributes: Sequence[tuple[int, ...]],
+) -> float | None:
+    """Return what is left of the information that attributes have of a label that is published as it is.
+
+    The sum of I(A; L) over single attributes, or of I(A, B; L) over pairs, after the release by the sum before. As
+    for `dependence_kept`, each published value is spread over the values that it covers, so that a class whose
+    records agree by chance tells little where it covers many values.
+
+    Parameters
+    ----------
+    labels
+        Integers [n], the label of each original row.
+    released
+        int64[c, m], how many records of each class have each label.
+    attributes
+        The places of single attributes, or of pairs.
+
+    Returns
+    -------
+    The share that is kept; None where the attributes tell nothing of the label, nothing was released, or the values
+    of two of them make more than `MOST_CELLS` combinations with the label.
+    """
+    before = after = 0.0
+    for places in attributes:
+        values = [np.unique(codes[place]) for place in places]
+        if not len(boxes) or prod(map(len, values)) * released.shape[1] > MOST_CELLS:
+            return None
+        tuples, _ = grouped((codes[place] for place in places), codes.shape[1])
+        before += mutual_information(tuples, labels)
+        after += _of_joint(_label_joint(codes, boxes, released, places, values))
+    return None if before < _NONE else after / before
+
+
+def _label_joint(
+    codes: NDArray[np.int32],
+    boxes: Boxes,
+    released: NDArray[np.int64],
+    places: tuple[int, ...],
+    values: Sequence[NDArray[np.int32]],
+) -> NDArray[np.float64]:
+    """Return how the values of one attribute or two and the label are distributed after the release."""
+    joint = np.zeros((prod(map(len, values)), released.shape[1]))
+    for start in range(0, len(boxes), _PIECE):
+        part = np.arange(start, min(start + _PIECE, len(boxes)))
+        spreads = [_spread(codes[j], boxes, j, own, part) for j, own in zip(places, values, strict=True)]
+        for label, counts in enumerate(released[part].T.astype(np.float64)):
+            weighed = spreads[0] * counts[:, None]
+            joint[:, label] += (weighed.sum(axis=0) if len(spreads) == 1 else weighed.T @ spreads[1]).ravel()
+    return joint
+
+
+def _of_joint(joint: NDArray[np.float64]) -> float:
+    """Return the mutual information of two things that occur together with these weights."""
+    return max(0.0, entropy(joint.sum(axis=1)) + entropy(joint.sum(axis=0)) - entropy(joint.ravel()))
 
 
 def _spread(

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -37,14 +38,22 @@ def test_the_base_image_is_named_by_its_digest() -> None:
     assert stages == {"${BUILDER_IMAGE}", "${PYTHON_IMAGE}"}
 
 
+def _pins(name: str) -> set[str]:
+    lines = (ROOT / "requirements" / name).read_text().splitlines()
+    return {line.split(" ")[0] for line in lines if "==" in line and not line.startswith(("#", " "))}
+
+
 def test_the_image_installs_the_versions_that_the_tests_ran_with() -> None:
     """The image installs the very versions that the tests have seen."""
+    assert _pins("service.txt") <= _pins("runtime.txt")
 
-    def pins(name: str) -> set[str]:
-        lines = (ROOT / "requirements" / name).read_text().splitlines()
-        return {line.split(" ")[0] for line in lines if "==" in line and not line.startswith(("#", " "))}
 
-    assert pins("service.txt") <= pins("runtime.txt")
+def test_the_image_does_without_what_analyses_need_and_the_tests_have_it() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    names = {wanted.partition(">=")[0] for wanted in extras["analysis"]}
+    assert "scikit-learn" in names
+    assert not names & {pin.partition("==")[0] for pin in _pins("runtime.txt")}
+    assert names <= {pin.partition("==")[0] for pin in _pins("dev.txt")}
 
 
 @pytest.mark.containers

@@ -11,12 +11,12 @@ from typing import TypeVar, get_args
 from pydantic import TypeAdapter, ValidationError
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.cli.compiling import saying_when_compiling
+from stream_anon.cli.counting import counting
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.plan.arrivals import arrivals_of
@@ -104,9 +104,8 @@ def show_plan(
         reading = _reading(policy, choices)
         arrivals = arrivals_of(reading, source.read(reading), rate)
         warm_engines(policy, choices, seed)
-    with _bar(console) as bar:
-        task = bar.add_task("trying settings", total=len(choices.settings(policy)))
-        found = plan(policy, arrivals, choices, limits, seed, lambda count: bar.update(task, completed=count))
+    with counting("trying settings", len(choices.settings(policy)), console) as progress:
+        found = plan(policy, arrivals, choices, limits, seed, progress)
     if told.document is not None:
         _write(told.document, json.dumps(found.document(), indent=2).encode() + b"\n", console)
     if told.picture is not None:
@@ -122,18 +121,6 @@ def _reading(policy: Policy, choices: Choices) -> Policy:
     most = max(setting.max_records for setting in choices.settings(policy))
     window = replace(policy.window, max_records=max(most, policy.window.max_records))
     return replace(policy, diversity=diversity, window=window)
-
-
-def _bar(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
 
 
 def _write(path: Path, content: bytes, console: Console) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -11,44 +12,128 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stream_anon.operations.leakage.tables import read_released, read_table
+from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.tables.new_files import NewFile
+from stream_anon.cli.counting import counting
+from stream_anon.errors import SettingsError
+from stream_anon.operations.leakage.tables import LabelBook, LeakageTable, Released, read_released, read_table
 from stream_anon.operations.samples import SampleSource
-from stream_anon.operations.utility.study import Utility, study_utility
+from stream_anon.operations.utility.classifiers import CLASSIFIERS, SEARCH, Effort, require_scikit_learn
+from stream_anon.operations.utility.learning import LearningReport, study_learning
+from stream_anon.operations.utility.page import utility_page
+from stream_anon.operations.utility.report import UtilityReport
+from stream_anon.operations.utility.study import study_utility
 from stream_anon.settings.policy_file import load_policy
 
-_ROWS: tuple[tuple[str, Callable[[Utility], float | None], str], ...] = (
-    ("records released", lambda found: found.records, ","),
-    ("records suppressed", lambda found: found.suppressed, ","),
-    ("classes", lambda found: found.classes, ","),
-    ("GCP (mean NCP)", lambda found: found.gcp, ".4f"),
-    ("Prec", lambda found: found.prec, ".4f"),
-    ("absolute distance", lambda found: found.absolute, ".3f"),
-    ("relative distance", lambda found: found.relative, ".3f"),
-    ("conditional entropy (bits)", lambda found: found.conditional_entropy, ",.0f"),
-    ("discernibility", lambda found: found.discernibility, ","),
-    ("average class size / k", lambda found: found.class_size, ".2f"),
-    ("dependence kept", lambda found: found.dependence, ".1%"),
-    ("error of range counts", lambda found: found.query_error, ".1%"),
-)
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What classifiers shall learn.
+
+    Parameters
+    ----------
+    label
+        The attribute that they shall say.
+    test
+        A file of original records that are in no other; None for the original ones themselves.
+    seconds
+        For the training of each.
+    search
+        Whether settings of classifiers are searched too, in the same time.
+    """
+
+    label: str
+    test: str | None = None
+    seconds: float = 10.0
+    search: bool = False
+
+    @property
+    def classifiers(self) -> list[str]:
+        """Return the names of the classifiers."""
+        return [*CLASSIFIERS, *([SEARCH] if self.search else [])]
 
 
-def utility(config: Path, original: str, released: Sequence[Path], seed: int, *, as_json: bool) -> int:
-    """Print what releases of a file keep and lose; return 0."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How the report is shown: as JSON instead of tables, and as a page too."""
+
+    as_json: bool = False
+    page: Path | None = None
+
+
+def utility(
+    config: Path, original: str, released: Sequence[Path], seed: int, lesson: Lesson | None, told: Told
+) -> int:
+    """Print what releases of a file keep and lose, and how well classifiers learn from them; return 0.
+
+    Raises
+    ------
+    SettingsError, InputError
+        If policy, options or files are wrong, or scikit-learn is needed and not installed (exit code 2).
+    """
+    if lesson is not None:
+        require_scikit_learn()
     policy = load_policy(config, {"engine": {"order": None}})
-    table = read_table(policy, SampleSource(original, config))
-    found = [study_utility(table, read_released(policy, path), seed) for path in released]
-    if as_json:
-        document = {"records": table.population.rows, "k": policy.k, "seed": seed}
-        typer.echo(json.dumps(document | {"releases": [each.document() for each in found]}, indent=2))
-        return 0
-    console = Console(highlight=False, markup=False)
-    shown = Table.grid(padding=(0, 2))
-    shown.add_column(no_wrap=True)
-    for _ in found:
-        shown.add_column(justify="right", overflow="fold")
-    shown.add_row(Text("measure", "bold"), *(Text(Path(each.source).name, "bold") for each in found))
-    for name, figure, form in _ROWS:
-        cells = [figure(each) for each in found]
-        shown.add_row(Text(name), *(Text("-" if cell is None else format(cell, form)) for cell in cells))
-    console.print(shown)
+    book = None if lesson is None else LabelBook(policy, lesson.label)
+    table = read_table(policy, SampleSource(original, config), book)
+    # What is released later than the original is read has no label of its own.
+    releases = [read_released(policy, path, book) for path in released]
+    test = None
+    if lesson is not None and lesson.test is not None:
+        test = read_table(policy, SampleSource(lesson.test, config), book)
+    found = tuple(study_utility(table, each, seed) for each in releases)
+    learning = None if lesson is None else _learning(table, releases, test, lesson, seed)
+    report = UtilityReport(table.source, table.population.rows, policy.k, seed, found, learning)
+    if told.page is not None:
+        with NewFile(str(told.page)) as new:
+            new.file.write(utility_page(report).encode())
+            new.publish()
+    if told.as_json:
+        typer.echo(json.dumps(report.document(), indent=2, ensure_ascii=False))
+    else:
+        show(report, Console(highlight=False, markup=False))
     return 0
+
+
+def lesson_of(label: str | None, test: str | None, seconds: float, *, search: bool) -> Lesson | None:
+    """Return what classifiers shall learn, None without a label; SettingsError if an option needs one."""
+    if label is None:
+        if test is not None or search:
+            raise SettingsError("--test" if test is not None else "--search", "needs --label NAME")
+        return None
+    return Lesson(label, test, seconds, search)
+
+
+def _learning(
+    table: LeakageTable, releases: Sequence[Released], test: LeakageTable | None, lesson: Lesson, seed: int
+) -> LearningReport:
+    effort = Effort(lesson.seconds, seed, SystemClock())
+    console = Console(stderr=True, highlight=False, markup=False)
+    with counting("training", len(lesson.classifiers) * (1 + len(releases)), console) as progress:
+        return study_learning(table, releases, test, lesson.classifiers, lesson.label, effort, progress)
+
+
+def show(report: UtilityReport, console: Console) -> None:
+    """Print a report: a table of measures, one of attributes, one of pairs, and one of classifiers."""
+    _print(console, ["measure", *report.names], report.measures())
+    _print(console, ["information kept of", *report.names], report.attributes())
+    _print(console, ["information / dependence kept of", *report.names], report.pairs())
+    if report.learning is not None:
+        _print(console, [f"accuracy for {report.learning.label}", "original", *report.names], report.learned())
+        for remark in report.remarks():
+            console.print(Text(remark))
+
+
+def _print(console: Console, headings: list[str], rows: Iterable[tuple[str, list[str]]]) -> None:
+    rows = list(rows)
+    if not rows:
+        return
+    shown = Table.grid(padding=(0, 2))
+    shown.add_column(overflow="fold")
+    for _ in headings[1:]:
+        shown.add_column(justify="right", overflow="fold")
+    shown.add_row(*(Text(heading, "bold") for heading in headings))
+    for name, cells in rows:
+        shown.add_row(Text(name), *map(Text, cells))
+    console.print(shown)
+    console.print()

@@ -8,31 +8,9 @@ from itertools import groupby
 
 from stream_anon.operations.leakage.study import LeakageReport, SetLeakage
 from stream_anon.operations.leakage.suggestion import Lowered, Suggestion
+from stream_anon.operations.pages import bar, closed, opened
 
 SHOWN = 100  # sets of a size
-_STYLE = """
-:root { --ground: #f6f7f4; --card: #fff; --ink: #1b2420; --faint: #5a665f; --line: #d9ded8; --main: #1f6f54;
-  --light: #9cc9b8; --bad: #a3211b; }
-@media (prefers-color-scheme: dark) { :root { --ground: #121614; --card: #1b211e; --ink: #e6ece8; --faint: #9fada5;
-  --line: #323b36; --main: #63c79f; --light: #2c5d4b; --bad: #ff8f88; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 72rem; padding: 1rem; background: var(--ground); color: var(--ink);
-  font: 15px/1.45 system-ui, sans-serif; }
-h1 { font-size: 1.25rem; margin: 0; overflow-wrap: anywhere; }
-h2 { font-size: 1rem; margin: 0 0 .5rem; }
-section { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem;
-  margin: 1rem 0; overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--line);
-  white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere;
-  min-width: 7rem; }
-table + h2 { margin-top: 1rem; }
-td:last-child { width: 30%; min-width: 6rem; padding-right: 0; }
-svg { display: block; width: 100%; height: .9rem; }
-.track { fill: var(--line); } .before { fill: var(--light); } .after { fill: var(--main); }
-.faint { color: var(--faint); } .bad { color: var(--bad); font-weight: 600; }
-"""
 
 
 def leakage_page(report: LeakageReport, suggestion: Suggestion | None = None, *, suggests: bool = False) -> str:
@@ -47,12 +25,7 @@ def leakage_page(report: LeakageReport, suggestion: Suggestion | None = None, *,
 
 
 def _lines(report: LeakageReport, suggestion: Suggestion | None, *, suggests: bool) -> Iterator[str]:
-    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield '<meta name="color-scheme" content="light dark">'
-    yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-    yield f"<title>Leakage of {escape(report.source)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
-    yield f"<h1>What attributes of {escape(report.source)} tell of people</h1>"
+    yield from opened(f"Leakage of {report.source}", f"What attributes of {report.source} tell of people")
     part = "" if report.whole else " (a sample)"
     yield (
         f"<p>{report.individuals:,} individuals in {report.records:,} records{part}; "
@@ -65,7 +38,7 @@ def _lines(report: LeakageReport, suggestion: Suggestion | None, *, suggests: bo
         yield from _section(report, size, list(sets))
     yield '<p class="faint">leaked: the share of these bits that an attacker gains who knows the attributes. '
     yield "singled out: individuals with values that no other person has, in the records before a release.</p>"
-    yield "</body>\n</html>"
+    yield from closed()
 
 
 def _remarks(report: LeakageReport) -> Iterator[str]:
@@ -119,10 +92,10 @@ def _suggested(report: LeakageReport, found: Suggestion | None) -> Iterator[str]
 
 def _lowered(report: LeakageReport, each: Lowered, more: str = "") -> str:
     scale = report.uncertainty or 1.0
-    bar = _bar(each.before / scale, each.after / scale, "on the suggested levels")
+    drawn = _bar(each.before / scale, each.after / scale, "on the suggested levels")
     return (
         f"<tr><td>{escape(', '.join(each.attributes))}</td>{more}<td>{each.before:.2f}</td>"
-        f"<td>{each.after:.2f}</td><td>{bar}</td></tr>"
+        f"<td>{each.after:.2f}</td><td>{drawn}</td></tr>"
     )
 
 
@@ -134,19 +107,14 @@ def _more(sets: int) -> Iterator[str]:
 def _bar(before: float, after: float | None, where: str) -> str:
     """Return a bar of what leaks of all; its dark part is what still leaks after something was done."""
     told = f"{100 * before:.1f} % leaked"
-    parts = (
-        f'<rect class="track" width="100" height="8"/><rect class="{{}}" width="{100 * before:.2f}" height="8"/>'
-    )
     if after is None:
-        bar = parts.format("after")
-    else:
-        bar = parts.format("before") + f'<rect class="after" width="{100 * after:.2f}" height="8"/>'
-        told += f", {100 * after:.1f} % {where}"
-    return f'<svg viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="{told}">{bar}</svg>'
+        return bar(told, [("after", before)])
+    return bar(f"{told}, {100 * after:.1f} % {where}", [("before", before), ("after", after)])
 
 
 def _section(report: LeakageReport, size: int, sets: list[SetLeakage]) -> Iterator[str]:
-    yield f"<section>\n<h2>{'Single attributes' if size == 1 else f'Sets of {size}'}</h2>\n<table>"
+    title = "Single attributes" if size == 1 else f"Sets of {size}"
+    yield f'<section>\n<h2>{title}</h2>\n<table class="bars">'
     after = "<th>after</th>" if report.released is not None else ""
     yield f"<tr><th>attributes</th><th>bits</th><th>leaked</th>{after}<th>singled out</th><th></th></tr>"
     yield from (_row(report, each) for each in sets[:SHOWN])
@@ -159,8 +127,8 @@ def _row(report: LeakageReport, each: SetLeakage) -> str:
     threshold = report.asked.threshold
     loud = ' class="bad"' if threshold is not None and each.judged > threshold else ""
     after = "" if each.after is None else f"<td>{each.after[1]:.1%}</td>"
-    bar = _bar(each.normalized, None if each.after is None else each.after[1], "after the release")
+    drawn = _bar(each.normalized, None if each.after is None else each.after[1], "after the release")
     return (
         f"<tr{loud}><td>{escape(', '.join(each.attributes))}</td><td>{each.bits:.2f}</td>"
-        f"<td>{each.normalized:.1%}</td>{after}<td>{each.unique:.1%}</td><td>{bar}</td></tr>"
+        f"<td>{each.normalized:.1%}</td>{after}<td>{each.unique:.1%}</td><td>{drawn}</td></tr>"
     )

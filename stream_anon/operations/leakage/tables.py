@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stream_anon.audit.records import ReleasedRecordReader
-from stream_anon.errors import InputError
+from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.boxes import Boxes, boxes_of
 from stream_anon.measures.leakage import Population
+from stream_anon.microdata.attributes import PassThrough
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.coding import Passed
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.audit.auditing import released_records
 from stream_anon.operations.samples import SampleSource
@@ -32,6 +39,8 @@ class LeakageTable:
         Records that do not fit the policy: they are left out.
     whole
         Whether these are all records of the source.
+    labels
+        int64[n], the label of each row as a `LabelBook` numbers it; None where none was asked for.
     """
 
     source: str
@@ -39,14 +48,22 @@ class LeakageTable:
     population: Population
     rejected: int
     whole: bool
+    labels: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Released:
-    """What was released of a table."""
+    """What was released of a table.
+
+    Parameters
+    ----------
+    labels
+        int64[c, m], how many records of each box have each label; None where none was asked for.
+    """
 
     source: str
     boxes: Boxes
+    labels: NDArray[np.int64] | None = None
 
     @property
     def records(self) -> int:
@@ -54,8 +71,55 @@ class Released:
         return int(self.boxes.records.sum())
 
 
-def read_table(policy: Policy, source: SampleSource) -> LeakageTable:
+class LabelBook:
+    """Numbers the labels of one attribute, alike for all files. A missing label is one too.
+
+    Parameters
+    ----------
+    name
+        The attribute. It must be published as it is.
+
+    Raises
+    ------
+    SettingsError
+        If the policy publishes no such attribute unchanged.
+    """
+
+    def __init__(self, policy: Policy, name: str) -> None:
+        if name not in policy.index or not isinstance(policy.attribute(name), PassThrough):
+            raise SettingsError("--label", "must be an attribute with role: sensitive or insensitive")
+        self._attribute = policy.attribute(name)
+        self._column = policy.passed.index(cast("PassThrough", self._attribute))
+        self._numbers: dict[object, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def name(self) -> str:
+        """Return the attribute's name."""
+        return self._attribute.name
+
+    def of_batch(self, batch: CodedBatch) -> list[int]:
+        """Return the number of each record's label."""
+        values = (passed[self._column] for passed in cast("list[Passed]", batch.payload))
+        return [self._numbers.setdefault(value, len(self._numbers)) for value in values]
+
+    def of_record(self, record: Mapping[str, Any]) -> int | None:
+        """Return the number of a released record's label; None if no original record has it."""
+        value: Any = record
+        for key in self._attribute.path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return self._numbers.get(value) if isinstance(value, Hashable) else None
+
+
+def read_table(policy: Policy, source: SampleSource, book: LabelBook | None = None) -> LeakageTable:
     """Return the records of a source, about `MOST_RECORDS` of a file at the most.
+
+    Parameters
+    ----------
+    book
+        What numbers the labels, if these are read too.
 
     Raises
     ------
@@ -68,11 +132,17 @@ def read_table(policy: Policy, source: SampleSource) -> LeakageTable:
     sample.require_records()
     batch = sample.batch
     people = Population(batch.codes, None if policy.individual == EVERY_RECORD else batch.individuals)
-    return LeakageTable(sample.source, policy, people, len(batch.rejects), sample.whole)
+    labels = None if book is None else np.array(book.of_batch(batch), np.int64)
+    return LeakageTable(sample.source, policy, people, len(batch.rejects), sample.whole, labels)
 
 
-def read_released(policy: Policy, path: Path) -> Released:
+def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> Released:
     """Return what the records of a released file publish.
+
+    Parameters
+    ----------
+    book
+        What has numbered the labels of the original records, if labels are read too.
 
     Raises
     ------
@@ -81,6 +151,7 @@ def read_released(policy: Policy, path: Path) -> Released:
     """
     reader = ReleasedRecordReader(policy)
     counts: Counter[bytes] = Counter()
+    labelled: Counter[tuple[bytes, int]] = Counter()
     tuples: dict[bytes, tuple[Any, ...]] = {}
     with released_records(path, policy) as records:
         for number, record in enumerate(records, start=1):
@@ -89,8 +160,19 @@ def read_released(policy: Policy, path: Path) -> Released:
             read, _ = reader.read(record)
             counts[read.key] += 1
             tuples.setdefault(read.key, read.quasi)
+            if book is not None:
+                label = book.of_record(record)
+                if label is None:
+                    raise InputError(f"{path}: record {number} has a {book.name} that no original record has")
+                labelled[read.key, label] += 1
     try:
         boxes = boxes_of(policy.quasi_identifiers, list(tuples.values()), [counts[key] for key in tuples])
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
-    return Released(str(path), boxes)
+    if book is None:
+        return Released(str(path), boxes)
+    labels = np.zeros((len(boxes), len(book)), np.int64)
+    places = {key: place for place, key in enumerate(tuples)}
+    for (key, label), count in labelled.items():
+        labels[places[key], label] = count
+    return Released(str(path), boxes, labels)

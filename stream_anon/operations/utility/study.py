@@ -1,19 +1,58 @@
-"""What releases of a table keep and lose: all measures that need no row of one to be found in the other."""
+"""What releases of a table keep and lose: by measures that need no row of one to be found in the other."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_anon.errors import InputError
 from stream_anon.measures.distance import absolute_distance, prec, relative_distance
-from stream_anon.measures.information import dependence_kept
-from stream_anon.measures.loss import average_class_size, conditional_entropy, discernibility, gcp
+from stream_anon.measures.information import dependence_kept, information_kept, label_information_kept
+from stream_anon.measures.loss import average_class_size, classification_loss, conditional_entropy, discernibility
 from stream_anon.measures.queries import query_error, random_range_counts
 from stream_anon.operations.leakage.tables import MOST_RECORDS, LeakageTable, Released
+from stream_anon.privacy.loss import gcp
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeKept:
+    """What is left of one attribute: the share of its information."""
+
+    name: str
+    information: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PairKept:
+    """What is left of two attributes: the shares of their joint information, and of their mutual information."""
+
+    names: tuple[str, str]
+    information: float | None
+    dependence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelKept:
+    """What is left of a label that is published as it is.
+
+    Parameters
+    ----------
+    classification_loss
+        Share of records, suppressed ones included, that have not their class's most frequent label.
+    information
+        Share of the information of single attributes on the label.
+    pair_information
+        The same of pairs of attributes.
+    """
+
+    classification_loss: float | None
+    information: float | None
+    pair_information: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +71,12 @@ class Utility:
         Mean over pairs of attributes of the share of their mutual information that is left; None without a pair.
     query_error
         Mean relative error of random range counts; None if there are none.
+    information
+        Mean over attributes of the share of their information that is left.
+    attributes, pairs
+        What is left of each, in policy order.
+    label
+        None where no label was named.
     """
 
     source: str
@@ -47,6 +92,10 @@ class Utility:
     class_size: float | None
     dependence: float | None
     query_error: float | None
+    information: float | None
+    attributes: tuple[AttributeKept, ...]
+    pairs: tuple[PairKept, ...]
+    label: LabelKept | None = None
 
     def document(self) -> dict[str, Any]:
         """Return the figures as an object that JSON can hold."""
@@ -72,16 +121,20 @@ def study_utility(table: LeakageTable, released: Released, seed: int = 0) -> Uti
     suppressed = table.population.rows - released.records
     if suppressed < 0:
         raise InputError(f"{released.source}: holds more records than {table.source}; it is no release of it")
-    levels, ncp = np.zeros(boxes.low.shape, np.int64), np.zeros(boxes.low.shape)
-    for place, attribute in enumerate(attributes):
-        sets = boxes.members.get(place) or [()] * len(boxes)
-        bounds = zip(boxes.low[place].tolist(), boxes.high[place].tolist(), sets, strict=True)
-        for number, (low, high, members) in enumerate(bounds):
-            levels[place, number] = attribute.level(low, high)
-            ncp[place, number] = attribute.ncp_set(members) if members else attribute.ncp(low, high)
+    levels, ncp = _of_cells(table, released)
     heights = np.array([attribute.domain.height for attribute in attributes])
-    pairs = [dependence_kept(codes, boxes, *pair) for pair in combinations(range(len(attributes)), 2)]
-    kept = [each for each in pairs if each is not None]
+    singles = tuple(
+        AttributeKept(attribute.name, information_kept(codes, boxes, (place,), suppressed))
+        for place, attribute in enumerate(attributes)
+    )
+    pairs = tuple(
+        PairKept(
+            (attributes[one].name, attributes[other].name),
+            information_kept(codes, boxes, (one, other), suppressed),
+            dependence_kept(codes, boxes, one, other),
+        )
+        for one, other in combinations(range(len(attributes)), 2)
+    )
     queries = random_range_counts([attribute.domain.size for attribute in attributes], np.random.default_rng(seed))
     return Utility(
         released.source,
@@ -95,6 +148,40 @@ def study_utility(table: LeakageTable, released: Released, seed: int = 0) -> Uti
         conditional_entropy(codes, boxes, suppressed),
         discernibility(boxes.records, suppressed),
         average_class_size(boxes.records, table.policy.k),
-        float(np.mean(kept)) if kept else None,
+        _mean([each.dependence for each in pairs]),
         query_error(codes, boxes, queries),
+        _mean([each.information for each in singles]),
+        singles,
+        pairs,
+        _of_label(table, released, suppressed),
     )
+
+
+def _of_cells(table: LeakageTable, released: Released) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the level and the NCP of what each class publishes of each attribute; [q, c] both."""
+    boxes = released.boxes
+    levels, ncp = np.zeros(boxes.low.shape, np.int64), np.zeros(boxes.low.shape)
+    for place, attribute in enumerate(table.policy.quasi_identifiers):
+        sets = boxes.members.get(place) or [()] * len(boxes)
+        bounds = zip(boxes.low[place].tolist(), boxes.high[place].tolist(), sets, strict=True)
+        for number, (low, high, members) in enumerate(bounds):
+            levels[place, number] = attribute.level(low, high)
+            ncp[place, number] = attribute.ncp_set(members) if members else attribute.ncp(low, high)
+    return levels, ncp
+
+
+def _of_label(table: LeakageTable, released: Released, suppressed: int) -> LabelKept | None:
+    if table.labels is None or released.labels is None:
+        return None
+    codes = table.population.codes
+    singles = [(place,) for place in range(len(codes))]
+    single, pair = (
+        label_information_kept(codes, table.labels, released.boxes, released.labels, attributes)
+        for attributes in (singles, list(combinations(range(len(codes)), 2)))
+    )
+    return LabelKept(classification_loss(released.labels, suppressed), single, pair)
+
+
+def _mean(shares: Sequence[float | None]) -> float | None:
+    known = [share for share in shares if share is not None]
+    return float(np.mean(known)) if known else None

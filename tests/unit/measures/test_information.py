@@ -1,11 +1,25 @@
 from __future__ import annotations
 
+from collections import Counter
+from itertools import product, repeat
+from math import log2, prod
+from typing import Any
+
 import numpy as np
 import pytest
 
 from stream_anon.measures.boxes import Boxes
-from stream_anon.measures.information import dependence_kept, entropy, information_kept, mutual_information
+from stream_anon.measures.information import (
+    dependence_kept,
+    entropy,
+    information_kept,
+    label_information_kept,
+    mutual_information,
+    unknown_bits,
+)
 from tests.unit.measures.tables import SIZES, covers, random_release, random_table
+
+NOTHING = Boxes(np.empty((3, 0), np.int32), np.empty((3, 0), np.int32), np.empty(0, np.int64))
 
 
 def test_a_coin_has_one_bit_and_two_independent_coins_share_none() -> None:
@@ -28,34 +42,115 @@ def test_other_libraries_find_the_same_entropy_and_mutual_information(seed: int)
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("sets", [False, True])
-def test_what_is_kept_of_attributes_is_their_information_with_what_is_published(seed: int, sets: bool) -> None:
-    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
+@pytest.mark.parametrize("attributes", [(0,), (1,), (0, 1), (1, 2)])
+def test_what_is_unknown_is_counted_over_the_values_that_a_record_may_have_had(
+    seed: int, sets: bool, attributes: tuple[int, ...]
+) -> None:
     draws = np.random.default_rng(seed)
     codes = random_table(draws, 60)
     boxes, class_of_row = random_release(draws, codes, sets=sets)
-    for attributes in [(0,), (1,), (0, 1), (0, 1, 2)]:
-        values = [str(codes[list(attributes), i].tolist()) for i in range(60)]
-        published = [
-            "suppressed" if c < 0 else str([[covers(boxes, c, j, v) for v in range(9)] for j in attributes])
-            for c in class_of_row.tolist()
-        ]
+    had = [tuple(codes[list(attributes), i].tolist()) for i in range(60)]
+    lost = 0.0
+    for number in class_of_row.tolist():
+        may = Counter(
+            v for v in had if number < 0 or all(map(covers, repeat(boxes), repeat(number), attributes, v))
+        )
+        lost -= sum(count / may.total() * log2(count / may.total()) for count in may.values())
+    suppressed = int((class_of_row < 0).sum())
+    assert unknown_bits(codes, boxes, attributes, suppressed) == pytest.approx(lost)
+    known = entropy(np.array(list(Counter(had).values())))
+    expected = max(0.0, 1 - lost / 60 / known)
+    assert information_kept(codes, boxes, attributes, suppressed) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_whole_attributes_it_is_the_mutual_information_that_scikit_learn_finds(seed: int) -> None:
+    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
+    codes = random_table(np.random.default_rng(seed), 80)
+    widths = np.array([2, 4, 3])[:, None]
+    low = codes // widths * widths
+    boxes = Boxes(low.astype(np.int32), (low + widths - 1).astype(np.int32), np.ones(80, np.int64))
+    for attributes in [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2)]:
+        values, published = ([str(own[list(attributes), i].tolist()) for i in range(80)] for own in (codes, low))
         expected = metrics.mutual_info_score(values, published) / metrics.mutual_info_score(values, values)
-        found = information_kept(codes, boxes, class_of_row, attributes)
-        assert found == pytest.approx(expected)
-        assert 0 <= found <= 1
+        assert information_kept(codes, boxes, attributes) == pytest.approx(expected, abs=1e-12)
 
 
 def test_all_is_kept_of_exact_values_and_nothing_of_stars() -> None:
     codes = random_table(np.random.default_rng(1), 40)
-    exact, rows = Boxes(codes, codes, np.ones(40, np.int64)), np.arange(40, dtype=np.int32)
+    exact = Boxes(codes, codes, np.ones(40, np.int64))
     stars = Boxes(np.zeros((3, 1), np.int32), np.full((3, 1), 9, np.int32), np.array([40]))
-    together, nobody = np.zeros(40, np.int32), np.full(40, -1, np.int32)
-    none = Boxes(np.empty((3, 0), np.int32), np.empty((3, 0), np.int32), np.empty(0, np.int64))
-    for attributes in [(0,), (0, 1, 2)]:
-        assert information_kept(codes, exact, rows, attributes) == pytest.approx(1.0)
-        assert information_kept(codes, stars, together, attributes) == 0.0
-        assert information_kept(codes, none, nobody, attributes) == 0.0
-    assert information_kept(codes * 0, exact, rows, (0,)) is None
+    for attributes in [(0,), (0, 2)]:
+        assert information_kept(codes, exact, attributes) == pytest.approx(1.0)
+        assert information_kept(codes, stars, attributes) == pytest.approx(0.0, abs=1e-12)
+        assert information_kept(codes, NOTHING, attributes, 40) == pytest.approx(0.0, abs=1e-12)
+    assert information_kept(codes * 0, exact, (0,)) is None
+
+
+def test_two_attributes_of_too_many_values_are_not_looked_at() -> None:
+    codes = np.stack([np.arange(2_100, dtype=np.int32)] * 2)
+    assert unknown_bits(codes, Boxes(codes, codes, np.ones(2_100, np.int64)), (0, 1)) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("sets", [False, True])
+@pytest.mark.parametrize("attributes", [[(0,), (1,), (2,)], [(0, 1), (1, 2)]])
+def test_what_is_kept_of_a_label_is_that_of_the_table_spread_from_the_boxes(
+    seed: int, sets: bool, attributes: list[tuple[int, ...]]
+) -> None:
+    draws = np.random.default_rng(seed)
+    codes = random_table(draws, 60)
+    labels = (codes[0] + draws.integers(0, 2, 60)) % 3
+    boxes, class_of_row = random_release(draws, codes, sets=sets)
+    released = np.zeros((len(boxes), 3), np.int64)
+    joints: list[Counter[tuple[object, int]]] = [Counter() for _ in attributes]
+    counts = [np.bincount(column, minlength=size) for column, size in zip(codes, SIZES, strict=True)]
+    for number, label in zip(class_of_row.tolist(), labels.tolist(), strict=True):
+        if number < 0:
+            continue
+        released[number, label] += 1
+        for joint, places in zip(joints, attributes, strict=True):
+            may = {
+                values: prod(counts[j][v] for j, v in zip(places, values, strict=True))
+                for values in product(*(range(SIZES[j]) for j in places))
+                if all(map(covers, repeat(boxes), repeat(number), places, values))
+            }
+            for values, weight in may.items():
+                joint[values, label] += weight / sum(may.values())
+    after = sum(_information(joint) for joint in joints)
+    before = sum(
+        _information(Counter(zip(map(tuple, codes[list(places)].T.tolist()), labels.tolist(), strict=True)))
+        for places in attributes
+    )
+    found = label_information_kept(codes, labels, boxes, released, attributes)
+    assert found == pytest.approx(after / before)
+
+
+def _information(joint: Counter[Any]) -> float:
+    total, sides = sum(joint.values()), (Counter[Any](), Counter[Any]())
+    for pair, weight in joint.items():
+        for side, value in zip(sides, pair, strict=True):
+            side[value] += weight
+    return sum(
+        weight / total * log2(weight * total / sides[0][one] / sides[1][other])
+        for (one, other), weight in joint.items()
+        if weight
+    )
+
+
+def test_all_is_kept_of_a_label_beside_exact_values_and_nothing_beside_stars() -> None:
+    codes = random_table(np.random.default_rng(2), 40)
+    labels = (codes[0] > 0).astype(np.int64)
+    single = [(0,), (1,), (2,)]
+    exact = Boxes(codes, codes, np.ones(40, np.int64))
+    assert label_information_kept(codes, labels, exact, np.eye(2, dtype=np.int64)[labels], single) == pytest.approx(
+        1
+    )
+    stars = Boxes(np.zeros((3, 1), np.int32), np.full((3, 1), 9, np.int32), np.array([40]))
+    counts = np.bincount(labels)[None]
+    assert label_information_kept(codes, labels, stars, counts, single) == pytest.approx(0, abs=1e-12)
+    assert label_information_kept(codes, labels * 0, exact, np.ones((40, 1), np.int64), single) is None
+    assert label_information_kept(codes, labels, NOTHING, np.empty((0, 2), np.int64), single) is None
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from stream_anon.measures.boxes import boxes_of
-from stream_anon.measures.loss import average_class_size, conditional_entropy
+from stream_anon.measures.distance import prec
+from stream_anon.measures.loss import (
+    average_class_size,
+    classification_loss,
+    conditional_entropy,
+    discernibility,
+)
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
@@ -56,3 +62,45 @@ def test_classes_of_k_records_have_the_average_size_one() -> None:
     assert average_class_size(np.array([5, 5, 5]), 5) == 1.0
     assert average_class_size(np.array([4, 8]), 3) == 2.0
     assert average_class_size(np.empty(0, np.int64), 3) is None
+
+
+def test_seven_people_are_measured_as_by_hand() -> None:
+    """ARX's table of seven at k = 2: age at level 1 of 2, gender at the root, two digits of five of the ZIP hidden.
+
+    Classes: (<50, 816**) of two, (<50, 819**) of two, (>=50, 819**) of three.
+    """
+    records = np.array([2, 2, 3])
+    levels = np.array([[1, 1, 1], [1, 1, 1], [2, 2, 2]])
+    heights = np.array([2, 1, 5])
+    assert prec(levels, heights, records, 0) == pytest.approx(1 - (1 / 2 + 1 + 2 / 5) / 3)
+    assert discernibility(records, 0) == 4 + 4 + 9
+    # At k = 3 without suppression (age at the root, gender kept, three digits hidden): classes of 4 and 3.
+    levels = np.array([[2, 2], [0, 0], [3, 3]])
+    assert prec(levels, heights, np.array([4, 3]), 0) == pytest.approx(1 - (1 + 0 + 3 / 5) / 3)
+    assert discernibility(np.array([4, 3]), 0) == 25
+
+
+def test_suppressed_records_are_one_class_at_the_root() -> None:
+    assert prec(np.array([[0], [0]]), np.array([1, 2]), np.array([6]), 2) == pytest.approx(1 - 2 / 8)
+    assert prec(np.empty((2, 0), np.int64), np.array([1, 2]), np.empty(0, np.int64), 0) == 1.0
+    assert discernibility(np.array([6]), 2) == 36 + 2 * 8
+
+
+def test_the_label_of_a_class_is_its_most_frequent_one() -> None:
+    labels = np.array([[0, 0, 1, 0, 2], [1, 0, 0, 0, 1]])
+    assert classification_loss(labels, 2) == pytest.approx((1 + 1 + 2) / 7)
+    assert classification_loss(np.empty((0, 3), np.int64), 3) == 1.0
+    assert classification_loss(np.empty((0, 3), np.int64), 0) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_loss_of_labels_is_the_one_counted_class_by_class(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    class_of_row, label_of_row = draws.integers(-1, 5, 40), draws.integers(0, 4, 40)
+    labels = np.zeros((5, 4), np.int64)
+    kept = 0
+    for number in range(5):
+        own = label_of_row[class_of_row == number].tolist()
+        labels[number] = [own.count(label) for label in range(4)]
+        kept += max((own.count(label) for label in own), default=0)
+    assert classification_loss(labels, int((class_of_row < 0).sum())) == pytest.approx(1 - kept / 40)

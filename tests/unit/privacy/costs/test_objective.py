@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from stream_anon.clustering.forest.line.cut import cut_line
 from stream_anon.clustering.mondrian import mondrian_classes
 from stream_anon.clustering.rules import rules_of
+from stream_anon.measures.loss import discernibility
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
@@ -25,7 +26,6 @@ from stream_anon.microdata.policy import Loss
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.criteria import Criteria
-from stream_anon.privacy.loss import discernibility
 from tests.support.effort import examples
 
 TREE = CategoricalDomain(Hierarchy.from_tree({"g": {"h": ["a", "b"], "i": ["c"]}, "j": ["d", "e"], "f": None}))

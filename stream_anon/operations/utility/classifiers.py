@@ -1,0 +1,226 @@
+"""Classifiers of scikit-learn, each within the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.errors import SettingsError
+from stream_anon.ports import Clock
+
+Classifier = Any  # scikit-learn has no types
+SEARCH = "search"
+_STAGES = (64, 16, 4, 1)  # parts of the training rows that are tried in turn, the last one all of them
+_MORE = 1.5  # times the growth so far: the time of some classifiers grows faster than the rows
+_FOLDS = 3
+_LEAST = 64  # rows, as many as neighbours may be asked
+
+
+def require_scikit_learn() -> None:
+    """Raise `SettingsError` if scikit-learn is not installed; before files are read, which takes a while."""
+    if find_spec("sklearn") is None:
+        raise SettingsError(
+            "--label", "needs scikit-learn, which the extra `analysis` installs: pip install scikit-learn"
+        )
+
+
+def _logistic_regression(seed: int) -> Classifier:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=300, random_state=seed)
+
+
+def _decision_tree(seed: int) -> Classifier:
+    from sklearn.tree import DecisionTreeClassifier
+
+    return DecisionTreeClassifier(min_samples_leaf=10, random_state=seed)
+
+
+def _random_forest(seed: int) -> Classifier:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(n_estimators=50, min_samples_leaf=3, random_state=seed)
+
+
+def _boosting(seed: int) -> Classifier:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(
+        learning_rate=0.2, max_iter=30, max_leaf_nodes=15, early_stopping=False, random_state=seed
+    )
+
+
+def _neighbours(_seed: int) -> Classifier:
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return KNeighborsClassifier(15)
+
+
+CLASSIFIERS: Mapping[str, Callable[[int], Classifier]] = MappingProxyType(
+    {
+        "logistic regression": _logistic_regression,
+        "decision tree": _decision_tree,
+        "random forest": _random_forest,
+        "gradient boosting": _boosting,
+        "nearest neighbours": _neighbours,
+    }
+)
+"""By name, what makes each of a seed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A trained classifier.
+
+    Parameters
+    ----------
+    model
+        Of scikit-learn.
+    rows
+        How many rows it was trained on.
+    """
+
+    model: Classifier
+    rows: int
+
+    def says(self, rows: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the label that it says of each row, int64[n]."""
+        with _one_thread():
+            return np.asarray(self.model.predict(rows), np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What every classifier may take.
+
+    Parameters
+    ----------
+    seconds
+        For the training of one. A stage that would probably exceed them is not begun.
+    seed
+        Of all draws.
+    clock
+        What measures.
+    """
+
+    seconds: float
+    seed: int
+    clock: Clock
+
+
+def fit(name: str, rows: NDArray[np.float32], labels: NDArray[np.int64], effort: Effort) -> Fitted:
+    """Return a classifier that was trained within the time: on all rows, or on as many as the time suffices for.
+
+    Parameters
+    ----------
+    name
+        One of `CLASSIFIERS`, or `SEARCH`.
+    rows, labels
+        float32[n, features] and int64[n], with two labels at least.
+    """
+    with _one_thread():
+        return _searched(rows, labels, effort) if name == SEARCH else _staged(name, rows, labels, effort)
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Keep scikit-learn on one thread: there a classifier takes as long beside others as alone."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1)
+    return limits
+
+
+def _staged(name: str, rows: NDArray[np.float32], labels: NDArray[np.int64], effort: Effort) -> Fitted:
+    order = np.random.default_rng(effort.seed).permutation(len(rows))
+    found: Fitted | None = None
+    tried: list[tuple[int, float]] = []
+    CLASSIFIERS[name](effort.seed)  # the first one imports its module, which takes its time once only
+    begun = effort.clock.monotonic()
+    for part in _STAGES:
+        chosen = order[: max(1, len(rows) // part)]
+        if len(np.unique(labels[chosen])) < 2:
+            continue
+        left = effort.seconds - (effort.clock.monotonic() - begun)
+        if tried and _expected(tried, len(chosen)) > left:
+            break
+        model = CLASSIFIERS[name](effort.seed)
+        start = effort.clock.monotonic()
+        found = Fitted(model.fit(rows[chosen], labels[chosen]), len(chosen))
+        tried.append((len(chosen), effort.clock.monotonic() - start))
+    if found is None:
+        raise ValueError("a classifier needs two labels")
+    return found
+
+
+def _expected(tried: list[tuple[int, float]], rows: int) -> float:
+    """Return the seconds that training on so many rows will probably take, by what fewer rows took.
+
+    After one stage they grow with the rows; after two they are a constant and something that grows.
+    """
+    last_rows, last = tried[-1]
+    if len(tried) == 1:
+        return last * rows / last_rows
+    before_rows, before = tried[-2]
+    growth = max(0.0, last - before) / max(1, last_rows - before_rows)
+    return last + _MORE * growth * (rows - last_rows)
+
+
+def _searched(rows: NDArray[np.float32], labels: NDArray[np.int64], effort: Effort) -> Fitted:
+    """Return the best of as many random settings as the time suffices for, judged by cross-validation.
+
+    Half of the time is for looking, and no setting is tried that would probably exceed it. The first one is a
+    random forest, so that there is one.
+    """
+    draws = np.random.default_rng(effort.seed)
+    folds = draws.integers(0, _FOLDS, len(rows))
+    folds[np.unique(labels, return_index=True)[1]] = np.arange(len(np.unique(labels))) % _FOLDS
+    best, best_share, slowest = CLASSIFIERS["random forest"](effort.seed), -1.0, 0.0
+    begun = effort.clock.monotonic()
+    for candidate in _candidates(draws, effort.seed):
+        start = effort.clock.monotonic()
+        if start - begun + slowest > effort.seconds / 2:
+            break
+        right = 0
+        for fold in range(_FOLDS):
+            inside = folds != fold
+            if inside.all() or len(np.unique(labels[inside])) < 2 or inside.sum() < _LEAST:
+                continue
+            model = candidate.fit(rows[inside], labels[inside])
+            right += int((model.predict(rows[~inside]) == labels[~inside]).sum())
+        slowest = max(slowest, effort.clock.monotonic() - start)
+        if right / len(rows) > best_share:
+            best, best_share = candidate, right / len(rows)
+    return Fitted(best.fit(rows, labels), len(rows))
+
+
+def _candidates(draws: np.random.Generator, seed: int) -> Iterator[Classifier]:
+    """Yield settings without end: first those of `CLASSIFIERS`, then random ones.
+
+    Gradient boosting is left out: with many labels one of it may take longer than all the others together.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    for name in ("random forest", "logistic regression", "decision tree", "nearest neighbours"):
+        yield CLASSIFIERS[name](seed)
+    while True:
+        leaf = int(2 ** draws.uniform(0, 7))
+        match int(draws.integers(4)):
+            case 0:
+                share = float(draws.uniform(0.05, 0.5))
+                yield RandomForestClassifier(50, min_samples_leaf=leaf, max_features=share, random_state=seed)
+            case 1:
+                yield LogisticRegression(C=float(10 ** draws.uniform(-3, 2)), max_iter=300, random_state=seed)
+            case 2:
+                yield DecisionTreeClassifier(min_samples_leaf=leaf, random_state=seed)
+            case _:
+                yield KNeighborsClassifier(int(2 ** draws.uniform(1, 6)))

@@ -1,0 +1,74 @@
+"""`stream-anon utility` with classifiers: the tables, JSON by its schema, the page, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from stream_anon.operations.utility import classifiers
+from tests.support.data import ROOT
+from tests.unit.cli.run.test_anonymize import run
+from tests.unit.operations.utility.test_learning import files
+
+SCHEMA = json.loads((ROOT / "schemas" / "utility.schema.json").read_text())
+
+
+def test_classifiers_are_shown_in_tables_in_json_by_the_schema_and_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    policy, source, test, outputs = files(tmp_path)
+    monkeypatch.setattr(classifiers, "CLASSIFIERS", {"decision tree": classifiers.CLASSIFIERS["decision tree"]})
+    monkeypatch.setattr("stream_anon.cli.decide.utility.CLASSIFIERS", classifiers.CLASSIFIERS)
+    page = tmp_path / "page.html"
+    asked = ("utility", source, *outputs, "--policy", policy, "--label", "illness", "--test", test)
+    assert run(monkeypatch, *asked, "--html", page) == 0
+    out = capsys.readouterr().out
+    assert "decision tree" in out
+    assert "(100%)" in out
+    assert not any(value in out for value in ("Oslo", "north", "flu"))
+    assert "Accuracy of classifiers for illness" in page.read_text()
+    assert run(monkeypatch, *asked, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert Draft202012Validator(SCHEMA).is_valid(document)
+    assert document["learning"]["tested"] == 100
+    (only,) = document["learning"]["classifiers"]
+    assert only["releases"][0] == {"accuracy": 1.0, "rows": 300}
+    assert document["releases"][0]["label"]["classification_loss"] == 0
+    # The city tells the label and is kept; by chance ages told a little of it, and that is lost.
+    assert document["releases"][0]["label"]["pair_information"] == pytest.approx(1)
+    assert 0.5 < document["releases"][0]["label"]["information"] < 1
+
+
+def test_without_a_label_the_figures_fit_the_schema_and_scikit_learn_is_not_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, source, _, outputs = files(tmp_path)
+    monkeypatch.setattr(classifiers, "find_spec", lambda _: None)
+    assert run(monkeypatch, "utility", source, *outputs, "-c", policy, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert Draft202012Validator(SCHEMA).is_valid(document)
+    assert not Draft202012Validator(SCHEMA).is_valid(document | {"value": "Oslo"})
+    assert document["learning"] is None
+    assert {each["name"] for each in document["releases"][0]["attributes"]} == {"age", "home.city"}
+
+
+def test_a_label_without_scikit_learn_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, source, _, outputs = files(tmp_path)
+    monkeypatch.setattr(classifiers, "find_spec", lambda _: None)
+    assert run(monkeypatch, "utility", source, *outputs, "-c", policy, "--label", "illness") == 2
+    assert "pip install scikit-learn" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [("--test", "test.jsonl"), ("--search",)])
+def test_options_of_classifiers_need_a_label(
+    option: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, source, _, outputs = files(tmp_path)
+    assert run(monkeypatch, "utility", source, *outputs, "-c", policy, *option) == 2
+    assert f"{option[0]}: needs --label NAME" in capsys.readouterr().err
