@@ -34,7 +34,7 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.leakage.tables import LeakageTable
+from stream_anon.operations.tables import OriginalTable
 from stream_anon.operations.utility.classifiers import CLASSIFIERS, SEARCH, Effort
 from stream_anon.operations.utility.features import exact
 from stream_anon.operations.utility.learning import accuracy_kept, counted, learn
@@ -140,7 +140,7 @@ def _one_split(study: Study, name: str, split: int) -> list[Row]:
 def _measures(task: Task, found: Any, k: int) -> dict[str, float | None]:
     """Return each of `MEASURES`, as `stream-anon utility` counts it."""
     policy = Policy((*task.attributes, Sensitive("label")), k, EVERY_RECORD)
-    table = LeakageTable(task.name, policy, Population(task.codes), 0, whole=True, labels=task.labels)
+    table = OriginalTable(task.name, policy, Population(task.codes), 0, whole=True, labels=task.labels)
     utility = study_utility(table, found)
     assert utility.label is not None
     told = [pair.information for pair in utility.pairs if pair.information is not None]

@@ -16,7 +16,7 @@ from stream_anon.clustering.protocol import Partitioner
 from stream_anon.measures.boxes import Boxes
 from stream_anon.measures.grouping import firsts
 from stream_anon.microdata.policy import Loss
-from stream_anon.operations.leakage.tables import Released
+from stream_anon.operations.tables import Released
 from stream_anon.privacy.costs.cost import CostModel
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.criteria import Criteria

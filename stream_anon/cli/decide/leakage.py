@@ -19,9 +19,9 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.operations.leakage.page import leakage_page
 from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, SetLeakage, study_leakage
 from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
-from stream_anon.operations.leakage.tables import read_released, read_table
 from stream_anon.operations.policy_text import check_folder, with_lowest_levels
 from stream_anon.operations.samples import SampleSource
+from stream_anon.operations.tables import read_released, read_table
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.yaml_text import read_yaml
 

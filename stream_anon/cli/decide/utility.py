@@ -16,8 +16,8 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.cli.counting import counting
 from stream_anon.errors import SettingsError
-from stream_anon.operations.leakage.tables import LabelBook, LeakageTable, Released, read_released, read_table
 from stream_anon.operations.samples import SampleSource
+from stream_anon.operations.tables import LabelBook, OriginalTable, Released, read_released, read_table
 from stream_anon.operations.utility.classifiers import CLASSIFIERS, SEARCH, Effort, require_scikit_learn
 from stream_anon.operations.utility.learning import LearningReport, study_learning
 from stream_anon.operations.utility.page import utility_page
@@ -105,7 +105,7 @@ def lesson_of(label: str | None, test: str | None, seconds: float, *, search: bo
 
 
 def _learning(
-    table: LeakageTable, releases: Sequence[Released], test: LeakageTable | None, lesson: Lesson, seed: int
+    table: OriginalTable, releases: Sequence[Released], test: OriginalTable | None, lesson: Lesson, seed: int
 ) -> LearningReport:
     effort = Effort(lesson.seconds, seed, SystemClock())
     console = Console(stderr=True, highlight=False, markup=False)

@@ -14,7 +14,7 @@ import numpy as np
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.leakage import Exposure, exposure, leakage_after
 from stream_anon.measures.ranking import ranked
-from stream_anon.operations.leakage.tables import MOST_RECORDS, LeakageTable, Released
+from stream_anon.operations.tables import OriginalTable, Released
 
 LARGEST_SET = 3
 MOST_SETS = 2_000
@@ -136,7 +136,7 @@ def _set_document(each: SetLeakage) -> dict[str, Any]:
     return found
 
 
-def study_leakage(table: LeakageTable, asked: LeakageRequest, released: Released | None = None) -> LeakageReport:
+def study_leakage(table: OriginalTable, asked: LeakageRequest, released: Released | None = None) -> LeakageReport:
     """Return what sets of attributes of a table leak; O(n log n) for each set, for a release see `Boxes.matches`.
 
     Raises
@@ -194,12 +194,8 @@ def study_leakage(table: LeakageTable, asked: LeakageRequest, released: Released
 class _After:
     """Measures what a release of a table leaks."""
 
-    def __init__(self, table: LeakageTable, released: Released, known: tuple[int, ...]) -> None:
-        if not table.whole:
-            raise InputError(f"{table.source}: holds more than {MOST_RECORDS:,} records, too many to compare")
-        self.suppressed = table.population.rows - released.records
-        if self.suppressed < 0:
-            raise InputError(f"{released.source}: holds more records than {table.source}; it is no release of it")
+    def __init__(self, table: OriginalTable, released: Released, known: tuple[int, ...]) -> None:
+        self.suppressed = table.suppressed_in(released)
         self._table, self._released, self._known = table, released, known
         self._all = float(np.log2(table.population.rows)) or 1.0
         self._disclosed = self._bits(known)

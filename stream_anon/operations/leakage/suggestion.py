@@ -11,7 +11,7 @@ from stream_anon.measures.coarsening import Coarsened, least_levels
 from stream_anon.measures.ranking import TOLERANCE
 from stream_anon.microdata.policy import FULL_DOMAIN
 from stream_anon.operations.leakage.study import LeakageReport
-from stream_anon.operations.leakage.tables import LeakageTable
+from stream_anon.operations.tables import OriginalTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def _lowered_document(each: Lowered) -> dict[str, Any]:
     return {"attributes": list(each.attributes), "bits": each.before, "after": each.after}
 
 
-def suggest_levels(table: LeakageTable, report: LeakageReport) -> Suggestion | None:
+def suggest_levels(table: OriginalTable, report: LeakageReport) -> Suggestion | None:
     """Return the lowest levels of least loss at which no set of a report leaks too much; None if there are none.
 
     Sets that the report did not look at are not looked at here either. What is disclosed already is not raised.

@@ -13,7 +13,7 @@ from stream_anon.errors import InputError
 from stream_anon.measures.boxes import Boxes
 from stream_anon.measures.grouping import dense, firsts
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.operations.leakage.tables import LeakageTable, Released
+from stream_anon.operations.tables import OriginalTable, Released
 from stream_anon.operations.utility.classifiers import Effort, fit
 from stream_anon.operations.utility.features import FeatureSpace, exact
 
@@ -105,9 +105,9 @@ def accuracy_kept(accuracy: float, baseline: float, majority: float) -> float | 
 
 
 def study_learning(
-    table: LeakageTable,
+    table: OriginalTable,
     released: Sequence[Released],
-    test: LeakageTable | None,
+    test: OriginalTable | None,
     names: Sequence[str],
     label: str,
     effort: Effort,
@@ -204,13 +204,13 @@ def counted(labels: NDArray[np.int64], kinds: int) -> NDArray[np.int64]:
     return np.asarray(labels[:, None] == np.arange(kinds), np.int64)
 
 
-def _of(table: LeakageTable) -> NDArray[np.int64]:
+def _of(table: OriginalTable) -> NDArray[np.int64]:
     if table.labels is None:
         raise ValueError(f"{table.source} was read without labels")
     return table.labels
 
 
-def _shared(table: LeakageTable, test: LeakageTable | None) -> int | None:
+def _shared(table: OriginalTable, test: OriginalTable | None) -> int | None:
     if test is None or table.population.individuals is None or test.population.individuals is None:
         return None
     return int(np.isin(test.population.individuals, table.population.individuals).sum())
@@ -232,13 +232,13 @@ def _sampled(
     return codes[:, chosen], labels[chosen]
 
 
-def _original(table: LeakageTable, seed: int) -> tuple[Boxes, NDArray[np.int64]]:
+def _original(table: OriginalTable, seed: int) -> tuple[Boxes, NDArray[np.int64]]:
     codes, labels = _sampled(table.population.codes, _of(table), seed)
     return exact(codes), counted(labels, int(_of(table).max()) + 1)
 
 
 def _of_release(
-    table: LeakageTable,
+    table: OriginalTable,
     released: Released,
     test: tuple[NDArray[np.int32], NDArray[np.int64]],
     name: str,
@@ -249,7 +249,7 @@ def _of_release(
     return learn(table.policy.quasi_identifiers, released.boxes, released.labels, test, name, effort)
 
 
-def _cross_fitted(table: LeakageTable, name: str, effort: Effort) -> Learned:
+def _cross_fitted(table: OriginalTable, name: str, effort: Effort) -> Learned:
     """Return how well a classifier of original records does on individuals that it was not trained on.
 
     Each of the folds has the whole time. The figure for the rows is that of the smallest.

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.errors import InputError
 from stream_anon.measures.distance import absolute_distance, prec, relative_distance
 from stream_anon.measures.information import dependence_kept, information_kept, label_information_kept
 from stream_anon.measures.loss import average_class_size, classification_loss, conditional_entropy, discernibility
 from stream_anon.measures.queries import query_error, random_range_counts
-from stream_anon.operations.leakage.tables import MOST_RECORDS, LeakageTable, Released
+from stream_anon.operations.tables import OriginalTable, Released
 from stream_anon.privacy.loss import gcp
 
 
@@ -102,7 +101,7 @@ class Utility:
         return asdict(self)
 
 
-def study_utility(table: LeakageTable, released: Released, seed: int = 0) -> Utility:
+def study_utility(table: OriginalTable, released: Released, seed: int = 0) -> Utility:
     """Return what a release of a table keeps and loses.
 
     Parameters
@@ -115,12 +114,8 @@ def study_utility(table: LeakageTable, released: Released, seed: int = 0) -> Uti
     InputError
         If the table was not read whole, or the release holds more records.
     """
-    if not table.whole:
-        raise InputError(f"{table.source}: holds more than {MOST_RECORDS:,} records, too many to compare")
     attributes, codes, boxes = table.policy.quasi_identifiers, table.population.codes, released.boxes
-    suppressed = table.population.rows - released.records
-    if suppressed < 0:
-        raise InputError(f"{released.source}: holds more records than {table.source}; it is no release of it")
+    suppressed = table.suppressed_in(released)
     levels, ncp = _of_cells(table, released)
     heights = np.array([attribute.domain.height for attribute in attributes])
     singles = tuple(
@@ -157,7 +152,7 @@ def study_utility(table: LeakageTable, released: Released, seed: int = 0) -> Uti
     )
 
 
-def _of_cells(table: LeakageTable, released: Released) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _of_cells(table: OriginalTable, released: Released) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the level and the NCP of what each class publishes of each attribute; [q, c] both."""
     boxes = released.boxes
     levels, ncp = np.zeros(boxes.low.shape, np.int64), np.zeros(boxes.low.shape)
@@ -170,7 +165,7 @@ def _of_cells(table: LeakageTable, released: Released) -> tuple[NDArray[np.int64
     return levels, ncp
 
 
-def _of_label(table: LeakageTable, released: Released, suppressed: int) -> LabelKept | None:
+def _of_label(table: OriginalTable, released: Released, suppressed: int) -> LabelKept | None:
     if table.labels is None or released.labels is None:
         return None
     codes = table.population.codes

@@ -18,10 +18,10 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.policy import EVERY_RECORD
-from stream_anon.operations.leakage import tables
+from stream_anon.operations import tables
 from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
-from stream_anon.operations.leakage.tables import LeakageTable, Released, read_table
 from stream_anon.operations.samples import SampleSource
+from stream_anon.operations.tables import OriginalTable, Released, read_table
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT
 from tests.support.policies import people, write_json_lines, write_policy
@@ -242,7 +242,7 @@ def test_the_page_shows_the_figures_of_the_census() -> None:
     from tests.support.adult import adult_batch, adult_policy
 
     policy = adult_policy()
-    table = LeakageTable("adult.csv", policy, Population(adult_batch(policy).codes), 0, whole=True)
+    table = OriginalTable("adult.csv", policy, Population(adult_batch(policy).codes), 0, whole=True)
     page = (ROOT / "docs" / "leakage.md").read_text()
     for asked, after in ((LeakageRequest(largest=2), r" +[0-9.]+%"), (LeakageRequest(("sex", "age"), 1), "")):
         report = study_leakage(table, asked)

@@ -14,8 +14,8 @@ from stream_anon.measures.leakage import Population
 from stream_anon.operations.leakage.page import leakage_page
 from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, study_leakage
 from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
-from stream_anon.operations.leakage.tables import LeakageTable, Released
 from stream_anon.operations.samples import SampleSource
+from stream_anon.operations.tables import OriginalTable, Released
 from stream_anon.settings.policy_file import load_policy
 from tests.support.pages import TELEPHONE, on_a_telephone, tags_of
 from tests.support.policies import people, write_json_lines, write_policy
@@ -28,10 +28,10 @@ def _report(folder: Path, *, released: bool = False, asked: LeakageRequest | Non
     policy = load_policy(write_policy(folder, attributes=attributes))
     draws = np.random.default_rng(0)
     codes = np.stack([draws.integers(0, 100, 60), draws.integers(0, 4, 60), draws.integers(0, 50, 60)])
-    table = LeakageTable("people & co.csv", policy, Population(codes.astype(np.int32)), 3, whole=False)
+    table = OriginalTable("people & co.csv", policy, Population(codes.astype(np.int32)), 3, whole=False)
     if not released:
         return study_leakage(table, asked or LeakageRequest(threshold=0.5))
-    whole = LeakageTable("people & co.csv", policy, table.population, 0, whole=True)
+    whole = OriginalTable("people & co.csv", policy, table.population, 0, whole=True)
     boxes = boxes_of(policy.quasi_identifiers, [("*", "north", "*"), ("*", "south", "*")], [30, 30])
     return study_leakage(whole, asked or LeakageRequest(), Released("out.csv", boxes))
 
@@ -43,7 +43,7 @@ def _suggestion(folder: Path, threshold: float, **limits: int) -> tuple[LeakageR
     draws = np.random.default_rng(0)
     sizes = (100, 4, 50)
     codes = np.stack([draws.integers(0, size, 300) for size in sizes]).astype(np.int32)
-    table = LeakageTable("people & co.csv", policy, Population(codes), 0, whole=True)
+    table = OriginalTable("people & co.csv", policy, Population(codes), 0, whole=True)
     report = study_leakage(table, LeakageRequest(threshold=threshold, largest=2))
     return report, suggest_levels(table, report)
 

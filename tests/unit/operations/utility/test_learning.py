@@ -11,8 +11,8 @@ import pytest
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.operations.leakage.tables import LabelBook, LeakageTable, Released, read_released, read_table
 from stream_anon.operations.samples import SampleSource
+from stream_anon.operations.tables import LabelBook, OriginalTable, Released, read_released, read_table
 from stream_anon.operations.utility import learning
 from stream_anon.operations.utility.classifiers import Effort
 from stream_anon.operations.utility.learning import LearningReport, accuracy_kept, study_learning
@@ -61,7 +61,7 @@ def files(folder: Path) -> tuple[Path, Path, Path, list[Path]]:
     )
 
 
-def _read(folder: Path) -> tuple[LeakageTable, LeakageTable, list[Released]]:
+def _read(folder: Path) -> tuple[OriginalTable, OriginalTable, list[Released]]:
     path, source, test, outputs = files(folder)
     policy = load_policy(path)
     book = LabelBook(policy, "illness")

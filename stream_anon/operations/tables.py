@@ -1,4 +1,4 @@
-"""The records whose leakage is looked at: of a file, of the input topics, and what was released of them."""
+"""The records that a study looks at, of a file or of the input topics, and what was released of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,27 @@ MOST_RECORDS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeakageTable:
+class Released:
+    """What was released of a table.
+
+    Parameters
+    ----------
+    labels
+        int64[c, m], how many records of each box have each label; None where none was asked for.
+    """
+
+    source: str
+    boxes: Boxes
+    labels: NDArray[np.int64] | None = None
+
+    @property
+    def records(self) -> int:
+        """Return how many records were released."""
+        return int(self.boxes.records.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OriginalTable:
     """The records that are looked at.
 
     Parameters
@@ -50,25 +70,20 @@ class LeakageTable:
     whole: bool
     labels: NDArray[np.int64] | None = None
 
+    def suppressed_in(self, released: Released) -> int:
+        """Return how many of the records a release leaves out.
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Released:
-    """What was released of a table.
-
-    Parameters
-    ----------
-    labels
-        int64[c, m], how many records of each box have each label; None where none was asked for.
-    """
-
-    source: str
-    boxes: Boxes
-    labels: NDArray[np.int64] | None = None
-
-    @property
-    def records(self) -> int:
-        """Return how many records were released."""
-        return int(self.boxes.records.sum())
+        Raises
+        ------
+        InputError
+            If not all records are here, or the release holds more of them.
+        """
+        if not self.whole:
+            raise InputError(f"{self.source}: holds more than {MOST_RECORDS:,} records, too many to compare")
+        suppressed = self.population.rows - released.records
+        if suppressed < 0:
+            raise InputError(f"{released.source}: holds more records than {self.source}; it is no release of it")
+        return suppressed
 
 
 class LabelBook:
@@ -113,7 +128,7 @@ class LabelBook:
         return self._numbers.get(value) if isinstance(value, Hashable) else None
 
 
-def read_table(policy: Policy, source: SampleSource, book: LabelBook | None = None) -> LeakageTable:
+def read_table(policy: Policy, source: SampleSource, book: LabelBook | None = None) -> OriginalTable:
     """Return the records of a source, about `MOST_RECORDS` of a file at the most.
 
     Parameters
@@ -133,7 +148,7 @@ def read_table(policy: Policy, source: SampleSource, book: LabelBook | None = No
     batch = sample.batch
     people = Population(batch.codes, None if policy.individual == EVERY_RECORD else batch.individuals)
     labels = None if book is None else np.array(book.of_batch(batch), np.int64)
-    return LeakageTable(sample.source, policy, people, len(batch.rejects), sample.whole, labels)
+    return OriginalTable(sample.source, policy, people, len(batch.rejects), sample.whole, labels)
 
 
 def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> Released:
