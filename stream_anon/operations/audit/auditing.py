@@ -246,8 +246,10 @@ def released_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
     Raises
     ------
     InputError
-        If it cannot be read.
+        If it cannot be read, or is a Parquet file: there values have other forms than in certificates.
     """
+    if path.suffix.lower() == ".parquet":
+        raise InputError(f"{path}: released records are read from CSV or JSON Lines only, not from Parquet")
     with _open(path) as file:
         if path.suffix.lower() == ".csv":
             yield _rows(file, path, policy)

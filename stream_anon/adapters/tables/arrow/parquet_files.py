@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from stream_anon.adapters.tables.arrow.coding import ROWS, TableCoder, TableFields
 from stream_anon.adapters.tables.arrow.releases import ReleaseTables
 from stream_anon.errors import InputError
-from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
@@ -46,21 +45,14 @@ class ParquetReader:
     delimiter = None
 
     def __init__(self, name: str, policy: Policy) -> None:
-        schema = _opened(name, []).schema_arrow
+        self._file = _opened(name)
+        schema = self._file.schema_arrow
         if len(set(schema.names)) < len(schema):
             raise InputError(f"{name}: two columns have one name")
         self._name = name
         self._fields = TableFields(policy, {field.name: field.type for field in schema}, name)
         self._coder = TableCoder(policy, self._fields)
         self._size = Path(name).stat().st_size
-        texts = [
-            attribute.column
-            for attribute in policy.attributes
-            if isinstance(attribute, QuasiIdentifier | PassThrough)
-            and attribute.column in schema.names
-            and pa.types.is_string(schema.field(attribute.column).type)
-        ]
-        self._file = _opened(name, texts)
 
     @property
     def bytes_read(self) -> int:
@@ -90,12 +82,12 @@ class ParquetReader:
         self._file.close()
 
 
-def _opened(name: str, texts: list[str]) -> Any:
-    """Return an open file, of which some columns of texts stay dictionaries, as most files hold them."""
+def _opened(name: str) -> Any:
     try:
         with Path(name).open("rb"):
             pass
-        return pq.ParquetFile(name, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=texts)
+        # Columns are not read as dictionaries: pyarrow would gather those of a whole row group.
+        return pq.ParquetFile(name, buffer_size=_BUFFER, pre_buffer=False)
     except _DAMAGED as error:  # a message of pyarrow's may hold a value
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is no Parquet file"
         raise InputError(f"{name}: cannot be opened ({reason})") from None

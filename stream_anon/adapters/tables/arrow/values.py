@@ -35,7 +35,9 @@ def column_of(array: Any, attribute: Attribute) -> Column:
     if pa.types.is_dictionary(kind):
         if not _is_scalar(array.dictionary.type):
             return _unreadable(array)
-        return _coded(array, _scalars)
+        if len(array.dictionary) <= len(array):
+            return _coded(array, _scalars)
+        return column_of(array.dictionary_decode(), attribute)  # a batch holds few values of a large dictionary
     if not _is_scalar(kind):
         return _unreadable(array)
     if pa.types.is_timestamp(kind):
