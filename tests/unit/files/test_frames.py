@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import json
+import re
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -26,7 +27,7 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.job import FileJob
 from stream_anon.microdata.policy import EngineChoice
 from tests.support.adult import adult_policy
-from tests.support.data import shared_data
+from tests.support.data import ROOT, shared_data
 from tests.support.effort import examples
 from tests.support.policies import write_document, write_json_lines
 
@@ -456,6 +457,19 @@ def test_without_the_extra_it_is_said_what_to_install(
         anonymize_frame(table_of(records(5)), policy_of(tmp_path))
     with pytest.raises(SettingsError, match=f"pip install {missing}"):
         list(Anonymizer(policy_of(tmp_path)).add(table_of(records(5))))
+
+
+def test_the_snippets_of_the_page_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    snippets = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "frames.md").read_text(), re.DOTALL)
+    assert len(snippets) == 2
+    monkeypatch.chdir(ROOT)
+    printed: list[object] = []
+    names: dict[str, Any] = {"print": lambda *values: printed.extend(values)}
+    for snippet in snippets:
+        exec(snippet, names)  # noqa: S102 - it is our own page
+    assert len(names["released"]) > 3000
+    assert 0 < len(names["rejected"]) < 50
+    assert [value for value in printed if isinstance(value, int) and 10 <= value < 100]  # k of a window
 
 
 def test_no_row_of_adult_vanishes_where_values_are_missing() -> None:
