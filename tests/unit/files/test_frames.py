@@ -57,7 +57,7 @@ STRUCT = pa.struct([("city", pa.string())])
 
 def policy_of(folder: Path, **sections: dict[str, Any]) -> Policy:
     merged = {name: {**values, **sections.get(name, {})} for name, values in EVERYTHING.items()}
-    return Policy.load(write_document(folder, merged))
+    return Policy.load(write_document(folder, sections | merged))
 
 
 def records(count: int, seed: int = 0) -> list[dict[str, Any]]:
@@ -123,6 +123,9 @@ FRAMES = {
     "pandas": lambda rows: pd.DataFrame(map(flat, rows)),
     "pandas on arrow": lambda rows: table_of(rows).to_pandas(types_mapper=pd.ArrowDtype),
     "pandas of objects": lambda rows: pd.DataFrame(map(flat, rows)).astype(object),
+    "pandas with categories": lambda rows: (
+        table_of(rows).to_pandas().astype({"illness": "category", "age": "category"})
+    ),
     "polars": lambda rows: pl.from_arrow(table_of(rows)),
     "lazy polars": lambda rows: pl.from_arrow(table_of(rows)).lazy(),  # type: ignore[union-attr]
     "duckdb": lambda rows: duck(table_of(rows)),
@@ -434,7 +437,9 @@ def test_rows_are_numbered_on_over_frames_and_records(tmp_path: Path) -> None:
 
 
 def test_a_method_recodes_a_frame_as_one_table(tmp_path: Path) -> None:
-    policy = policy_of(tmp_path, method={"name": "datafly", "max_suppressed": "50%"})
+    ranks = {"rank": {"role": "quasi-identifier", "values": [1, 2, 3]}}
+    policy = policy_of(tmp_path, method={"name": "k-minimal", "max_suppressed": "5%"}, attributes=ranks)
+    assert policy.method is not None
     table = table_of(records(300))
     released = anonymize_frame(table, policy)
     assert Counter(str(row) for row in released.select(["age", "home.city"]).to_pylist()).most_common()[-1][1] >= 2
@@ -446,6 +451,27 @@ def test_a_whole_number_beyond_64_bits_is_no_silent_change(tmp_path: Path) -> No
     assert release.records[0]["visits"] == 2**70
     with pytest.raises(InputError, match="visits: a value has more than 64 bits"):
         release.to_arrow()
+
+
+def test_a_day_that_python_does_not_have_is_rejected(tmp_path: Path) -> None:
+    table, policy = table_of(records(20)), policy_of(tmp_path)
+    born = table["born"].to_pylist()
+    for kind, far in ((pa.date32(), 10**8), (pa.timestamp("s"), 10**13), (pa.timestamp("ms", "UTC"), 10**17)):
+        stored = pa.int32() if kind == pa.date32() else pa.int64()
+        days = pa.concat_arrays([pa.array([far], stored).cast(kind), pa.array(born[1:], pa.date32()).cast(kind)])
+        _, rejected = anonymize_frame(table.set_column(3, "born", days), policy, rejects="return")
+        assert [(row["row"], row["attribute"]) for row in rejected.to_pylist()] == [(0, "born")]
+
+
+def test_texts_that_mean_nothing_are_missing_in_frames_too(tmp_path: Path) -> None:
+    policy = policy_of(tmp_path, input={"null_values": ["n/a"]})
+    rows = [{**row, "illness": "n/a", "home": {"city": "n/a"}} for row in records(20)]
+    rows[4]["person"] = "n/a"
+    for kind in ("pyarrow", "pandas of objects"):
+        released, rejected = anonymize_frame(FRAMES[kind](rows), policy, rejects="return")
+        found = rows_of(released)
+        assert {(row["illness"], row["home.city"]) for row in found} == {(None, None)}
+        assert [(row["row"], row["reason"]) for row in rows_of(rejected)] == [(4, "no-individual")]
 
 
 @pytest.mark.parametrize("missing", ["pyarrow", "narwhals"])

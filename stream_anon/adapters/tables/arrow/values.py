@@ -40,17 +40,20 @@ def column_of(array: Any, attribute: Attribute) -> Column:
         return column_of(array.dictionary_decode(), attribute)  # a batch holds few values of a large dictionary
     if not _is_scalar(kind):
         return _unreadable(array)
+    return _coded(_narrowed(array, attribute).dictionary_encode(), _scalars)
+
+
+def _narrowed(array: Any, attribute: Attribute) -> Any:
+    """Return an array of a type that can be made a dictionary, and whose values Python has."""
+    kind = array.type
     if pa.types.is_timestamp(kind):
         if isinstance(attribute, QuasiIdentifier) and attribute.domain.takes_days:
             local = array if kind.tz is None else pc.local_timestamp(array)
-            array = pc.cast(local, pa.date32(), safe=False)  # there are far fewer days than times
-        else:
-            array = pc.cast(array, pa.timestamp("us", kind.tz), safe=False)
-    elif pa.types.is_float16(kind):
-        array = pc.cast(array, pa.float32())
-    elif pa.types.is_string_view(kind):
-        array = pc.cast(array, pa.large_string())
-    return _coded(array.dictionary_encode(), _scalars)
+            return pc.cast(local, pa.date32(), safe=False)  # there are far fewer days than times
+        return pc.cast(array, pa.timestamp("us", kind.tz), safe=False) if kind.unit == "ns" else array
+    if pa.types.is_float16(kind):
+        return pc.cast(array, pa.float32())
+    return pc.cast(array, pa.large_string()) if pa.types.is_string_view(kind) else array
 
 
 def _is_scalar(kind: Any) -> bool:
@@ -76,8 +79,18 @@ def _scalars(array: Any) -> Sequence[Any]:
         return list(array.to_numpy(zero_copy_only=False)) if not array.null_count else list(map(_narrow, array))
     if _is_text(array.type) and not _is_sound(array):
         return [_text(value) for value in pc.cast(array, pa.large_binary()).to_pylist()]
-    found: Sequence[Any] = array.to_pylist()
+    try:
+        found: Sequence[Any] = array.to_pylist()
+    except (ValueError, OverflowError):  # a day beyond the year 9999
+        return list(map(_scalar, array))
     return found
+
+
+def _scalar(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except (ValueError, OverflowError):
+        return UNREADABLE
 
 
 def _narrow(scalar: Any) -> Any:
