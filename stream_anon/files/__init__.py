@@ -1,1 +1,1 @@
-"""The same engine over a file: read, anonymize, write, report."""
+"""The same engine over a file or a frame: read, anonymize, write, report."""

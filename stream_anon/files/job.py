@@ -18,7 +18,7 @@ from stream_anon.engine.warming import warm_up_first_half, warm_up_second_half
 from stream_anon.errors import InputError, Refused
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.rejects import MOST_REJECTED, Fault, RejectsWriter, faults_of
-from stream_anon.files.whole_table import TableAnonymization
+from stream_anon.files.whole_table import TableAnonymization, anonymization_of
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import Policy
@@ -143,7 +143,7 @@ class FileJob:
     policy
         What must hold.
     source, target
-        CSV or JSON Lines by suffix; `-` for standard input and output.
+        CSV, JSON Lines or Parquet by suffix; `-` for standard input and output.
     certificates
         Where to write the policy document and one certificate part a line, in output order; None for nowhere.
     rejects
@@ -185,10 +185,9 @@ class FileJob:
             raise InputError(f"the files cannot be read or written to their end ({error.strerror})") from None
 
     def _anonymization(self) -> Anonymization:
-        if self.policy.method is not None:
-            return TableAnonymization(self.policy, self.policy.method)
-        compile_in_two(warm_up_first_half, warm_up_second_half, self.policy)
-        return Anonymization(self.policy)
+        if self.policy.method is None:
+            compile_in_two(warm_up_first_half, warm_up_second_half, self.policy)
+        return anonymization_of(self.policy)
 
     def _run(self, progress: Progress) -> FileReport:
         names = tuple(attribute.name for attribute in self.policy.attributes)

@@ -51,7 +51,8 @@ class TwoTablesJob:
         Of method anatomy: its target is the sensitive attribute, whose `distinct_l` says how many rows of different
         values make a group.
     source, target, sensitive
-        CSV or JSON Lines by suffix: the input, the quasi-identifiers with a group, and the values with counts.
+        The input, the quasi-identifiers with a group, and the values with counts; suffixes tell their formats.
+        The outputs may not be Parquet, where a group would be an interval in one table and a number in the other.
     """
 
     policy: Policy
@@ -73,6 +74,8 @@ class TwoTablesJob:
                     f"attributes.{attribute.name}",
                     "is sensitive too: anatomy would publish it beside exact quasi-identifiers",
                 )
+        if Format.PARQUET in (format_of(name, self.standard) for name in (self.target, self.sensitive)):
+            raise InputError("anatomy writes its tables as CSV or JSON Lines")
         if {GROUP, COUNT} & self.policy.index.keys():
             raise SettingsError("attributes", f"anatomy needs the names {GROUP} and {COUNT} for columns of its own")
         if self._least < 2:

@@ -21,6 +21,11 @@ MOST_RECORDS = 10_000_000
 _A_DAY = 86_400.0
 
 
+def anonymization_of(policy: Policy) -> Anonymization:
+    """Return what anonymizes one input by the policy's method or, if it names none, by its engine."""
+    return Anonymization(policy) if policy.method is None else TableAnonymization(policy, policy.method)
+
+
 def whole(policy: Policy) -> Policy:
     """Return a policy under which a file is one window."""
     return replace(policy, window=replace(policy.window, max_records=MOST_RECORDS, max_delay=_A_DAY))

@@ -62,7 +62,7 @@ class RecordSample:
 def sample_of_file(
     policy: Policy, name: str, standard: Format = Format.JSONL, most: int | None = None
 ) -> RecordSample:
-    """Return the records of a CSV or JSON Lines file, `-` for standard input.
+    """Return the records of a CSV, JSON Lines or Parquet file, `-` for standard input.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class SampleSource:
     Parameters
     ----------
     file
-        CSV or JSON Lines, `-` for standard input; None for the input topics of `config`.
+        CSV, JSON Lines or Parquet, `-` for standard input; None for the input topics of `config`.
     config
         A settings file.
     standard

@@ -37,7 +37,7 @@ def test_a_kernel_is_compiled_anew_when_one_in_another_file_has_changed(tmp_path
         ROOT / "stream_anon", tmp_path / "stream_anon", ignore=shutil.ignore_patterns("__pycache__", "_examples")
     )
     assert _run(tmp_path) == "1.0"
-    changed = tmp_path / "stream_anon" / "privacy" / "cost.py"
+    changed = tmp_path / "stream_anon" / "privacy" / "costs" / "cost.py"
     text = changed.read_text()
     line = "        return float(model.table[model.start[j] + low * (model.domain[j] + 2) + high])\n"
     assert line in text

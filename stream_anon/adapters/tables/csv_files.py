@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.tables.csv_cells import CellColumns
+from stream_anon.adapters.tables.columns import Column, ColumnCoder
+from stream_anon.adapters.tables.csv_cells import parse
+from stream_anon.adapters.tables.passed_columns import columns_of
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
@@ -66,11 +68,13 @@ class CsvReader:
         headers = {mark: _cells(header, mark) for mark in _DELIMITERS}
         self.delimiter = max(_DELIMITERS, key=lambda mark: len(declared.intersection(headers[mark])))
         self._names = headers[self.delimiter]
-        self._columns = CellColumns(policy, self._places(name))
+        self._places = self._found(name)
+        nulls = policy.null_values
+        self._coder = ColumnCoder(policy, lambda attribute, cell: parse(attribute, cell, nulls))
         self._first = 0  # number of the last batch's first record
         self._lines: list[int] = []  # of the last batch
 
-    def _places(self, name: str) -> list[int | None]:
+    def _found(self, name: str) -> list[int | None]:
         """Return the column of each attribute, None for one that is not read."""
         places: list[int | None] = []
         for attribute in self._policy.attributes:
@@ -103,9 +107,10 @@ class CsvReader:
                     fit.append(offset)
                 else:
                     bad.append((reason, NO_ATTRIBUTE, self._source, offset))
-            cells = [rows[offset - number] for offset in fit]
+            cells = list(zip(*(rows[offset - number] for offset in fit), strict=True))
+            columns = [None if p is None else Column.of(cells[p] if fit else ()) for p in self._places]
             number += len(rows)
-            yield self._columns.batch(cells, np.array(fit, np.int64), self._source, bad)  # type: ignore[arg-type]
+            yield self._coder.batch(columns, np.array(fit, np.int64), self._source, bad)
 
     def lines(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the lines, counted from 1, in which records of the last batch begin; the header is the first."""
@@ -176,17 +181,16 @@ class CsvWriter:
     def write(self, release: Release) -> None:
         """Write all released records of a window and flush them."""
         classes = release.class_of_row[release.order].tolist()
-        payload: Sequence[Any] = release.payload
-        passed = list(zip(*(payload[row] for row in release.order.tolist()), strict=True))
         columns: list[Iterator[str]] = []
         quasi = iter(release.classes.values)
-        through = iter(passed)
+        through = iter(columns_of(release.payload, release.order, len(self._policy.passed)))
         for attribute in self._policy.published:
             if isinstance(attribute, QuasiIdentifier):
                 texts = list(map(_cell, next(quasi)))
                 columns.append(map(texts.__getitem__, classes))
             else:
-                columns.append(map(_cell, next(through, ())))
+                values, places = next(through)
+                columns.append(map(list(map(_cell, values)).__getitem__, places.tolist()))
         self._writer.writerows(zip(*columns, strict=True))
         self._text.flush()
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
 from stream_anon.errors import InputError
 
 STANDARD = "-"
-_JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 
 class Format(StrEnum):
@@ -16,6 +16,16 @@ class Format(StrEnum):
 
     CSV = "csv"
     JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+SUFFIXES: Mapping[str, Format] = {
+    ".csv": Format.CSV,
+    ".jsonl": Format.JSONL,
+    ".ndjson": Format.JSONL,
+    ".json": Format.JSONL,
+    ".parquet": Format.PARQUET,
+}
 
 
 def format_of(name: str, standard: Format = Format.JSONL) -> Format:
@@ -24,13 +34,13 @@ def format_of(name: str, standard: Format = Format.JSONL) -> Format:
     Raises
     ------
     InputError
-        For any other suffix.
+        For any other suffix, and for Parquet in standard input and output: its end must be read first.
     """
-    suffix = Path(name).suffix.lower()
     if name == STANDARD:
+        if standard is Format.PARQUET:
+            raise InputError("--format: Parquet needs a file, it cannot be read from or written to a pipe")
         return standard
-    if suffix == ".csv":
-        return Format.CSV
-    if suffix in _JSON_LINES:
-        return Format.JSONL
-    raise InputError(f"{name}: must end in .csv, {', '.join(_JSON_LINES)}, or be {STANDARD}")
+    form = SUFFIXES.get(Path(name).suffix.lower())
+    if form is None:
+        raise InputError(f"{name}: must end in {', '.join(SUFFIXES)}, or be {STANDARD}")
+    return form

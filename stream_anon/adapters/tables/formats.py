@@ -10,6 +10,7 @@ from typing import BinaryIO, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.adapters.tables.arrow.installed import require_pyarrow
 from stream_anon.adapters.tables.csv_files import CsvReader, CsvWriter
 from stream_anon.adapters.tables.format_names import STANDARD, Format, format_of
 from stream_anon.adapters.tables.json_lines import Decode, Encode, JsonLinesReader, JsonLinesWriter
@@ -30,7 +31,7 @@ class RecordReader(Protocol):
 
     @property
     def delimiter(self) -> str | None:
-        """Return the delimiter of cells; None for JSON Lines."""
+        """Return the delimiter of cells; None where there are none."""
         ...
 
     def __iter__(self) -> Iterator[CodedBatch]:
@@ -38,7 +39,7 @@ class RecordReader(Protocol):
         ...
 
     def lines(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the lines, counted from 1, in which records of the last batch begin."""
+        """Return the lines or rows, counted from 1, in which records of the last batch begin."""
         ...
 
     def close(self) -> None:
@@ -72,8 +73,15 @@ def open_reader(name: str, policy: Policy, decode: Decode, standard: Format = Fo
     ------
     InputError
         If it cannot be read, or lacks a column that the policy declares.
+    SettingsError
+        For a Parquet file, if pyarrow is not installed.
     """
     form = format_of(name, standard)
+    if form is Format.PARQUET:
+        require_pyarrow(name)
+        from stream_anon.adapters.tables.arrow.parquet_files import ParquetReader
+
+        return ParquetReader(name, policy)
     file = sys.stdin.buffer if name == STANDARD else _open(name)
     if form is Format.CSV:
         return CsvReader(file, policy, name="standard input" if name == STANDARD else name)
@@ -92,6 +100,11 @@ def open_writer(
     delimiter
         The input's, for CSV; `,` if it has none.
     """
+    if form is Format.PARQUET:
+        require_pyarrow("a Parquet file")
+        from stream_anon.adapters.tables.arrow.parquet_files import ParquetWriter
+
+        return ParquetWriter(new.file, policy)
     if form is Format.CSV:
         return CsvWriter(new.file, policy, delimiter or ",", owned=new.owned)
     return JsonLinesWriter(new.file, encode, owned=new.owned)

@@ -21,7 +21,8 @@ SampledConfig = Annotated[
     typer.Option("--config", "-c", metavar="FILE", help="Settings file; without --input its topic is sampled."),
 ]
 SampleFile = Annotated[
-    str | None, typer.Option("--input", metavar="FILE", help="CSV or JSON Lines records; - for standard input.")
+    str | None,
+    typer.Option("--input", metavar="FILE", help="CSV, JSON Lines or Parquet records; - for standard input."),
 ]
 
 
@@ -262,7 +263,7 @@ def plan_settings(
 
 @app.command("learn", rich_help_panel="Decide")
 def learn_from_sample(
-    sample: Annotated[str, typer.Argument(help="CSV or JSON Lines file; - for standard input.")],
+    sample: Annotated[str, typer.Argument(help="CSV, JSON Lines or Parquet file; - for standard input.")],
     config: Annotated[
         Path, typer.Option("--config", "-c", "--settings", metavar="FILE", help="Settings file (YAML).")
     ],

@@ -77,7 +77,9 @@ def drain_service(
 def anonymize_file(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT OUTPUT", help="CSV or JSON Lines files; - for standard input and output."),
+        typer.Argument(
+            metavar="INPUT OUTPUT", help="CSV, JSON Lines or Parquet files; - for standard input and output."
+        ),
     ],
     config: Annotated[
         Path | None,

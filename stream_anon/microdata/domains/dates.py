@@ -60,6 +60,7 @@ class DateDomain(Domain):
 
     kind: ClassVar[str] = "date"
     ordered: ClassVar[bool] = True
+    takes_days: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.earliest < self.latest:
@@ -99,7 +100,9 @@ class DateDomain(Domain):
             return None
 
     def code(self, value: object) -> int:
-        day = self._parsed(value) if isinstance(value, str) and len(value) <= MOST_LETTERS else None
+        day = value if type(value) is dt.date else None
+        if isinstance(value, str) and len(value) <= MOST_LETTERS:
+            day = self._parsed(value)
         if day is None:
             raise Unfit(Reason.WRONG_TYPE)
         if not self.earliest <= day <= self.latest:
@@ -141,6 +144,9 @@ class DateDomain(Domain):
         if level == self.height:
             return ROOT_LABEL
         return _names(self.earliest + dt.timedelta(days=low))[level]
+
+    def ends(self, low: int, high: int) -> tuple[dt.date, dt.date]:
+        return self.earliest + dt.timedelta(days=low), self.earliest + dt.timedelta(days=high)
 
     @cached_property
     def _codes(self) -> dict[str, int]:

@@ -12,6 +12,7 @@ and decimal ranges (`numbers`, `ranges`), prefixes (`prefixes`), hierarchies (`c
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
@@ -21,6 +22,7 @@ from stream_anon.microdata.domains.reading import Reading
 from stream_anon.microdata.domains.walk import Digit, Walk
 
 Scalar: TypeAlias = str | int | float | bool
+End: TypeAlias = int | float | dt.date
 Published: TypeAlias = Scalar | dict[str, int | float] | list[Scalar] | None
 Schema: TypeAlias = dict[str, Any]
 
@@ -55,10 +57,13 @@ class Domain(Protocol):
         Its name in policy documents and outlines.
     ordered
         Whether near codes are near values, as of numbers and days.
+    takes_days
+        Whether `code` takes a `datetime.date`.
     """
 
     kind: ClassVar[str]
     ordered: ClassVar[bool] = False
+    takes_days: ClassVar[bool] = False
 
     @property
     def size(self) -> int:
@@ -125,6 +130,11 @@ class Domain(Protocol):
     def publish(self, low: int, high: int) -> Published:
         """Return what is written for the interval `low` to `high`, which need not be a node."""
         ...
+
+    def ends(self, low: int, high: int) -> tuple[End, End] | None:
+        """Return the least and the greatest value of an interval of codes; None where values are texts."""
+        del low, high
+        return None
 
     def read(self, published: object) -> tuple[int, int] | None:
         """Return the node whose bounds `publish` wrote, or None if it writes no node this way."""

@@ -199,7 +199,7 @@ class NumericDomain(Domain):
             width = max(0.0, min(width, 1.0 - low * self.slope))
         return min(1.0, width)
 
-    def _ends(self, low: int, high: int) -> tuple[int | float, int | float]:
+    def ends(self, low: int, high: int) -> tuple[int | float, int | float]:
         bottom = self.minimum + low * self.step
         top = self.minimum + (high + 1) * self.step - (0 if self.decimals is None else self._unit)
         top = min(top, self.maximum)
@@ -208,7 +208,7 @@ class NumericDomain(Domain):
         return float(bottom), float(top)
 
     def publish(self, low: int, high: int) -> Published:
-        bottom, top = self._ends(low, high)
+        bottom, top = self.ends(low, high)
         if bottom == top:
             return bottom
         if low == 0 and high == self.size - 1:

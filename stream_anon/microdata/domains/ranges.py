@@ -116,7 +116,7 @@ class RangedDomain(NumericDomain):
         given: Mapping[str, Any] = super().outline()
         ends = {"max": format(self.maximum.normalize(), "f"), "step": format(self.step.normalize(), "f")}
         levels = [
-            {"name": ",".join(str(self._ends(int(code), int(code))[0]) for code in starts), "groups": len(starts)}
+            {"name": ",".join(str(self.ends(int(code), int(code))[0]) for code in starts), "groups": len(starts)}
             for starts in self.starts
         ]
         return {

@@ -57,7 +57,7 @@ class Wanted:
     overrides
         Values by section and key that win over those of the settings file.
     progress
-        Called with the number of records and certificate parts that were read further.
+        Called with how many records and certificate parts were read further.
     """
 
     stretch: Stretch = field(default_factory=Stretch)
@@ -246,13 +246,13 @@ def released_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
     Raises
     ------
     InputError
-        If it cannot be read.
+        If it cannot be read, or is a Parquet file: there values have other forms than in certificates.
     """
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        raise InputError(f"{path}: released records are read from CSV or JSON Lines only, not from Parquet")
     with _open(path) as file:
-        if path.suffix.lower() == ".csv":
-            yield _rows(file, path, policy)
-        else:
-            yield map(decode_record, _lines(file, path))
+        yield _rows(file, path, policy) if suffix == ".csv" else map(decode_record, _lines(file, path))
 
 
 def _open(path: Path) -> BinaryIO:

@@ -1,0 +1,136 @@
+"""Frames of any library that narwhals knows: coded column by column, and given back in kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from stream_anon.adapters.tables.arrow.coding import ROWS, TableCoder, TableFields
+from stream_anon.errors import InputError
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.policy import Policy
+
+_NAME = "frame"
+
+
+def batches_of(frame: Any, policy: Policy, first: int = 0) -> Iterator[CodedBatch]:
+    """Yield the rows of a frame as coded batches of source 0, up to 65,536 rows each.
+
+    Parameters
+    ----------
+    frame
+        Any that narwhals knows, a `pyarrow.RecordBatch`, or a `pyarrow.RecordBatchReader`, which is read piece by
+        piece.
+    first
+        The number of the first row.
+
+    Raises
+    ------
+    InputError
+        If a column that the policy declares is absent or stands twice.
+    TypeError
+        If it is no frame.
+    """
+    if isinstance(frame, pa.RecordBatchReader):
+        names = _named(frame.schema)
+        coder = TableCoder(policy, TableFields(policy, names, _NAME), first)
+        for piece in frame:
+            for start in range(0, len(piece), ROWS):
+                part = piece.slice(start, ROWS)
+                yield coder.batch(dict(zip(names, part.columns, strict=True)), len(part))
+        return
+    columns, rows = _columns(frame, policy)
+    types = {name: None if isinstance(cells, list) else cells.type for name, cells in columns.items()}
+    coder = TableCoder(policy, TableFields(policy, types, _NAME), first)
+    for start in range(0, rows, ROWS):
+        count = min(ROWS, rows - start)
+        yield coder.batch({name: _slice(cells, start, count) for name, cells in columns.items()}, count)
+
+
+def _columns(frame: Any, policy: Policy) -> tuple[Mapping[str, Any], int]:
+    """Return the columns that the policy may read, chunked arrays or lists of Python objects, and their length."""
+    if isinstance(frame, pa.RecordBatch):
+        frame = pa.Table.from_batches([frame])
+    if isinstance(frame, pa.Table):
+        return dict(zip(_named(frame.schema), frame.columns, strict=True)), len(frame)
+    known = _known(frame)
+    if isinstance(known, nw.LazyFrame):
+        names = known.collect_schema().names()
+        known = known.select(_read(policy, names))
+        lazy = known.implementation is nw.Implementation.POLARS
+        known = known.collect() if lazy else known.collect("pyarrow")
+    return {name: _cells(known[name]) for name in _read(policy, known.columns)}, len(known)
+
+
+def _known(frame: Any) -> Any:
+    try:
+        return nw.from_native(frame)
+    except TypeError:
+        raise TypeError(f"narwhals knows no frame of type {type(frame).__name__}") from None
+    except (ValueError, nw.exceptions.NarwhalsError):
+        raise InputError(f"{_NAME}: two columns have one name, or their names are no texts") from None
+
+
+def _named(schema: Any) -> dict[str, Any]:
+    if len(set(schema.names)) < len(schema):
+        raise InputError(f"{_NAME}: two columns have one name")
+    return {field.name: field.type for field in schema}
+
+
+def _read(policy: Policy, names: list[str]) -> list[str]:
+    wanted = {name for attribute in policy.attributes for name in (attribute.column, attribute.path[0])}
+    return [name for name in names if name in wanted]
+
+
+def _cells(series: Any) -> Any:
+    """Return a column as Arrow has it; Python objects of several types stay what they are."""
+    if series.dtype == nw.Object:
+        return list(series.to_list())
+    try:
+        cells = series.to_arrow()
+    except (pa.ArrowException, UnicodeError, OverflowError, TypeError, ValueError):  # half of a surrogate pair
+        return list(series.to_list())
+    return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells], cells.type)
+
+
+def _slice(cells: Any, start: int, count: int) -> Any:
+    if isinstance(cells, list):
+        return cells[start : start + count]
+    part = cells.slice(start, count).combine_chunks()
+    return pa.concat_arrays(part.chunks) if isinstance(part, pa.ChunkedArray) else part
+
+
+def in_kind(table: Any, frame: Any) -> Any:
+    """Return an Arrow table as a frame of the same library as `frame`, lazy where that is.
+
+    pandas gets nullable integers and truth values; structs and lists stay Arrow's (`pandas.ArrowDtype`). A DuckDB
+    relation belongs to the connection of the one that was given.
+    """
+    if isinstance(frame, pa.Table | pa.RecordBatch):
+        return table
+    known = _known(frame)
+    kind = known.implementation
+    if kind is nw.Implementation.PANDAS:
+        found = _as_pandas(table)
+    elif kind is nw.Implementation.DUCKDB:
+        found = _as_relation(table, known.to_native())
+    elif isinstance(known, nw.LazyFrame) and kind is not nw.Implementation.POLARS:
+        found = nw.from_native(table).lazy(kind).to_native()
+    else:
+        eager = nw.from_arrow(table, backend=kind)
+        found = (eager.lazy() if isinstance(known, nw.LazyFrame) else eager).to_native()
+    return nw.from_native(found) if isinstance(frame, nw.DataFrame | nw.LazyFrame) else found
+
+
+def _as_pandas(table: Any) -> Any:
+    import pandas as pd
+
+    own = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+    return table.to_pandas(types_mapper=lambda t: pd.ArrowDtype(t) if pa.types.is_nested(t) else own.get(t))
+
+
+def _as_relation(released: Any, relation: Any) -> Any:  # noqa: ARG001 - DuckDB finds it by its name
+    return relation.query("_", "SELECT * FROM released")

@@ -1,0 +1,165 @@
+"""Code records column by column: each distinct value of a column is looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.tables.passed_columns import PassedColumns
+from stream_anon.errors import Unfit
+from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
+from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
+from stream_anon.microdata.coding import code_value, individual_text, passed_value, sensitive_keys
+from stream_anon.microdata.ids import normalized
+from stream_anon.microdata.keys import text_keys
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+
+FITS = -1  # in place of a reason
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A column of n cells.
+
+    Parameters
+    ----------
+    values
+        Its different values, in any order; a value may stand twice.
+    places
+        int[n], the place of each cell's value among them.
+    """
+
+    values: Sequence[Any]
+    places: NDArray[np.integer]
+
+    @classmethod
+    def of(cls, cells: Sequence[Hashable]) -> Column:
+        """Return the column of n cells of one type."""
+        number = {cell: place for place, cell in enumerate(dict.fromkeys(cells))}
+        return cls(list(number), np.fromiter(map(number.__getitem__, cells), np.int64, len(cells)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyColumn:
+    """The individuals of n records.
+
+    Parameters
+    ----------
+    keys
+        int64[n], see `microdata.coding.individual_key`.
+    reasons
+        int8[n], why an id does not fit, `FITS` where it does.
+    """
+
+    keys: NDArray[np.int64]
+    reasons: NDArray[np.int8]
+
+
+class ColumnCoder:
+    """Code columns of n records to a batch.
+
+    Parameters
+    ----------
+    policy
+        Declares the attributes.
+    meaning
+        What a value of a column stands for, as JSON would hold it; None for a missing one.
+    """
+
+    def __init__(self, policy: Policy, meaning: Callable[[Attribute, Any], object]) -> None:
+        self._policy = policy
+        self._meaning = meaning
+        self._diverse = {name: diversity.ordered for name, diversity in policy.diversity.items()}
+        self._numbers = 0  # running, where every record is an individual
+
+    def batch(
+        self,
+        columns: Sequence[Column | KeyColumn | None],
+        offsets: NDArray[np.int64],
+        source: int,
+        bad: Sequence[tuple[int, int, int, int]] = (),
+    ) -> CodedBatch:
+        """Return the coded batch of n records.
+
+        Parameters
+        ----------
+        columns
+            For each attribute of the policy; None for one that is not read. Keys only for the individuals.
+        offsets
+            int64[n], ascending.
+        source
+            The number that stands for the input.
+        bad
+            Rejects that were found before, as rows of `Rejects`.
+        """
+        n = len(offsets)
+        reasons = np.full(n, FITS, np.int8)
+        faulty = np.zeros(n, np.int16)
+        codes, sensitive = [], []
+        passed: list[Column] = []
+        individuals = np.zeros(n, np.int64)
+        for i, (attribute, column) in enumerate(zip(self._policy.attributes, columns, strict=True)):
+            if column is None:
+                continue
+            if isinstance(column, KeyColumn):
+                found, individuals = column.reasons, column.keys
+            elif isinstance(attribute, QuasiIdentifier):
+                values, unfit = self._each(attribute, column, code_value, 0)
+                codes.append(np.array(values, np.int32)[column.places])
+                found = unfit[column.places]
+            elif isinstance(attribute, PassThrough):
+                values, unfit = self._each(attribute, column, passed_value, None)
+                passed.append(Column(values, column.places))
+                if attribute.name in self._diverse:
+                    sensitive.append(sensitive_keys(values, self._diverse[attribute.name])[column.places])
+                found = unfit[column.places]
+            else:
+                texts, unfit = self._each(attribute, column, self._individual, "")
+                individuals = text_keys(texts)[column.places]
+                found = unfit[column.places]
+            fresh = (found != FITS) & (reasons == FITS)
+            reasons[fresh], faulty[fresh] = found[fresh], i
+        kept = np.flatnonzero(reasons == FITS)
+        lost = np.flatnonzero(reasons != FITS)
+        rows = zip(reasons[lost].tolist(), faulty[lost].tolist(), offsets[lost].tolist(), strict=True)
+        rejects = sorted([*bad, *((*fault, source, offset) for *fault, offset in rows)], key=lambda row: row[3])
+        payload = PassedColumns.of([(column.values, column.places) for column in passed], n)
+        return CodedBatch(
+            np.array(codes, np.int32).reshape(len(codes), n)[:, kept],
+            np.array(sensitive, np.int64).reshape(len(sensitive), n)[:, kept],
+            self._people(individuals[kept]),
+            np.full(len(kept), source, np.int32),
+            offsets[kept],
+            payload.take(kept) if len(lost) else payload,
+            Rejects.of(rejects),
+        )
+
+    def _each(
+        self, attribute: Any, column: Column, code: Callable[[Any, object], Any], instead: object
+    ) -> tuple[list[Any], NDArray[np.int8]]:
+        """Return what each distinct value becomes, `instead` if it does not fit, and why it does not."""
+        results: list[Any] = []
+        reasons = np.full(len(column.values), FITS, np.int8)
+        for place, value in enumerate(column.values):
+            try:
+                results.append(code(attribute, self._meaning(attribute, value)))
+            except Unfit as unfit:
+                results.append(instead)
+                reasons[place] = unfit.reason
+        return results, reasons
+
+    def _individual(self, _attribute: Attribute, value: object) -> str:
+        text = normalized(individual_text(value), self._policy.normalize)
+        if not text:
+            raise Unfit(Reason.NO_INDIVIDUAL)
+        return text
+
+    def _people(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        if self._policy.individual != EVERY_RECORD:
+            return keys
+        self._numbers += len(keys)
+        return np.arange(self._numbers - len(keys), self._numbers)
