@@ -89,7 +89,7 @@ def into_metrics(metrics: Metrics) -> Listener:  # noqa: C901, PLR0915 - a table
             case InputSkipped():
                 metrics.input_lost(event.end - event.start)
             case RecordsConsumed():
-                metrics.consumed(event.records, event.singly)
+                metrics.consumed(event.records, event.singly, event.coerced)
                 metrics.worked({"decode": event.decoding, "window": event.adding})
             case WindowProgress():
                 _show_progress(metrics, event)
