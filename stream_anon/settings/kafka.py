@@ -143,6 +143,8 @@ What the protocol makes of these settings is told in [exactly-once.md](exactly-o
     """After how long a silent worker's partitions go to others."""
     transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)
     """After how long the broker aborts a transaction."""
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "lz4"
+    """Of the records that are written; a topic's own compression.type comes after it."""
     accept_risks: list[Condition] = []
     """Conditions that forbid a run and that the operator accepts; certificates name them."""
     fault: str = Field(default="", pattern=FAULT_PATTERN)

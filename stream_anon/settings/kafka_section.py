@@ -55,7 +55,12 @@ def connection_of(kafka: KafkaSettings) -> Connection:
         key_password_file=given.key_password_file,
     )
     return Connection(
-        kafka.bootstrap_servers, kafka.group, security, kafka.session_timeout, kafka.transaction_timeout
+        kafka.bootstrap_servers,
+        kafka.group,
+        security,
+        kafka.session_timeout,
+        kafka.transaction_timeout,
+        kafka.compression,
     )
 
 

@@ -68,6 +68,8 @@ class Connection:
         The consumer group, also the beginning of client and transactional ids.
     session_timeout, transaction_timeout
         Seconds.
+    compression
+        Of what is written, by the name that Kafka's clients give it, or `none`.
     checked
         Whether certificate, key and secrets could be loaded when the service started. If one cannot be loaded later
         on, it is being renewed, and clients wait for it as they wait for a broker.
@@ -78,6 +80,7 @@ class Connection:
     security: Security = field(default_factory=Security)
     session_timeout: float = 10.0
     transaction_timeout: float = 10.0
+    compression: str = "none"
     checked: bool = False
 
     def options(self, purpose: str) -> dict[str, Any]:
