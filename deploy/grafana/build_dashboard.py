@@ -379,6 +379,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                     (per_second("records_suppressed_total"), "suppressed"),
                     (per_second("dead_letters_total"), "dead letters"),
                     (per_second("records_read_singly_total"), "read one by one"),
+                    (per_second("values_coerced_total"), "texts taken for numbers"),
                 ),
             ),
             Panel(

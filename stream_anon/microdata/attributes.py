@@ -13,6 +13,7 @@ from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.domain import Domain, Published, Scalar
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.domains.reading import ByMoment, ByNumber
 
 _EXACT = 2.0**53  # from here on floats skip whole numbers
 
@@ -60,14 +61,29 @@ class Attribute:
         The keys from the record's top to the value; by default the name, split at its dots (`patient.age`).
     accept_missing
         Of a published field: somebody knows that it may be absent from every record.
+    coerce
+        Whether a text of a number or a truth value counts as one; see `coding.coerced`.
     """
 
     name: str
     keys: tuple[str, ...] = field(default=(), kw_only=True)
     accept_missing: bool = field(default=False, kw_only=True)
+    coerce: bool = field(default=False, kw_only=True)
 
     role: ClassVar[str] = ""
     published: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.coerce and self.text_type is ScalarType.STRING:
+            raise SettingsError(
+                f"attributes.{self.name}.coerce",
+                "is for numbers, ranges, epochs, and passing fields of type integer, number or boolean",
+            )
+
+    @property
+    def text_type(self) -> ScalarType:
+        """Return as what a text counts with `coerce`; `STRING` where there is nothing that it could stand for."""
+        return ScalarType.STRING
 
     @cached_property
     def path(self) -> tuple[str, ...]:
@@ -94,6 +110,11 @@ class PassThrough(Attribute):
     type: ScalarType = ScalarType.STRING
     accept_linkable: bool = False
     published: ClassVar[bool] = True
+
+    @property
+    def text_type(self) -> ScalarType:
+        """Return its type."""
+        return self.type
 
 
 @dataclass(frozen=True)
@@ -147,6 +168,7 @@ class QuasiIdentifier(Attribute):
     published: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 < self.weight <= 1000:
             raise SettingsError(f"attributes.{self.name}.weight", "must be above 0 and at most 1000")
         height = self.domain.height
@@ -157,6 +179,11 @@ class QuasiIdentifier(Attribute):
             raise SettingsError(f"attributes.{self.name}.min_level", f"must lie between 0 and {most}")
         if self.min_level and not self.publishes_nodes:
             raise SettingsError(f"attributes.{self.name}.min_level", "needs publish: nodes")
+
+    @property
+    def text_type(self) -> ScalarType:
+        """Return a number where its domain has numbers."""
+        return ScalarType.NUMBER if isinstance(self.domain.reading(), ByNumber | ByMoment) else ScalarType.STRING
 
     @property
     def publishes_nodes(self) -> bool:

@@ -6,6 +6,7 @@ Every reader agrees with this: those that work on columns for speed are tested a
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.errors import Unfit
-from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier, pass_value
+from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType, pass_value
 from stream_anon.microdata.batch import MISSING_KEY, NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.domains.domain import Scalar
 from stream_anon.microdata.ids import Normalization, normalized
@@ -23,6 +24,8 @@ from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 UNREADABLE = object()  # stands for a value that cannot be of any attribute's type
 _MOST_WHOLE = 10**4300  # integers below can be read and written as text
+_WHOLE = re.compile(r"[+-]?[0-9]{1,4300}")
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 
 Passed = tuple[Scalar | None, ...]
 
@@ -111,7 +114,8 @@ def _rank(number: float) -> int:
 class RecordCoder:
     """Code records one by one, about 10 us each.
 
-    Identifiers that tell no individuals apart are not looked at.
+    Identifiers that tell no individuals apart are not looked at. `coerced` counts the texts in coded records that
+    counted as another type because their attributes say so.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -121,6 +125,8 @@ class RecordCoder:
         self._steps = policy.normalize
         self._diverse = {name: diversity.ordered for name, diversity in policy.diversity.items()}
         self._nulls = policy.null_values
+        self._coercing = [i for i, attribute in enumerate(policy.attributes) if attribute.coerce]
+        self.coerced = 0
 
     def code_object(self, record: Mapping[str, object]) -> CodedRecord | Misfit:
         """Code a decoded record, nested as its attributes' paths say."""
@@ -149,17 +155,46 @@ class RecordCoder:
                     individual = individual_key(values[i], self._steps)
             except Unfit as unfit:
                 return Misfit(Reason(unfit.reason), i)
+        self.coerced += sum(isinstance(values[i], str) for i in self._coercing)
         return CodedRecord(tuple(codes), tuple(sensitive), individual, tuple(passed))
 
 
 def code_value(attribute: QuasiIdentifier, value: object) -> int:
     """Return the code of one value; `Unfit` if there is none."""
-    return attribute.code(_sound(value))
+    return attribute.code(_sound(coerced(attribute, value)))
 
 
 def passed_value(attribute: PassThrough, value: object) -> Scalar | None:
     """Return one value as it will be written; `Unfit` for a wrong type."""
-    return pass_value(attribute, _sound(value))
+    return pass_value(attribute, _sound(coerced(attribute, value)))
+
+
+def coerced(attribute: Attribute, value: object) -> object:
+    """Return what a text stands for where its attribute has `coerce`; any other value as it is.
+
+    A comma is a decimal point, never a mark of thousands. Blanks around do not count, nor does the case of true and
+    false. A text that stands for nothing stays a text, which is of a wrong type.
+    """
+    if not attribute.coerce or not isinstance(value, str):
+        return value
+    read = scalar_of(attribute.text_type, value.strip(), comma=True)
+    return value if read is UNREADABLE else read
+
+
+def scalar_of(kind: ScalarType, text: str, *, comma: bool = False) -> object:
+    """Return the value of a type that a text without blanks around stands for, `UNREADABLE` if it is none.
+
+    With `comma` a number may have a decimal comma.
+    """
+    if kind is ScalarType.STRING:
+        return text
+    if kind is ScalarType.BOOLEAN:
+        return {"true": True, "false": False}.get(text.lower(), UNREADABLE)
+    if comma and "." not in text:
+        text = text.replace(",", ".", 1)
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if _DECIMAL.fullmatch(text) else UNREADABLE
 
 
 def find(record: Mapping[str, object], path: Sequence[str]) -> object:

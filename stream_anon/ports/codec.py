@@ -44,6 +44,11 @@ class Codec(Protocol):
         ...
 
     @property
+    def coerced(self) -> int:
+        """Return how many texts counted as another type so far because their attributes say so."""
+        ...
+
+    @property
     def slow_attributes(self) -> tuple[str, ...]:
         """Return the names of the attributes that make the codec read every record by itself."""
         ...

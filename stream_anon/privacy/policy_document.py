@@ -45,6 +45,7 @@ NO_PROMISE = frozenset(
         "weight",
         "accept_linkable",
         "accept_missing",
+        "coerce",
         "pad",
         "null_values",
         "key",

@@ -140,14 +140,25 @@ does not tell how many characters follow; `pad` is for values of one length only
 
 
 class DateSettings(DomainSettings):
-    """Days; `format` is as in strptime."""
+    """Days, of texts that tell them or of moments."""
+
+    explanation: ClassVar[str] = """`format` is a pattern of strptime, or one of these words:
+
+- `iso8601`: `2024-05-13T22:30:00+02:00`, with or without time of day, fraction and offset (`Z` for UTC).
+- `epoch-s`, `epoch-ms`, `epoch-us`, `epoch-d`: numbers of seconds and so on since 1970 in UTC; `d` is for days.
+
+With `zone: Europe/Berlin` days are those of that zone. It needs numbers of seconds or less, or texts with an
+offset (`iso8601`, `%z`); a text without one is a day of the zone. Without `zone` a text tells its own day, whatever
+its offset, and numbers are days of UTC."""
 
     format: str = "%Y-%m-%d"
-    """How the input writes a day, as in strptime."""
+    """How the input writes a day: as in strptime, or iso8601, epoch-d, epoch-s, epoch-ms, epoch-us."""
     min: str
     """First day, such as 2024-01-01."""
     max: str
     """Last day."""
+    zone: Annotated[str, Field(min_length=1)] | None = None
+    """The zone of the IANA time zone database whose days are published, such as Europe/Berlin."""
 
     def build(self, key: str) -> Domain:  # noqa: D102 - see DomainSettings
         days = []
@@ -156,7 +167,7 @@ class DateSettings(DomainSettings):
                 days.append(dt.date.fromisoformat(getattr(self, name)))
             except ValueError:
                 raise SettingsError(f"{key}.{name}", "must be a day such as 2024-05-13") from None
-        return DateDomain(self.format, days[0], days[1], key)
+        return DateDomain(self.format, days[0], days[1], key, self.zone or "")
 
 
 class IpSettings(DomainSettings):
@@ -229,6 +240,9 @@ window without the field is withheld. Missing values are counted in certificates
 around a value, on every engine. This costs loss but suppresses nobody. A missing value stays null below the root.
 It needs `publish: nodes`. A policy with a lower one is weaker. `stream-anon leakage --suggest` finds levels.
 
+`coerce: true` is for numbers that come as texts: in `numeric`, in epochs of `date`, and in fields that pass as
+integer, number or boolean. A comma is a decimal point: "1,234" is less than 2. What passes is written in its type.
+
 `max_level` counts in the same way: with `max_level: 2` nothing is published coarser than the node of level 2
 around a value, and records that cannot form a class within these nodes are suppressed (`max-level`). Every engine
 looks for classes within these nodes only. A missing value may be published as null on any level, but not together
@@ -266,6 +280,8 @@ with others below the root."""
     path: list[Annotated[str, Field(min_length=1)]] | None = Field(default=None, min_length=1)
     """The keys from the record's top to the value, where the name split at its dots is not that: ["after.age"]
     is one key with a dot in it."""
+    coerce: bool = False
+    """A text that holds a number ("42", "4.2", "4,2"), or true or false, counts as one."""
     accept_missing: bool = False
     """Of a published field: the operator knows that it may be absent from every record."""
     accept_linkable: bool = False

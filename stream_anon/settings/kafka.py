@@ -17,6 +17,8 @@ from stream_anon.settings.section import Duration, Section
 FAULT_PATTERN = r"^$|^(closing|takeover)\.\d+:(kill|stop|fail)(@\d+)?$"
 # A host name, an address in figures, or one of version 6, in brackets where a port follows.
 _ADDRESS = r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?|[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*"
+# Without encryption the client's secret would travel in the open, so only to this very machine.
+_ENDPOINT = r"^(https://[^\s/@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?)(/\S*)?$"
 
 TopicName = Annotated[str, Field(min_length=1)]
 
@@ -37,7 +39,8 @@ class SecuritySettings(Section):
         str
     ] = """How to set it up and what a user must be allowed: [kafka.md](kafka.md). A SASL protocol needs
 `sasl_mechanism` and, for PLAIN and SCRAM, `username` and either `password` or `password_file`; for OAUTHBEARER
-either `token_file` or `token_command`. Keep passwords out of the settings file: in a variable, or in a file of
+one of `token_file`, `token_command` and `token_endpoint`, the last with `client_id` and `client_secret_file` or
+`client_secret`. Keep passwords out of the settings file: in a variable, or in a file of
 their own."""
 
     protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
@@ -54,6 +57,18 @@ their own."""
     """For OAUTHBEARER: file that holds the token; read anew for each connection."""
     token_command: list[str] | None = Field(default=None, min_length=1)
     """For OAUTHBEARER: program and arguments; it prints a token. Run without a shell."""
+    token_endpoint: str | None = Field(default=None, pattern=_ENDPOINT)
+    """For OAUTHBEARER: https address that gives tokens to OpenID clients (client credentials)."""
+    token_ca_file: Path | None = None
+    """Certificates to trust at `token_endpoint`, PEM; by default those of the system."""
+    client_id: str | None = Field(default=None, min_length=1)
+    """Name of this client at `token_endpoint`."""
+    client_secret: SecretStr | None = None
+    """The client's secret."""
+    client_secret_file: Path | None = None
+    """File that holds the client's secret; read anew for each token."""
+    scope: str | None = Field(default=None, min_length=1)
+    """Scopes to ask for at `token_endpoint`, with blanks between."""
     ca_file: Path | None = None
     """Certificates to trust, PEM."""
     certificate_file: Path | None = None
@@ -74,8 +89,17 @@ their own."""
             raise ValueError("a SASL protocol needs sasl_mechanism, username and password or password_file")
         if self.password and self.password_file:
             raise ValueError("give password or password_file, not both")
-        if sasl and tokens and (self.token_file is None) == (self.token_command is None):
-            raise ValueError("sasl_mechanism OAUTHBEARER needs either token_file or token_command")
+        ways = [way for way in (self.token_file, self.token_command, self.token_endpoint) if way is not None]
+        if sasl and tokens and len(ways) != 1:
+            raise ValueError("sasl_mechanism OAUTHBEARER needs one of token_file, token_command and token_endpoint")
+        secret = (self.client_secret is None) != (self.client_secret_file is None)
+        if self.token_endpoint and not (self.client_id and secret):
+            raise ValueError("token_endpoint needs client_id and either client_secret or client_secret_file")
+        stray = (self.token_ca_file, self.client_id, self.client_secret, self.client_secret_file, self.scope)
+        if not self.token_endpoint and any(given is not None for given in stray):
+            raise ValueError(
+                "token_ca_file, client_id, client_secret, client_secret_file and scope are for token_endpoint"
+            )
         if self.key_file and not self.certificate_file:
             raise ValueError("key_file is for a certificate_file")
         if self.key_password and self.key_password_file:
@@ -143,6 +167,8 @@ What the protocol makes of these settings is told in [exactly-once.md](exactly-o
     """After how long a silent worker's partitions go to others."""
     transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)
     """After how long the broker aborts a transaction."""
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "lz4"
+    """Of the records that are written; a topic's own compression.type comes after it."""
     accept_risks: list[Condition] = []
     """Conditions that forbid a run and that the operator accepts; certificates name them."""
     fault: str = Field(default="", pattern=FAULT_PATTERN)

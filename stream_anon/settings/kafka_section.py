@@ -48,6 +48,12 @@ def connection_of(kafka: KafkaSettings) -> Connection:
         password_file=given.password_file,
         token_file=given.token_file,
         token_command=tuple(given.token_command or ()),
+        token_endpoint=given.token_endpoint,
+        token_ca_file=given.token_ca_file,
+        client_id=given.client_id or "",
+        client_secret=given.client_secret.get_secret_value() if given.client_secret else None,
+        client_secret_file=given.client_secret_file,
+        scope=given.scope or "",
         ca_file=given.ca_file,
         certificate_file=given.certificate_file,
         key_file=given.key_file,
@@ -55,7 +61,12 @@ def connection_of(kafka: KafkaSettings) -> Connection:
         key_password_file=given.key_password_file,
     )
     return Connection(
-        kafka.bootstrap_servers, kafka.group, security, kafka.session_timeout, kafka.transaction_timeout
+        kafka.bootstrap_servers,
+        kafka.group,
+        security,
+        kafka.session_timeout,
+        kafka.transaction_timeout,
+        kafka.compression,
     )
 
 

@@ -47,14 +47,15 @@ from stream_anon.settings.loading import load_settings
 from stream_anon.settings.model import Settings
 from stream_anon.settings.privacy import DiversitySettings, IndividualSettings
 
-_FIRST_DOMAINS = ("hierarchy", "values", "numeric", "prefix", "date")
-_LATER_KEYS: Mapping[str, Any] = {"path": None, "accept_missing": False, "min_level": 0, "max_level": None} | {
-    key: None for key in DOMAIN_KEYS if key not in _FIRST_DOMAINS
-}  # with their defaults
+_LATER_KEYS = {"path": None, "accept_missing": False, "min_level": 0, "max_level": None, "coerce": False}
+_LATER_KEYS |= dict.fromkeys(set(DOMAIN_KEYS) - {"hierarchy", "values", "numeric", "prefix", "date"})
 _FIRST_CRITERIA = frozenset({"distinct_l", "entropy_l", "recursive_cl", "t_closeness", "p_sensitive", "alpha"})
-_LATER_NUMERIC_KEYS: Mapping[str, Any] = {"ranges": None, "cuts": [], "arity": 2}
+_LATER_DOMAIN_KEYS: Mapping[str, Mapping[str, Any]] = {
+    "numeric": {"ranges": None, "cuts": [], "arity": 2},
+    "prefix": {"pad": None, "shorter": False},
+    "date": {"zone": None},
+}
 _LATER_PRIVACY_KEYS: Mapping[str, Any] = {"max_suppressed": None, "above_max_suppressed": "publish", "shields": []}
-_LATER_PREFIX_KEYS = {"pad": None, "shorter": False}
 
 
 def load_policy(path: Path, overrides: dict[str, dict[str, Any]] | None = None) -> Policy:
@@ -88,8 +89,8 @@ def build_policy(settings: Settings, place: Path) -> Policy:
     relevant["attributes"] = list(relevant["attributes"].items())
     for _, given in relevant["attributes"]:
         _leave_out_defaults(given, _LATER_KEYS)
-        _leave_out_defaults(given["numeric"] or {}, _LATER_NUMERIC_KEYS)
-        _leave_out_defaults(given["prefix"] or {}, _LATER_PREFIX_KEYS)
+        for domain, later in _LATER_DOMAIN_KEYS.items():
+            _leave_out_defaults(given[domain] or {}, later)
     digest.update(json.dumps(relevant, sort_keys=True).encode())
     chosen = settings.engine
     try:
@@ -204,11 +205,12 @@ def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) ->
     if given.role == "identifier":
         if given.type is not None:
             raise SettingsError(f"{key}.type", "an identifier needs no type: it is never published")
-        return Identifier(name, keys=keys)
+        return Identifier(name, keys=keys, coerce=given.coerce)
     kind = ScalarType(given.type or "string")
     if given.role != "quasi-identifier":
         passing = Sensitive if given.role == "sensitive" else Insensitive
-        return passing(name, kind, given.accept_linkable, keys=keys, accept_missing=given.accept_missing)
+        common: dict[str, Any] = {"keys": keys, "accept_missing": given.accept_missing, "coerce": given.coerce}
+        return passing(name, kind, given.accept_linkable, **common)
     return _quasi_identifier(name, given, kind, _domain(key, given, place, digest))
 
 
@@ -234,6 +236,7 @@ def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, dom
         kind,
         keys=tuple(given.path or ()),
         accept_missing=given.accept_missing,
+        coerce=given.coerce,
         min_level=given.min_level,
         max_level=given.max_level,
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from stream_anon.microdata.domains.addresses import AddressDomain
 from stream_anon.microdata.domains.automatic import balanced, word_prefixes
@@ -69,6 +70,18 @@ def _is_day_of(form: str) -> Callable[[Any, Any], bool]:
         day = dt.datetime.strptime(value, form).date()  # noqa: DTZ007 - a day has no zone
         names = {day.isoformat(), f"{day:%Y-%m}", f"{day:%Y}", f"{day:%Y}-Q{(day.month + 2) // 3}"}
         return published in names
+
+    return covers
+
+
+def _is_day_in(zone: str, per_second: int) -> Callable[[Any, Any], bool]:
+    def covers(published: Any, value: Any) -> bool:
+        if isinstance(value, str):
+            moment = dt.datetime.fromisoformat(value)
+        else:
+            moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=value // per_second)
+        day = moment.date() if moment.tzinfo is None else moment.astimezone(ZoneInfo(zone)).date()
+        return _is_day_of("%Y-%m-%d")(published, day.isoformat())
 
     return covers
 
@@ -202,6 +215,45 @@ SPECIMENS: dict[str, Specimen] = {
     "date-german": Specimen(
         DateDomain("%d.%m.%Y", dt.date(2024, 1, 1), dt.date(2024, 12, 31)),
         ["01.01.2024", "29.02.2024", "31.12.2024"], ["31.12.2023"], ["2024-02-29", 1, []], _is_day_of("%d.%m.%Y"),
+    ),
+    "date-epoch-ms": Specimen(
+        DateDomain("epoch-ms", dt.date(2023, 3, 26), dt.date(2024, 12, 31), zone="Europe/Berlin"),
+        [
+            1679785200000, 1679867999999, 1679868000000, 1698530400000 - 1, 1698530400000.5, 1704063600000 - 0.001,
+            1704063600000, 1735685999999, 1.7e12,
+        ],
+        [1679785199999, 1735686000000, 1679785199999.9, 0, -1, -10**17, 10**17, 10**18 - 1, 10**30, 1e300],
+        ["1704063600000", True, "2024-01-01", []], _is_day_in("Europe/Berlin", 1000),
+        [[1.7e12, 1700000000000, 1700000000000.25]],
+    ),
+    "date-epoch-s": Specimen(
+        DateDomain("epoch-s", dt.date(1969, 12, 30), dt.date(1970, 1, 3)),
+        [-172800, -1, -0.5, 0, 86399, 86399.9, 86400, 259199], [259200, -172801, -172800.5],
+        ["0", False, []], _is_day_in("UTC", 1),
+    ),
+    "date-epoch-us": Specimen(
+        DateDomain("epoch-us", dt.date(5100, 1, 1), dt.date(5200, 1, 1), zone="America/New_York"),
+        [98_773_275_600_000_000, 100_000_000_000_000_001, 101_929_035_599_999_999],
+        [10**15, 98_773_275_599_999_999, 101_929_035_600_000_000],
+        ["0"], _is_day_in("America/New_York", 1_000_000),
+    ),
+    "date-epoch-d": Specimen(
+        DateDomain("epoch-d", dt.date(2024, 1, 1), dt.date(2024, 12, 31)), [19723, 19724, 20088, 19900.5],
+        [19722, 20089, 19722.9], ["19723", True, []],
+        lambda published, value: _is_day_of("%Y-%m-%d")(
+            published, (dt.date(1970, 1, 1) + dt.timedelta(days=int(value))).isoformat()
+        ),
+    ),
+    "date-iso": Specimen(
+        DateDomain("iso8601", dt.date(2024, 1, 1), dt.date(2024, 12, 31), zone="Europe/Berlin"),
+        [
+            "2023-12-31T23:00:00Z", "2024-03-31T21:59:59.999Z", "2024-03-31T22:00:00+00:00",
+            "2024-03-31T23:30:00-05:30", "2024-06-01T00:00", "2024-06-01", "2024-12-31T22:59:59+00:00",
+        ],
+        ["2023-12-31T22:59:59Z", "2024-12-31T23:00:00Z", "2023-12-31", "0001-01-01T00:00:00+14:00"],
+        ["2024-02-30T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T10:00:00+24:00", "x", 1, [], "2024-W01-1"],
+        _is_day_in("Europe/Berlin", 1),
+        [["2024-06-01T22:30:00Z", "2024-06-02T00:30:00+02:00", "2024-06-02 00:30+0200", "2024-06-02t00:30:00"]],
     ),
     "ip": _addresses(
         4, (8, 16, 24), "0.0.0.0/0", [_FIRST, "255.255.255.255", *(f"10.{i}.2.3" for i in range(20))], _SPELT

@@ -327,6 +327,31 @@ def test_a_token_comes_from_where_it_is_renewed() -> None:
     assert volume["secret"]["items"] == [{"key": "token", "path": "token"}]
 
 
+def test_the_secrets_that_strimzi_makes_are_taken_as_they_are() -> None:
+    """The name is no part of them, and the authorities of the cluster lie in another one than the user's own."""
+    objects = render(value_set("strimzi"))
+    deployment = of_kind(objects, "Deployment")
+    variables = environment(deployment)
+    assert variables["STREAM_ANON__KAFKA__SECURITY__USERNAME"] == "anonymizer"
+    assert variables["STREAM_ANON__KAFKA__SECURITY__CERTIFICATE_FILE"] == "/etc/stream-anon-tls/tls.crt"
+    volumes = {volume["name"]: volume for volume in deployment["spec"]["template"]["spec"]["volumes"]}
+    assert volumes["sasl"]["secret"]["items"] == [{"key": "password", "path": "password"}]
+    sources = {one["secret"]["name"]: one["secret"]["items"] for one in volumes["tls"]["projected"]["sources"]}
+    assert sources == {
+        "events-cluster-ca-cert": [{"key": "ca.crt", "path": "ca.crt"}],
+        "anonymizer-tls": [{"key": "user.crt", "path": "tls.crt"}, {"key": "user.key", "path": "tls.key"}],
+    }
+    scaler = of_kind(objects, "TriggerAuthentication")["spec"]
+    assert scaler["env"] == [{"parameter": "username", "name": "STREAM_ANON__KAFKA__SECURITY__USERNAME"}]
+    named = {(one["parameter"], one["name"], one["key"]) for one in scaler["secretTargetRef"]}
+    assert named == {
+        ("password", "anonymizer", "password"),
+        ("ca", "events-cluster-ca-cert", "ca.crt"),
+        ("cert", "anonymizer-tls", "user.crt"),
+        ("key", "anonymizer-tls", "user.key"),
+    }
+
+
 def test_every_alert_leads_to_its_own_runbook() -> None:
     def runbooks(*more: str) -> list[str]:
         (rule,) = [one for one in render(value_set("operator"), *more) if one["kind"] == "PrometheusRule"]
@@ -498,7 +523,9 @@ def test_a_release_name_that_no_service_may_have_is_refused(release: str) -> Non
         ("bearer", ["keda.enabled=true"], "keda: cannot log in"),
         ("minimal", ["kafkaSecurity.sasl.existingSecret=x"], "kafkaSecurity.protocol: without a SASL one"),
         ("minimal", ["kafkaSecurity.tls.existingSecret=x"], "kafkaSecurity.protocol: without SSL"),
+        ("strimzi", ["kafkaSecurity.tls.existingSecret="], "beside clientSecret it must hold the authorities"),
         ("bearer", ["kafkaSecurity.protocol="], "kafkaSecurity.protocol: without a SASL one"),
+        ("minimal", ["kafkaSecurity.sasl.username=x"], "kafkaSecurity.protocol: without a SASL one"),
         ("bearer", ["kafkaSecurity.protocol=SSL"], "kafkaSecurity.protocol: without a SASL one"),
         ("bearer", ["kafkaSecurity.protocol=SASL_PLAINTEXT"], "kafkaSecurity.protocol: without SSL"),
         ("keda-plain", [SECURED], "kafkaSecurity.protocol: keda does not see that the settings file says SASL_SSL"),

@@ -37,7 +37,8 @@ SPELLED = [
     *(hostile.spelled_policy(PLAIN[0], step) for step in Normalization),
     hostile.spelled_policy(NULLED[-1], Normalization.STRIP, Normalization.DIGITS),
 ]
-POLICIES = [*BROAD, *PLAIN, *NULLED, *SPELLED]
+COERCING = [hostile.coercing_policy(policy) for policy in (BROAD[0], BROAD[-1], PLAIN[0], NULLED[-1])]
+POLICIES = [*BROAD, *PLAIN, *NULLED, *SPELLED, *COERCING]
 NAMES = list(hostile.FITTING)
 
 chosen = st.integers(0, len(POLICIES) - 1)
@@ -238,6 +239,45 @@ def test_texts_that_mean_a_missing_value_leave_the_records_to_the_scanner() -> N
     assert_same(batch, one_by_one(policy, values, np.arange(len(values))))
     place = [attribute.name for attribute in policy.passed].index("note")
     assert [row[place] for row in batch.payload] == [None] * 4 + ["fines", "N", "NAA", None]
+
+
+def test_texts_count_as_numbers_only_where_the_policy_says_so_and_are_counted() -> None:
+    given = {
+        "patient.age": ["25", "\\u0032\\u0035", 25, " 25 ", "25.0", "25,0"],
+        "score": ["1.5", "1,5", 1.5, " +1.50", "15e-1", "0.15E1"],
+        "count": ["2", "2.0", 2, "2e0", "+2", "002"],
+        "flag": ["true", "TRUE", True, " True ", "tRuE", "\\u0074rue"],
+    }
+    rows = [dict(zip(given, row, strict=True)) for row in zip(*given.values(), strict=True)]
+    values: list[bytes | None] = [nested(GOOD | row).replace(b"\\\\u", b"\\u") for row in rows]
+    refused = one_by_one(PLAIN[0], values, np.arange(6))
+    assert refused.offsets.tolist() == [2]
+    assert set(refused.rejects.reasons.tolist()) == {Reason.WRONG_TYPE}
+
+    codec, policy = JsonCodec(COERCING[2], max_record_bytes=8000), COERCING[2]
+    batch = codec.decode(values, 3, np.arange(6))
+    assert_same(batch, one_by_one(policy, values, np.arange(6)))
+    assert codec.read_singly == 0
+    assert codec.coerced == 5 * len(given)
+    reader = SingleReader(policy, 8000)
+    assert all(isinstance(reader.read(value), CodedRecord) for value in values)
+    assert reader.coerced == codec.coerced
+    assert len({tuple(row) for row in batch.codes.T.tolist()}) == 1
+    names = [attribute.name for attribute in policy.passed]
+    for name, wanted in (("score", 1.5), ("count", 2), ("flag", True)):
+        assert {repr(row[names.index(name)]) for row in batch.payload} == {repr(wanted)}
+    assert {one.tobytes() for one in batch.sensitive.T} == {batch.sensitive[:, 2].tobytes()}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "1,2,3", "1.234,5", "1,234.5", "0x10", "1_000", "NaN", "1e999", "٣", "yes"]
+)
+def test_a_text_that_stands_for_no_number_stays_of_a_wrong_type(text: str) -> None:
+    codec = JsonCodec(COERCING[2], max_record_bytes=8000)
+    for name in ("patient.age", "score", "count", "flag"):
+        batch = codec.decode([nested(GOOD | {name: text})], 3, np.arange(1))
+        assert batch.rejects.reasons.tolist() == [Reason.WRONG_TYPE]
+    assert codec.coerced == 0
 
 
 @pytest.mark.parametrize("which", range(len(POLICIES)))

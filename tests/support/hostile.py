@@ -96,6 +96,12 @@ def spelled_policy(policy: Policy, *steps: Normalization) -> Policy:
     return replace(policy, normalize=steps)
 
 
+def coercing_policy(policy: Policy) -> Policy:
+    """Return a policy for which a text of a number or a truth value counts as one."""
+    able = {a.name for a in policy.attributes if a.text_type is not ScalarType.STRING}
+    return replace(policy, attributes=tuple(replace(a, coerce=a.name in able) for a in policy.attributes))
+
+
 KEYS = {a.name: a.path for a in broad_policy(Missing.LEAF, Unknown.REJECT).attributes}
 
 
@@ -145,7 +151,35 @@ FITTING = {
 }
 
 _texts = st.text(max_size=5) | st.sampled_from(
-    ["", "1", "true", "null", "*", "0123", "2024-01-01", "2024-1-1", "\ud800", "a\udc00", "ä", "٣٣٣", "-3", "x\x00"]
+    [
+        "",
+        "1",
+        "true",
+        "null",
+        "*",
+        "0123",
+        "2024-01-01",
+        "2024-1-1",
+        "\ud800",
+        "a\udc00",
+        "ä",
+        "٣٣٣",
+        "-3",
+        "x\x00",
+        "25",
+        " 7 ",
+        "0,5",
+        "7.0",
+        "1,234.5",
+        "1e3",
+        "1e999",
+        "TRUE",
+        "False",
+        "+5",
+        ".5",
+        "5,",
+        "1" * 5000,
+    ]
 )
 _numbers = (
     st.integers(-3, 101)

@@ -46,6 +46,10 @@ class MsgpackCodec:
             self._numbers += len(batch)
         return batch
 
+    @property
+    def coerced(self) -> int:
+        return self._coder.coerced
+
     def _read(self, value: bytes | None) -> CodedRecord | Misfit:
         if not value:
             return Misfit(Reason.EMPTY)

@@ -189,7 +189,7 @@ scaleUp:
 {{- end }}
 {{- if and (hasSuffix "SSL" $security.protocol) $security.tls.existingSecret }}
 {{- $_ := set $chosen "KAFKA__SECURITY__CA_FILE" "/etc/stream-anon-tls/ca.crt" }}
-{{- if $security.tls.clientCertificate }}
+{{- if or $security.tls.clientCertificate $security.tls.clientSecret }}
 {{- $_ := set $chosen "KAFKA__SECURITY__CERTIFICATE_FILE" "/etc/stream-anon-tls/tls.crt" }}
 {{- $_ := set $chosen "KAFKA__SECURITY__KEY_FILE" "/etc/stream-anon-tls/tls.key" }}
 {{- end }}
@@ -201,10 +201,14 @@ scaleUp:
 {{- end }}
 {{- if and (hasPrefix "SASL" $security.protocol) (ne $security.sasl.mechanism "OAUTHBEARER") }}
 - name: STREAM_ANON__KAFKA__SECURITY__USERNAME
+  {{- if $security.sasl.username }}
+  value: {{ $security.sasl.username | quote }}
+  {{- else }}
   valueFrom:
     secretKeyRef:
       name: {{ $security.sasl.existingSecret | quote }}
       key: {{ $security.sasl.usernameKey | quote }}
+  {{- end }}
 {{- end }}
 {{- end }}
 
@@ -238,7 +242,7 @@ scaleUp:
 {{- end }}
 {{- $bearer := eq $v.kafkaSecurity.sasl.mechanism "OAUTHBEARER" }}
 {{- $audience := $v.kafkaSecurity.sasl.serviceAccountTokenAudience }}
-{{- if and (not (hasPrefix "SASL" $v.kafkaSecurity.protocol)) (or $v.kafkaSecurity.sasl.existingSecret $audience) }}
+{{- if and (not (hasPrefix "SASL" $v.kafkaSecurity.protocol)) (or $v.kafkaSecurity.sasl.existingSecret $v.kafkaSecurity.sasl.username $audience) }}
 {{- fail "kafkaSecurity.protocol: without a SASL one nothing of kafkaSecurity.sasl is used, no Secret and no token" }}
 {{- end }}
 {{- if and (not (hasSuffix "SSL" $v.kafkaSecurity.protocol)) $v.kafkaSecurity.tls.existingSecret }}
@@ -252,6 +256,9 @@ scaleUp:
 {{- end }}
 {{- if and $bearer $v.keda.enabled (hasPrefix "SASL" $v.kafkaSecurity.protocol) }}
 {{- fail "keda: cannot log in with a token from a file; use autoscaling" }}
+{{- end }}
+{{- if and $v.kafkaSecurity.tls.clientSecret (not $v.kafkaSecurity.tls.existingSecret) }}
+{{- fail "kafkaSecurity.tls.existingSecret: beside clientSecret it must hold the authorities" }}
 {{- end }}
 {{- if and $v.kafkaSecurity.tls.clientCertificate (not $v.kafkaSecurity.tls.existingSecret) }}
 {{- fail "kafkaSecurity.tls.existingSecret: the client's certificate must be in it" }}

@@ -65,6 +65,23 @@
 {{- end }}
 {{- if $tls }}
 - name: tls
+  {{- if $security.tls.clientSecret }}
+  projected:
+    defaultMode: 0440
+    sources:
+      - secret:
+          name: {{ $security.tls.existingSecret | quote }}
+          items:
+            - key: {{ $security.tls.caKey | quote }}
+              path: ca.crt
+      - secret:
+          name: {{ $security.tls.clientSecret | quote }}
+          items:
+            - key: {{ $security.tls.certificateKey | quote }}
+              path: tls.crt
+            - key: {{ $security.tls.keyKey | quote }}
+              path: tls.key
+  {{- else }}
   secret:
     secretName: {{ $security.tls.existingSecret | quote }}
     defaultMode: 0440
@@ -77,6 +94,7 @@
       - key: {{ $security.tls.keyKey | quote }}
         path: tls.key
       {{- end }}
+  {{- end }}
 {{- end }}
 {{- end }}
 

@@ -100,6 +100,11 @@ class JsonCodec:
         return self._read_singly
 
     @property
+    def coerced(self) -> int:
+        """Return how many texts counted as another type so far because their attributes say so."""
+        return self._single.coerced + (self._scanner.coerced if self._scanner is not None else 0)
+
+    @property
     def slow_attributes(self) -> tuple[str, ...]:
         """Return the attributes because of which all records are read one by one."""
         return deep_attributes(self._policy)

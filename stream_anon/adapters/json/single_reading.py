@@ -57,6 +57,11 @@ class SingleReader:
                 branch = branch.setdefault(key, {})  # type: ignore[assignment]
             branch[attribute.path[-1]] = i
 
+    @property
+    def coerced(self) -> int:
+        """Return how many texts counted as another type because their attributes say so."""
+        return self._coder.coerced
+
     def read(self, value: bytes | None) -> CodedRecord | Misfit:
         """Return the coded record, or why it does not fit; never raises, whatever the bytes."""
         if not value:

@@ -77,6 +77,9 @@ class Metrics:
         self._singly = self._counter(
             "records_read_singly", "Records that were read one by one, which is slow; rejected ones among them."
         )
+        self._coerced = self._counter(
+            "values_coerced", "Texts that counted as numbers or truth values, because their attributes say coerce."
+        )
         self._released = self._counter("records_released", "Records published k-anonymous.")
         self._suppressed = self._family(
             "records_suppressed", "Records kept back, by reason.", "reason", SUPPRESSIONS
@@ -329,13 +332,14 @@ class Metrics:
         """Count records that were deleted unread."""
         self._lost.inc(max(0, records))
 
-    def consumed(self, records: int, singly: int = 0) -> None:
+    def consumed(self, records: int, singly: int = 0, coerced: int = 0) -> None:
         """Count the records of a poll, and how many of them were read one by one.
 
         Its bytes are not counted: on a quiet topic they are the length of one record.
         """
         self._consumed.inc(records)
         self._singly.inc(singly)
+        self._coerced.inc(coerced)
 
     def window_progress(self, records: int, age: float, closing: bool, paused: bool) -> None:
         """Show the open window: its count and age, nothing else of it."""

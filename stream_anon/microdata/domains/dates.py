@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +17,20 @@ from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
-from stream_anon.microdata.domains.reading import ByText, OneByOne, Reading
+from stream_anon.microdata.domains.moments import (
+    EPOCH_DAYS,
+    ISO,
+    MOST_LETTERS,
+    PER_SECOND,
+    DayTable,
+    count_days,
+    days_of_zone,
+    iso_moment,
+    seconds_since_epoch,
+    tells_offsets,
+    zone_of,
+)
+from stream_anon.microdata.domains.reading import ByMoment, ByText, OneByOne, Reading
 from stream_anon.microdata.domains.walk import (
     FIRSTS,
     FIRSTS_LEVEL,
@@ -28,7 +43,6 @@ from stream_anon.microdata.domains.walk import (
 MOST_DAYS = 2**17
 _SLICE = 4  # two bits of a code are a digit
 _ORDINARY = dt.date(2023, 11, 27)
-MOST_LETTERS = 128  # of a day as the input writes it
 
 
 def _names(day: dt.date) -> tuple[str, str, str, str]:
@@ -43,9 +57,13 @@ class DateDomain(Domain):
     Parameters
     ----------
     format
-        How the input writes a day, as `datetime.strptime` reads it; a time of day it holds is dropped.
+        How the input writes a day, as `datetime.strptime` reads it; a time of day it holds is dropped. Or
+        `iso8601`, or `epoch-d`, `epoch-s`, `epoch-ms`, `epoch-us` for numbers that count since 1970 in UTC.
     earliest, latest
         The first and the last day.
+    zone
+        The IANA name of the zone whose days are published. Without it a text tells its own day, and numbers
+        are those of UTC.
 
     Notes
     -----
@@ -57,23 +75,39 @@ class DateDomain(Domain):
     earliest: dt.date
     latest: dt.date
     key: str = "date"
+    zone: str = ""
 
     kind: ClassVar[str] = "date"
     ordered: ClassVar[bool] = True
-    takes_days: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.earliest < self.latest:
             raise SettingsError(f"{self.key}.min", "must be before max")
         if self.size > MOST_DAYS:
             raise SettingsError(f"{self.key}.max", f"at most {MOST_DAYS} days are possible")
+        if self.zone:
+            zone_of(self.zone, f"{self.key}.zone")
+            if not tells_offsets(self.format):
+                raise SettingsError(
+                    f"{self.key}.zone", "is for moments: epoch-s, -ms, -us, iso8601, or %z in format"
+                )
+        if not self._is_pattern:
+            return
         # strftime does not pad years before 1000, strptime wants them padded: try the format 2000 years later.
         # The ends may be days that are told without their month, or by it alone: an ordinary one is tried too.
         for end in (self.earliest, self.latest, _ORDINARY):
             day = end if end.year >= 1000 else end.replace(year=end.year + 2000)
-            if self._parsed(day.strftime(self.format)) == day:
+            moment = self._moment(dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC).strftime(self.format))
+            if moment is not None and moment.date() == day:
                 continue
-            raise SettingsError(f"{self.key}.format", "must hold day, month and year in full, such as %Y-%m-%d")
+            raise SettingsError(
+                f"{self.key}.format",
+                "must hold day, month and year in full, such as %Y-%m-%d, or be one of the words",
+            )
+
+    @property
+    def _is_pattern(self) -> bool:
+        return self.format not in (ISO, EPOCH_DAYS, *PER_SECOND)
 
     @property
     def size(self) -> int:
@@ -93,21 +127,61 @@ class DateDomain(Domain):
             firsts[level] = [seen.setdefault(name[level], code) for code, name in enumerate(names)]
         return firsts
 
-    def _parsed(self, text: str) -> dt.date | None:
+    def _moment(self, text: str) -> dt.datetime | None:
+        if self.format == ISO:
+            return iso_moment(text)
         try:
-            return dt.datetime.strptime(text, self.format).date()  # noqa: DTZ007 - a day has no zone
+            return dt.datetime.strptime(text, self.format)  # noqa: DTZ007 - many days have no zone
         except (ValueError, OverflowError):
             return None
 
+    @property
+    def takes_days(self) -> bool:
+        """Return whether a moment is published as the day it has by its own clock: not if a zone is named."""
+        return self._days is None and self._counted is None
+
     def code(self, value: object) -> int:
-        day = value if type(value) is dt.date else None
-        if isinstance(value, str) and len(value) <= MOST_LETTERS:
-            day = self._parsed(value)
-        if day is None:
-            raise Unfit(Reason.WRONG_TYPE)
+        table = self._counted
+        if table is not None:
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                raise Unfit(Reason.WRONG_TYPE)
+            return self._day_at(table, math.floor(value))
+        if type(value) is dt.date:
+            day = value
+        else:
+            moment = self._moment(value) if isinstance(value, str) and len(value) <= MOST_LETTERS else None
+            if moment is None:
+                raise Unfit(Reason.WRONG_TYPE)
+            if self._days is not None and moment.tzinfo is not None:
+                return self._day_at(self._days, seconds_since_epoch(moment))
+            day = moment.date()
         if not self.earliest <= day <= self.latest:
             raise Unfit(Reason.OUT_OF_RANGE)
         return (day - self.earliest).days
+
+    @staticmethod
+    def _day_at(table: DayTable, moment: int) -> int:
+        # A number of the input may exceed what an array holds.
+        if int(table.begins[0]) <= moment < int(table.begins[-1]):
+            code = int(table.codes[bisect_right(table.begins, moment) - 1])
+            if code >= 0:
+                return code
+        raise Unfit(Reason.OUT_OF_RANGE)
+
+    @cached_property
+    def _counted(self) -> DayTable | None:
+        """Return the days of numbers; None if the input writes texts."""
+        if self.format == EPOCH_DAYS:
+            return count_days(self.earliest, self.latest)
+        if self.format not in PER_SECOND:
+            return None
+        zone = zone_of(self.zone or "UTC", f"{self.key}.zone")
+        return days_of_zone(zone, self.earliest, self.latest, PER_SECOND[self.format])
+
+    @cached_property
+    def _days(self) -> DayTable | None:
+        """Return the zone's days by seconds; None if a text tells its own day."""
+        return days_of_zone(zone_of(self.zone, self.key), self.earliest, self.latest, 1) if self.zone else None
 
     def values(self) -> Mapping[Scalar, int] | None:
         """Return None unless the format writes each day in one way only."""
@@ -120,6 +194,8 @@ class DateDomain(Domain):
         return {(self.earliest + dt.timedelta(days=i)).isoformat(): i for i in range(self.size)}
 
     def reading(self) -> Reading:
+        if self._counted is not None:
+            return ByMoment(*self._counted)
         return OneByOne() if self._texts is None else ByText(self._texts)
 
     def node(self, low: int, high: int) -> tuple[int, int]:
@@ -196,4 +272,4 @@ class DateDomain(Domain):
         return [{"type": "string", "pattern": pattern, "description": "a day, month, quarter or year"}]
 
     def words(self) -> str:
-        return f"days from {self.earliest} to {self.latest}"
+        return f"days from {self.earliest} to {self.latest}" + (f" in {self.zone}" if self.zone else "")

@@ -57,13 +57,15 @@ class Domain(Protocol):
         Its name in policy documents and outlines.
     ordered
         Whether near codes are near values, as of numbers and days.
-    takes_days
-        Whether `code` takes a `datetime.date`.
     """
 
     kind: ClassVar[str]
     ordered: ClassVar[bool] = False
-    takes_days: ClassVar[bool] = False
+
+    @property
+    def takes_days(self) -> bool:
+        """Return whether `code` takes a `datetime.date`."""
+        return False
 
     @property
     def size(self) -> int:

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 @dataclass(frozen=True)
 class ByLabel:
@@ -35,6 +38,22 @@ class ByNumber:
     step: Decimal
     decimals: int | None
     size: int
+
+
+@dataclass(frozen=True, eq=False)
+class ByMoment:
+    """Numbers, rounded down, that fall into stretches of one code each.
+
+    Parameters
+    ----------
+    begins
+        int64[m], ascending: the first number of each stretch.
+    codes
+        int32[m]: its code, -1 if it has none, as the last one.
+    """
+
+    begins: NDArray[np.int64]
+    codes: NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -64,4 +83,4 @@ class OneByOne:
     """Texts whose code the domain tells, asked once for each different text of a batch."""
 
 
-Reading: TypeAlias = ByLabel | ByText | ByNumber | ByPrefix | OneByOne
+Reading: TypeAlias = ByLabel | ByText | ByNumber | ByMoment | ByPrefix | OneByOne

@@ -17,8 +17,9 @@ from stream_anon.errors import HierarchyError, SettingsError
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.domains.moments import ISO, PER_SECOND, iso_moment
 from stream_anon.operations.propose.recognised import fitting, recognised
-from stream_anon.operations.propose.roles import is_age, is_postal
+from stream_anon.operations.propose.roles import is_age, is_moment, is_postal
 from stream_anon.operations.propose.support import FEWEST, People
 
 FITTING = 0.95  # share of the values that must fit a domain of numbers, days or prefixes
@@ -33,15 +34,11 @@ DAY_FORMATS = (
     "%d.%m.%Y",
     "%m/%d/%Y",
     "%d/%m/%Y",
-    "%Y-%m-%dT%H:%M:%SZ",
-    "%Y-%m-%dT%H:%M:%S%z",
-    "%Y-%m-%dT%H:%M:%S.%f%z",
-    "%Y-%m-%dT%H:%M:%S",
-    "%Y-%m-%dT%H:%M:%S.%f",
-    "%Y-%m-%d %H:%M:%S",
-    "%Y-%m-%d %H:%M:%S.%f",
-    "%Y-%m-%d %H:%M",
+    ISO,
+    *PER_SECOND,
 )
+_EITHER_WAY = ("%m/%d/%Y", "%d/%m/%Y")
+_EPOCHS_OF = (946_684_800, 2_208_988_800)  # 2000 to 2040, in seconds
 MONTH = re.compile(r"\d{4}([/-])\d{2}")
 
 Setting = str | int | float | bool | Decimal | list[str] | list[bool] | Mapping[str, object]
@@ -65,8 +62,8 @@ def label(value: Value) -> str:
     return str(value)
 
 
-def number(value: Value, texts: bool) -> Decimal | None:
-    """Return a value as an exact number; None if it is none, and for text where the format has numbers."""
+def number(value: Value, texts: bool, most: int = 10**15) -> Decimal | None:
+    """Return a value as an exact number below `most`; None if it is none, or text where the format has numbers."""
     if isinstance(value, bool | tuple) or (isinstance(value, str) and not texts):
         return None
     if isinstance(value, str) and not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", value):
@@ -75,7 +72,7 @@ def number(value: Value, texts: bool) -> Decimal | None:
         found = Decimal(str(value))
     except InvalidOperation:
         return None
-    return found if found.is_finite() and abs(found) < Decimal(10) ** 15 else None
+    return found if found.is_finite() and abs(found) < most else None
 
 
 def guess(name: str, column: Column, people: People, texts: bool) -> Guess | None:
@@ -150,8 +147,8 @@ def _months(name: str, column: Column, people: People, texts: bool) -> Guess | N
     )
 
 
-def _dates(name: str, column: Column, people: People, texts: bool) -> Guess | None:  # noqa: ARG001 - one signature
-    best, others = _best_format(column)
+def _dates(name: str, column: Column, people: People, texts: bool) -> Guess | None:
+    best, others = _best_format(column, _day_formats(name), texts)
     if best is None:
         return None
     form, rows, days = best
@@ -170,31 +167,48 @@ def _dates(name: str, column: Column, people: People, texts: bool) -> Guess | No
         return None
     settings = {"format": form, "min": f"{first:04}-01-01", "max": f"{last:04}-12-31"}
     remarks = _misfits(column, len(days))
+    if form in (ISO, *PER_SECOND):
+        remarks += ("`zone` names the zone whose days are published, such as Europe/Berlin",)
     if others:
         remarks += ("DECIDE: day and month could be the other way round",)
     return Guess({"date": settings, "unknown": "root"}, remarks, is_time=True)
 
 
-def _best_format(column: Column) -> tuple[tuple[str, list[int], list[dt.date]] | None, int]:
-    """Return the first format that reads most values, with rows and days; and how many others read as many."""
-    some = [value for value in column.values[:200] if isinstance(value, str)]
+def _day_formats(name: str) -> tuple[str, ...]:
+    """Return the formats to try; seconds have as many digits as telephone numbers, so only a name tells them."""
+    return DAY_FORMATS if is_moment(name) else tuple(form for form in DAY_FORMATS if form != "epoch-s")
+
+
+def _best_format(
+    column: Column, formats: Sequence[str], texts: bool
+) -> tuple[tuple[str, list[int], list[dt.date]] | None, int]:
+    """Return the first format that reads most values, with rows and days; and how many others mean other days."""
+    some = column.values[:200]
     best: tuple[str, list[int], list[dt.date]] | None = None
     others = 0
-    for form in DAY_FORMATS:
-        if not some or sum(_day(form, value) is not None for value in some) < 0.9 * len(some):
+    for form in formats:
+        if sum(_day(form, texts, value) is not None for value in some) < 0.9 * len(some):
             continue
-        found = _fitting(column, partial(_day, form))
+        found = _fitting(column, partial(_day, form, texts))
         days = [day for day in found[1] if isinstance(day, dt.date)] if found else []
         if found and (best is None or len(days) > len(best[2])):
             best, others = (form, found[0], days), 0
         elif best is not None and len(days) == len(best[2]):
-            others += 1
+            others += form in _EITHER_WAY
     return best, others
 
 
-def _day(form: str, value: Value) -> dt.date | None:
+def _day(form: str, texts: bool, value: Value) -> dt.date | None:
+    if form in PER_SECOND:
+        moment = number(value, texts, 10**17)
+        if moment is None or not _EPOCHS_OF[0] <= moment / PER_SECOND[form] < _EPOCHS_OF[1]:
+            return None
+        return dt.datetime.fromtimestamp(int(moment) // PER_SECOND[form], dt.UTC).date()
     if not isinstance(value, str) or len(value) > 40:
         return None
+    if form == ISO:
+        found = iso_moment(value)
+        return None if found is None else found.date()
     try:
         return dt.datetime.strptime(value, form).date()  # noqa: DTZ007 - a day has no zone
     except (ValueError, OverflowError):

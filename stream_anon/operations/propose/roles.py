@@ -65,6 +65,8 @@ _PATTERNS = tuple(
     )
 )
 
+_MOMENTS = frozenset({"at", "date", "day", "epoch", "moment", "time", "timestamp", "ts", "when"})
+
 
 class FieldKind(Enum):
     """What is known of a field before its domain is looked for."""
@@ -93,6 +95,11 @@ def is_age(name: str) -> bool:
     return "age" in _last(name)
 
 
+def is_moment(name: str) -> bool:
+    """Return whether a name is that of a point in time."""
+    return not _MOMENTS.isdisjoint(words(name))
+
+
 def is_personal(name: str) -> bool:
     """Return whether a name is that of a property by which people are described."""
     return not (_PERSONAL | _POSTAL).isdisjoint(words(name))
@@ -109,14 +116,15 @@ def kind_of(name: str, values: Sequence[Value], records: int) -> FieldKind:
         return FieldKind.NESTED
     texts = [value for value in values if isinstance(value, str)]
     distinct = len(set(values))
-    alike = _share(texts, _is_identity) * len(texts)
+    moments = is_moment(name) and _share([str(value) for value in values], _is_epoch) > 0.8
+    alike = 0.0 if moments else _share(texts, _is_identity) * len(texts)
     if _identifies(name, distinct, len(values)) or alike > 0.8 * len(values):
         return FieldKind.IDENTIFIER
     if not _CONTACT.isdisjoint(_last(name)):
         return FieldKind.CONTACT
     if _share(texts, _is_prose) > 0.2:
         return FieldKind.TEXT
-    if _counts_up(values):
+    if not moments and _counts_up(values):
         return FieldKind.IDENTIFIER
     if not _SENSITIVE.isdisjoint(words(name)):
         return FieldKind.SENSITIVE
@@ -155,6 +163,11 @@ def _share(texts: Sequence[str], test: Callable[[str], bool]) -> float:
 
 def _is_identity(text: str) -> bool:
     return any(pattern.fullmatch(text) for pattern in _PATTERNS)
+
+
+def _is_epoch(text: str) -> bool:
+    """Return whether a text may count seconds, milliseconds or microseconds since 1970; so may a payment card."""
+    return re.fullmatch(r"(\d{9,10}|\d{12,13}|\d{15,16})(\.\d+)?", text) is not None
 
 
 def _is_prose(text: str) -> bool:

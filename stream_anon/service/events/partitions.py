@@ -127,9 +127,12 @@ class RecordsConsumed:
         Seconds that it took to decode them and to put them into the window.
     singly
         How many of them were read one by one, rejected ones included.
+    coerced
+        How many texts counted as another type because their attributes say so.
     """
 
     records: int
     decoding: float = 0.0
     adding: float = 0.0
     singly: int = 0
+    coerced: int = 0

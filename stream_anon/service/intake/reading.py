@@ -136,17 +136,19 @@ class Reader:
         if any(chunk.first != self._next[chunk.source] for chunk in chunks):
             return None
         full, decoding, adding = [], 0.0, 0.0
-        singly = self._parts.codec.read_singly
+        codec = self._parts.codec
+        singly, coerced = codec.read_singly, codec.coerced
         for chunk in chunks:
             begun = self._clock.monotonic()
-            batch = self._parts.codec.decode(chunk.values, chunk.source, chunk.offsets)
+            batch = codec.decode(chunk.values, chunk.source, chunk.offsets)
             decoded = self._clock.monotonic()
             full += self._feed(chunk, batch, now)
             decoding += decoded - begun
             adding += self._clock.monotonic() - decoded
         if chunks:
-            records, singly = sum(len(chunk.offsets) for chunk in chunks), self._parts.codec.read_singly - singly
-            self._tell(RecordsConsumed(records, decoding, adding, singly))
+            records = sum(len(chunk.offsets) for chunk in chunks)
+            singly, coerced = codec.read_singly - singly, codec.coerced - coerced
+            self._tell(RecordsConsumed(records, decoding, adding, singly, coerced))
         return full
 
     def _feed(self, chunk: Chunk, batch: CodedBatch, now: float) -> list[Full]:

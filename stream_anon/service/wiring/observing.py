@@ -56,7 +56,7 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
             case e.InputSkipped():
                 metrics.input_lost(event.end - event.start)
             case e.RecordsConsumed():
-                metrics.consumed(event.records, event.singly)
+                metrics.consumed(event.records, event.singly, event.coerced)
                 metrics.worked({"decode": event.decoding, "window": event.adding})
             case e.WindowProgress():
                 _show_progress(metrics, event)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from stream_anon.service.starting.findings import Severity
 from tests.support.apache_kafka import tokens
 from tests.support.apache_kafka.secured import PASSWORD, USER, SecuredKafka
 from tests.support.apache_kafka.tokens import token
+from tests.support.oidc import CLIENT, SECRET, provider
 from tests.support.service import Stage, WorkerProcess, check_published, make_records, produce, wait_until_accounted
 
 pytestmark = pytest.mark.kafka
@@ -74,7 +76,7 @@ async def _opens(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize(
-    "way", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "token file", "token command", "mutual"]
+    "way", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "token file", "token command", "token endpoint", "mutual"]
 )
 async def test_every_way_of_logging_in_works(secured: SecuredKafka, unique: str, tmp_path: Path, way: str) -> None:
     await secured.allow(least_privileges(unique, Topics(InputTopics(("a",)), "b", "c", "d", "e"), ("a",)))
@@ -93,9 +95,16 @@ async def test_every_way_of_logging_in_works(secured: SecuredKafka, unique: str,
             "SSL", ca_file=authority.certificate, certificate_file=own.certificate, key_file=own.key
         )
         address = secured.at("MUTUAL")
-    connection = Connection(address, unique, security)
-    assert await connection.why_refused() == ""
-    await _opens(connection)
+    async with provider(token) as there:
+        if way == "token endpoint":
+            security = replace(
+                security, mechanism="OAUTHBEARER", token_endpoint=there.url, client_id=CLIENT, client_secret=SECRET
+            )
+        connection = Connection(address, unique, security)
+        assert await connection.why_refused() == ""
+        await _opens(connection)
+        assert len(there.forms) == (way == "token endpoint")
+    assert SECRET not in repr(connection)
     assert not any(secret in repr(connection) for secret in SECRETS)
 
 

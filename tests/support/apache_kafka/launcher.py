@@ -144,8 +144,17 @@ class ApacheKafka:
 
     async def tool(self, name: str, *arguments: str) -> None:
         """Run one of Kafka's own command line tools against this broker."""
-        command = [*self._java(), name, "--bootstrap-server", self.address, *arguments]
-        await asyncio.to_thread(subprocess.run, command, check=True, timeout=60, capture_output=True)
+        await self._run(name, "--bootstrap-server", self.address, *arguments)
+
+    async def dump(self, topic: str, partition: int = 0) -> str:
+        """Return what Kafka's own reader of logs prints of a partition: each batch, and each record of it."""
+        files = sorted(map(str, self.folder.rglob(f"{topic}-{partition}/*.log")))
+        return await self._run("kafka.tools.DumpLogSegments", "--print-data-log", "--files", ",".join(files))
+
+    async def _run(self, name: str, *arguments: str) -> str:
+        command = [*self._java(), name, *arguments]
+        done = await asyncio.to_thread(subprocess.run, command, check=True, timeout=60, capture_output=True)
+        return done.stdout.decode()
 
     def _java(self) -> list[str]:
         log4j = self.folder / "log4j2.properties"

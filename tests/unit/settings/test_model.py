@@ -145,12 +145,35 @@ def test_no_message_shows_the_password(document: dict[str, Any]) -> None:
         assert "hunter2" not in str(_refused(document | {"kafka": kafka | {"security": wrong}}))
 
 
+_OIDC = {"token_endpoint": "https://login.example/token", "client_id": "c", "client_secret": "s"}
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["https://a.example:8443/realms/x/token", "http://127.0.0.1:80/t", "https://a"]
+)
+def test_a_token_endpoint_needs_encryption_unless_it_is_this_machine(document: Any, endpoint: str) -> None:
+    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
+    login = {"protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER", **_OIDC, "token_endpoint": endpoint}
+    settings = parse_settings(document | {"kafka": kafka | {"security": login}})
+    assert settings.kafka is not None
+    security = connection_of(settings.kafka).security
+    assert (security.token_endpoint, security.client_id, security.client_secret) == (endpoint, "c", "s")
+
+
 @pytest.mark.parametrize(
     "security",
     [
         {"sasl_mechanism": "OAUTHBEARER"},
         {"sasl_mechanism": "OAUTHBEARER", "token_file": "a", "token_command": ["b"]},
         {"sasl_mechanism": "OAUTHBEARER", "token_command": []},
+        {"sasl_mechanism": "OAUTHBEARER", "token_endpoint": "https://a/t"},
+        {"sasl_mechanism": "OAUTHBEARER", "token_endpoint": "https://a/t", "client_id": "c"},
+        {"sasl_mechanism": "OAUTHBEARER", **_OIDC, "token_endpoint": "http://a/t"},
+        {"sasl_mechanism": "OAUTHBEARER", **_OIDC, "token_endpoint": "http://localhost.a/t"},
+        {"sasl_mechanism": "OAUTHBEARER", **_OIDC, "token_endpoint": "http://localhost@a/t"},
+        {"sasl_mechanism": "OAUTHBEARER", **_OIDC, "client_secret_file": "s"},
+        {"sasl_mechanism": "OAUTHBEARER", **_OIDC, "token_file": "f"},
+        {"sasl_mechanism": "OAUTHBEARER", "token_file": "f", "scope": "s"},
         {"sasl_mechanism": "SCRAM-SHA-512", "username": "u", "token_file": "a"},
         {"protocol": "SSL", "key_file": "a"},
         {"protocol": "SSL", "certificate_file": "a", "key_password": "a", "key_password_file": "b"},

@@ -69,7 +69,7 @@ def category_codes(
 
 
 @bare_inlined
-def _units(text: NDArray[np.uint8], start: int, stop: int, wanted: int) -> tuple[int, bool]:
+def units_of(text: NDArray[np.uint8], start: int, stop: int, wanted: int) -> tuple[int, bool]:
     """Return the number at text[start:stop] in units of 10**-wanted, rounded down, and whether it is finer."""
     negative = text[start] == MINUS
     number, decimals, point = np.int64(0), 0, 0
@@ -113,7 +113,7 @@ def number_codes(
         elif form == ODD:
             code = 0
         elif form == INTEGER or form == DECIMAL:
-            units, finer = _units(text, starts[i], stops[i], field[_DECIMALS])
+            units, finer = units_of(text, starts[i], stops[i], field[_DECIMALS])
             if units < field[_LOW] or units > field[_HIGH] or (units == field[_HIGH] and finer):
                 code = field[_UNKNOWN]
             elif not (finer and field[_WHOLE] > 0):
@@ -245,7 +245,7 @@ def judge_passing(
         elif kind == _PASS_INTEGER or form == INTEGER:
             sound = form == INTEGER and (kind == _PASS_INTEGER or kind == _PASS_NUMBER)
         elif kind == _PASS_NUMBER and form == DECIMAL:
-            units, finer = _units(text, starts[i], stops[i], 3)
+            units, finer = units_of(text, starts[i], stops[i], 3)
             sound = True
             if units <= 0 and units + finer >= 0:
                 forms[i] = ODD

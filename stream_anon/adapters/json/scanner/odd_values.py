@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.json.scanner.forms import ABSENT, NULL, ODD, STRING
+from stream_anon.adapters.json.scanner.letters import QUOTE
 from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
 from stream_anon.microdata.batch import MISSING_KEY
@@ -52,6 +53,19 @@ class Found:
     def of(self, field: int) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]:
         """Return the forms, starts and stops of one field."""
         return self.forms[field], self.starts[field], self.stops[field]
+
+    def look_closer(self, field: int) -> NDArray[np.bool_]:
+        """Make the strings of a field odd values; return bool[n], where its value is a text."""
+        own = self.forms[field]
+        strings: NDArray[np.bool_] = own == STRING
+        self.starts[field] -= strings
+        self.stops[field] += strings
+        escaped = np.zeros(len(own), np.bool_)
+        odd = np.flatnonzero(own == ODD)
+        escaped[odd] = self.text[self.starts[field][odd]] == QUOTE
+        own[strings] = ODD
+        texts: NDArray[np.bool_] = strings | escaped
+        return texts
 
     def odd(self, field: int) -> NDArray[np.intp]:
         """Return which plain records have an odd value there."""

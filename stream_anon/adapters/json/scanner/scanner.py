@@ -9,6 +9,7 @@ from stream_anon.adapters.json.passing import PassedTexts
 from stream_anon.adapters.json.scanner import fields
 from stream_anon.adapters.json.scanner.id_spans import IdSpans
 from stream_anon.adapters.json.scanner.members import find_members
+from stream_anon.adapters.json.scanner.moments import moment_codes
 from stream_anon.adapters.json.scanner.nulls import clear_nulls
 from stream_anon.adapters.json.scanner.odd_values import Found, OddValues
 from stream_anon.adapters.json.scanner.skipping import KEY_ROOM
@@ -18,6 +19,7 @@ from stream_anon.adapters.json.scanner.tables import (
     DATE,
     KEYED,
     KIND,
+    MOMENT,
     MOST_PARENTS,
     NUMBER,
     PARENT,
@@ -43,6 +45,11 @@ class Scanner:
         Its tables.
     max_record_bytes
         Larger records are left.
+
+    Attributes
+    ----------
+    coerced
+        How many texts in the records of all batches counted as another type because their attributes say so.
     """
 
     def __init__(self, policy: Policy, tables: ScanTables, max_record_bytes: int) -> None:
@@ -53,6 +60,9 @@ class Scanner:
         self._ids = IdSpans(policy) if policy.normalize else None
         self._odd = OddValues(policy)
         self._tables = tables
+        read = [*self._quasi, *self._passing]
+        self._coercing = [place for place, attribute in enumerate(read) if attribute.coerce]
+        self.coerced = 0
         self._inner = np.where(tables.fields[:, KIND] == PARENT, tables.fields[:, TABLE], -1)
         self._most = max_record_bytes
         self._longest_key = max(len(key.encode()) for a in policy.attributes for key in a.path)
@@ -88,7 +98,9 @@ class Scanner:
             table = tables.tables[tables.nulls]
             clear_nulls(found.words, found.forms, found.starts, found.stops, table, tables.slots, tables.labels)
         # 3. Make columns; a value that does not fit excludes its record.
+        coerced = [found.look_closer(field) for field in self._coercing]
         codes, sensitive, individuals = self._columns(found)
+        self.coerced += sum(int((texts_there & found.plain).sum()) for texts_there in coerced)
         places = np.flatnonzero(found.plain)
         passed = self._passed(found, len(places))
         if len(places) < len(texts):
@@ -127,6 +139,9 @@ class Scanner:
             )
         elif field[KIND] == NUMBER:
             fields.number_codes(found.text, *own, field, codes, found.plain)
+        elif field[KIND] == MOMENT:
+            moments = tables.moments[place]
+            moment_codes(found.text, *own, field, moments.begins, moments.codes, codes, found.plain)
         elif field[KIND] != ANY:
             fields.prefix_codes(found.text, *own, field, tables.letters[place], codes, found.plain)
 

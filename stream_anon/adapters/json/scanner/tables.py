@@ -18,7 +18,7 @@ from stream_anon.microdata.attributes import (
     ScalarType,
     Unknown,
 )
-from stream_anon.microdata.domains.reading import ByLabel, ByNumber, ByPrefix, ByText, OneByOne
+from stream_anon.microdata.domains.reading import ByLabel, ByMoment, ByNumber, ByPrefix, ByText, OneByOne
 from stream_anon.microdata.policy import Policy
 
 MOST_PARENTS = 24  # objects within objects; with `MOST_NESTED` more no record is too deep
@@ -29,7 +29,8 @@ _FREE = (_NONE, _NONE, _NONE)
 # How a field's value is handled.
 CATEGORY, DATE, NUMBER, PREFIX, INDIVIDUAL, PARENT = range(6)
 PASS_STRING, PASS_INTEGER, PASS_NUMBER, PASS_BOOLEAN = range(6, 10)
-ANY = 10  # a domain whose values no kernel knows; each distinct one is looked at, see `odd_values`
+MOMENT = 10
+ANY = 11  # a domain whose values no kernel knows; each distinct one is looked at, see `odd_values`
 _PASSES = {
     ScalarType.STRING: PASS_STRING,
     ScalarType.INTEGER: PASS_INTEGER,
@@ -85,6 +86,8 @@ class ScanTables:
         The most slots that any look-up visits.
     nulls
         The table of the texts that mean a missing value, -1 if there are none.
+    moments
+        By field: the stretches of numbers that have one code each.
     """
 
     labels: NDArray[np.int64]
@@ -94,6 +97,7 @@ class ScanTables:
     letters: NDArray[np.int16]
     longest: int
     nulls: int
+    moments: Mapping[int, ByMoment]
 
 
 def scan_tables(policy: Policy) -> ScanTables | None:
@@ -108,7 +112,12 @@ def scan_tables(policy: Policy) -> ScanTables | None:
                 builder.fields[place][TABLE] = builder.table(known)
     nulls = builder.table({text.encode(): 0 for text in policy.null_values}) if policy.null_values else _NONE
     builder.keys([(attribute.path, place) for place, attribute in enumerate(_read(policy))])
-    return builder.build(np.array([_letters(a) for a in policy.quasi_identifiers], np.int16), nulls)
+    moments = {
+        place: reading
+        for place, a in enumerate(policy.quasi_identifiers)
+        if isinstance(reading := a.domain.reading(), ByMoment)
+    }
+    return builder.build(np.array([_letters(a) for a in policy.quasi_identifiers], np.int16), nulls, moments)
 
 
 def deep_attributes(policy: Policy) -> tuple[str, ...]:
@@ -153,7 +162,9 @@ def _describe(row: list[int], attribute: QuasiIdentifier) -> bool:
             row[LEAST], row[PAD] = prefix.least, prefix.pad
         case ByNumber() as grid:
             return _describe_grid(row, grid)
-        case ByPrefix() | OneByOne():
+        case ByMoment(begins) if abs(begins).max() <= MOST_UNITS:
+            row[KIND] = MOMENT
+        case ByPrefix() | ByMoment() | OneByOne():
             return False
     return True
 
@@ -232,7 +243,7 @@ class _Builder:
             meanings[key.encode()] = place
         return self.table(meanings)
 
-    def build(self, letters: NDArray[np.int16], nulls: int) -> ScanTables:
+    def build(self, letters: NDArray[np.int16], nulls: int, moments: Mapping[int, ByMoment]) -> ScanTables:
         return ScanTables(
             np.array(self._labels, np.int64),
             np.array(self._slots, np.int64),
@@ -241,6 +252,7 @@ class _Builder:
             letters,
             self._longest,
             nulls,
+            moments,
         )
 
 

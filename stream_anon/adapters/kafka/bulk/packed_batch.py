@@ -11,6 +11,7 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.record.util import calc_crc32c, encode_varint
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
+from stream_anon.adapters.kafka.bulk.packing import NONE, PACKERS, packed
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.texts import Texts
 
@@ -20,18 +21,21 @@ _FIRST_ROOM = 4096
 
 
 class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
-    """Records without keys and without compression.
+    """Records without keys.
 
     Parameters
     ----------
     most
-        Bytes that no record but the first may reach.
+        Bytes that no record but the first may reach, before they are compressed.
+    compression
+        One of `packing.PACKERS`.
     """
 
-    def __init__(self, most: int, *, transactional: bool) -> None:
+    def __init__(self, most: int, *, transactional: bool, compression: str = NONE) -> None:
         super().__init__(most, 0, is_transactional=transactional)
         self._most = most
         self._transactional = transactional
+        self._compression = compression
         self._producer = (-1, -1, 0)
         self._first_time = self._last_time = 0
         self._buffer: memoryview | None = None
@@ -44,7 +48,9 @@ class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
         accumulator = producer._message_accumulator  # noqa: SLF001 - pinned by a test
         manager = producer._txn_manager  # noqa: SLF001
         transactional = manager is not None and manager.transactional_id is not None
-        return cls(accumulator._batch_size, transactional=transactional)  # noqa: SLF001
+        kind = accumulator._compression_type  # noqa: SLF001
+        compression = next(name for name, packer in PACKERS.items() if packer.flag == kind)
+        return cls(accumulator._batch_size, transactional=transactional, compression=compression)  # noqa: SLF001
 
     def extend(self, values: Texts, first: int, time: int, headers: tuple[tuple[str, bytes], ...]) -> int:
         """Append values from `first` on; return how many the batch took. Less than all: it is full.
@@ -90,7 +96,11 @@ class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
         if self._buffer is None:
             count, end = self._written.tolist()
             whole = self._room[:end].data
-            flags = _TRANSACTIONAL if self._transactional else 0
+            flags, records = packed(whole[kernels.HEAD :], self._compression)
+            if records is not None:
+                whole = memoryview(bytearray(kernels.HEAD) + records)
+                end = len(whole)
+            flags |= _TRANSACTIONAL if self._transactional else 0
             times = (self._first_time, self._last_time)
             fields = (flags, count - 1, *times, *self._producer, count)
             kernels.HEAD_FIELDS.pack_into(whole, 0, 0, end - 12, -1, 2, 0, *fields)
@@ -99,8 +109,8 @@ class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
         return self._buffer
 
     def size(self) -> int:
-        """Return the bytes of the batch."""
-        return int(self._written[1])
+        """Return the bytes of the batch; once it is built, those of its compressed records."""
+        return int(self._written[1]) if self._buffer is None else len(self._buffer)
 
 
 def _headers(headers: tuple[tuple[str, bytes], ...]) -> np.ndarray[Any, np.dtype[np.uint8]]:

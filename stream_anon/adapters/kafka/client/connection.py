@@ -25,9 +25,10 @@ from stream_anon.adapters.kafka.client.connection_errors import (
     chain,
     in_words,
 )
+from stream_anon.adapters.kafka.client.oidc import EndpointToken
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.throttling import Throttling
-from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken
+from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
 from stream_anon.errors import BrokerError, SettingsError
 
 _KNOCK_WITHIN = 3.0
@@ -68,6 +69,8 @@ class Connection:
         The consumer group, also the beginning of client and transactional ids.
     session_timeout, transaction_timeout
         Seconds.
+    compression
+        Of what is written, by the name that Kafka's clients give it, or `none`.
     checked
         Whether certificate, key and secrets could be loaded when the service started. If one cannot be loaded later
         on, it is being renewed, and clients wait for it as they wait for a broker.
@@ -78,6 +81,7 @@ class Connection:
     security: Security = field(default_factory=Security)
     session_timeout: float = 10.0
     transaction_timeout: float = 10.0
+    compression: str = "none"
     checked: bool = False
 
     def options(self, purpose: str) -> dict[str, Any]:
@@ -153,7 +157,20 @@ class Connection:
         """Return the one provider of all clients, so that they share the runs of a command."""
         if self.security.token_file is not None:
             return FileToken(self.security.token_file)
+        given = self.security
+        if given.token_endpoint is not None:
+            return EndpointToken(
+                given.token_endpoint, given.client_id, self._client_secret, given.scope, given.token_ca_file
+            )
         return CommandToken(self.security.token_command)
+
+    def _client_secret(self) -> str:
+        try:
+            return (
+                _secret("client_secret_file", self.security.client_secret, self.security.client_secret_file) or ""
+            )
+        except SettingsError as error:  # it is being renewed: another try comes
+            raise TokenError(str(error)) from None
 
     def _ssl_context(self) -> ssl.SSLContext:
         security = self.security

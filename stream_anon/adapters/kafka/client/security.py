@@ -21,6 +21,12 @@ class Security:
     password_file: Path | None = None
     token_file: Path | None = None
     token_command: tuple[str, ...] = field(default=(), repr=False)
+    token_endpoint: str | None = None
+    token_ca_file: Path | None = None
+    client_id: str = ""
+    client_secret: str | None = field(default=None, repr=False)
+    client_secret_file: Path | None = None
+    scope: str = ""
     ca_file: Path | None = None
     certificate_file: Path | None = None
     key_file: Path | None = None

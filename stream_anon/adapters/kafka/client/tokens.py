@@ -13,7 +13,7 @@ from aiokafka.errors import KafkaError
 
 _COMMAND_WITHIN = 10.0
 _KEPT_FOR = 5.0  # seconds: a start opens ten connections, and one run of the command serves them all
-_MOST_BYTES = 64 * 1024
+MOST_BYTES = 64 * 1024
 _TOKEN = re.compile(rb"[\x21-\x7e]+")
 
 
@@ -30,13 +30,13 @@ class FileToken(AbstractTokenProvider):  # type: ignore[misc]
     async def token(self) -> str:
         """Return the token. Raises TokenError."""
         try:
-            return _cleaned(await asyncio.to_thread(self._read), "token_file")
+            return cleaned(await asyncio.to_thread(self._read), "token_file")
         except OSError as error:
             raise TokenError(f"kafka.security.token_file: cannot be read ({type(error).__name__})") from None
 
     def _read(self) -> bytes:
         with self._file.open("rb") as file:
-            return file.read(_MOST_BYTES + 1)
+            return file.read(MOST_BYTES + 1)
 
 
 class CommandToken(AbstractTokenProvider):  # type: ignore[misc]
@@ -55,7 +55,7 @@ class CommandToken(AbstractTokenProvider):  # type: ignore[misc]
     async def _run(self) -> str:
         try:
             async with asyncio.timeout(_COMMAND_WITHIN):
-                token = _cleaned(await self._printed(), "token_command")
+                token = cleaned(await self._printed(), "token_command")
         except TimeoutError:
             raise TokenError(f"kafka.security.token_command: took more than {_COMMAND_WITHIN:g} s") from None
         except OSError as error:
@@ -72,9 +72,9 @@ class CommandToken(AbstractTokenProvider):  # type: ignore[misc]
         assert process.stdout is not None  # noqa: S101 - a pipe was asked for
         try:
             printed = b""
-            while len(printed) <= _MOST_BYTES and (piece := await process.stdout.read(_MOST_BYTES)):
+            while len(printed) <= MOST_BYTES and (piece := await process.stdout.read(MOST_BYTES)):
                 printed += piece
-            if len(printed) <= _MOST_BYTES and await process.wait():
+            if len(printed) <= MOST_BYTES and await process.wait():
                 raise TokenError(f"kafka.security.token_command: ended with exit code {process.returncode}")
         finally:
             if process.returncode is None:
@@ -88,9 +88,9 @@ def _succeeded(task: asyncio.Task[str]) -> bool:
     return not task.cancelled() and task.exception() is None
 
 
-def _cleaned(given: bytes, key: str) -> str:
+def cleaned(given: bytes, key: str) -> str:
     """Return a token without the white space around it; only one printable word fits into the request."""
     token = given.strip()
-    if len(given) > _MOST_BYTES or not _TOKEN.fullmatch(token):
-        raise TokenError(f"kafka.security.{key}: holds no token of one word of at most {_MOST_BYTES} bytes")
+    if len(given) > MOST_BYTES or not _TOKEN.fullmatch(token):
+        raise TokenError(f"kafka.security.{key}: holds no token of one word of at most {MOST_BYTES} bytes")
     return token.decode("ascii")

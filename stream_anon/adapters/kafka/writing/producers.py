@@ -19,6 +19,7 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.structs import RecordMetadata
 
 from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch
+from stream_anon.adapters.kafka.bulk.packing import NONE
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error
 from stream_anon.adapters.kafka.client.leaving import leave
 from stream_anon.errors import BatchRefused, TopicError
@@ -46,6 +47,7 @@ def producer_options(connection: Connection, batch_bytes: int = BATCH_BYTES) -> 
         "retry_backoff_ms": RETRY_BACKOFF_MS,
         "max_batch_size": batch_bytes,
         "max_request_size": 128 * 1024 * 1024,
+        "compression_type": None if connection.compression == NONE else connection.compression,
     }
 
 

@@ -21,6 +21,7 @@ from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensit
 from stream_anon.microdata.domains.addresses import AddressDomain
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.moments import PER_SECOND
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.ranges import RangedDomain
@@ -338,16 +339,37 @@ def test_a_table_without_names_is_refused_without_quoting_it(tmp_path: Path) -> 
         assert "Jane" not in str(caught.value)
 
 
-@pytest.mark.parametrize("form", [form for form in DAY_FORMATS if "%z" not in form])
-def test_a_format_of_days_is_recognized(form: str, tmp_path: Path) -> None:
+MOMENTS = (
+    "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S",
+    "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%d %H:%M",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", [*(form for form in DAY_FORMATS if "%" in form), *MOMENTS, *PER_SECOND])
+@pytest.mark.parametrize("write", [write_json, write_csv])
+def test_a_format_of_days_is_recognized(form: str, write: Any, tmp_path: Path) -> None:
     days = [dt.datetime(2024, 1 + i % 12, 13 + i % 15, i % 24, i % 60, i % 7, tzinfo=dt.UTC) for i in range(400)]
-    records: list[Record] = [{"id": i, "seen": day.strftime(form)} for i, day in enumerate(days)]
-    seen = policy_of(write_json(tmp_path / "s.jsonl", records)).attribute("seen")
+
+    def written(day: dt.datetime) -> str | int:
+        return int(day.timestamp()) * PER_SECOND[form] if form in PER_SECOND else day.strftime(form)
+
+    records: list[Record] = [{"id": i, "seen_at": written(day)} for i, day in enumerate(days)]
+    seen = policy_of(write(tmp_path / ("s.csv" if write is write_csv else "s.jsonl"), records)).attribute("seen_at")
 
     assert isinstance(seen, QuasiIdentifier)
     assert isinstance(seen.domain, DateDomain)
     for day, record in zip(days, records, strict=True):
-        assert seen.domain.earliest + dt.timedelta(days=seen.code(record["seen"])) == day.date()
+        assert seen.domain.earliest + dt.timedelta(days=seen.code(record["seen_at"])) == day.date()
+
+
+def test_moments_that_grow_from_row_to_row_number_no_records(tmp_path: Path) -> None:
+    records: list[Record] = [{"id": i, "event_time": 1_700_000_000_000 + 10**7 * i} for i in range(400)]
+    assert "format: epoch-ms" in propose(write_json(tmp_path / "s.jsonl", records))
+
+
+def test_numbers_of_ten_digits_are_seconds_only_where_the_name_says_so(tmp_path: Path) -> None:
+    records: list[Record] = [{"id": i, "line": 1_700_000_000 + 1000 * (i % 40)} for i in range(400)]
+    assert "epoch" not in propose(write_json(tmp_path / "s.jsonl", records))
 
 
 def test_blanks_around_cells_and_a_repeated_header_make_no_new_values(tmp_path: Path) -> None:

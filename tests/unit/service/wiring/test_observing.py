@@ -453,10 +453,11 @@ def test_a_warning_comes_and_goes_with_its_cause(observed: Observed) -> None:
 
 def test_records_that_are_read_one_by_one_are_counted_and_named_at_the_start(observed: Observed) -> None:
     observed.tell(e.ReadingSlowly(("a.b.c",)))
-    observed.tell(e.RecordsConsumed(100, singly=3))
+    observed.tell(e.RecordsConsumed(100, singly=3, coerced=7))
     observed.tell(e.RecordsConsumed(50, singly=1))
 
     assert observed.value("records_consumed_total") == 150
     assert observed.value("records_read_singly_total") == 4
+    assert observed.value("values_coerced_total") == 7
     (line,) = observed.lines
     assert (line["event"], line["level"], line["attributes"]) == ("slow-reading", "warning", ["a.b.c"])

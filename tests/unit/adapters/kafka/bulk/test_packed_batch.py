@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 from aiokafka.producer.message_accumulator import BatchBuilder
+from aiokafka.record.memory_records import MemoryRecords
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch, most_bytes_of_value
+from stream_anon.adapters.kafka.bulk.packing import PACKERS
 from stream_anon.microdata.texts import Texts
 
 values = st.lists(st.one_of(st.binary(max_size=9), st.binary(min_size=60, max_size=200)), min_size=1, max_size=30)
@@ -50,6 +52,37 @@ def test_a_packed_batch_equals_one_that_was_filled_record_by_record(
 def _without_gap(parcel: list[bytes]) -> Texts:
     room = np.frombuffer(b"".join([*parcel, bytes(8)]), np.uint8)
     return Texts(room, np.cumsum([len(value) for value in parcel]))
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(list(PACKERS)), values, headers, st.booleans(), st.integers(1, 40))
+def test_a_compressed_batch_holds_the_records_of_the_plain_one(
+    compression: str, parcel: list[bytes], heads: Any, transactional: bool, times: int
+) -> None:
+    texts = Texts.of(parcel * times)
+    batch = PackedBatch(1 << 20, transactional=transactional, compression=compression)
+    assert batch.extend(texts, 0, 10**12, heads) == len(texts)
+    plain = batch.size()
+    batch._set_producer_state(7, 3, 12)
+    built = bytes(batch._build())
+    assert batch.size() == len(built) <= plain
+    assert bytes(batch._build()) == built
+
+    read = MemoryRecords(built).next_batch()
+    assert read.validate_crc()
+    assert (read.is_transactional, read.producer_id, read.base_sequence) == (transactional, 7, 12)
+    assert read.compression_type == (PACKERS[compression].flag if len(built) < plain else 0)
+    found = [(record.value, tuple(record.headers), record.timestamp) for record in read]
+    assert found == [(value, heads, 10**12) for value in parcel * times]
+
+
+def test_compression_saves_bytes_where_records_are_alike() -> None:
+    sizes = {}
+    for compression in PACKERS:
+        batch = PackedBatch(1 << 20, transactional=True, compression=compression)
+        batch.extend(Texts.of([b'{"age":"40-49","zip":"021**"}'] * 1000), 0, 5, ())
+        sizes[compression] = len(bytes(batch._build()))
+    assert all(sizes[name] < sizes["none"] / 4 for name in PACKERS if name != "none")
 
 
 def test_an_empty_batch_takes_a_value_larger_than_a_batch() -> None:

@@ -60,7 +60,7 @@ class HalfRefusing:
     """A producer that refuses what goes to partition 0 and never answers for the rest."""
 
     client = SimpleNamespace(cluster=SimpleNamespace(partitions_for_topic=lambda topic: {0, 1, 2, 3}))
-    _message_accumulator = SimpleNamespace(_batch_size=4096)
+    _message_accumulator = SimpleNamespace(_batch_size=4096, _compression_type=0)
     _txn_manager = None
 
     def create_batch(self) -> BatchBuilder:
