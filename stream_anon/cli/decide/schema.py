@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from stream_anon.microdata.schema import released_schema
+from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.settings.policy_file import load_policy
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stream_anon.adapters.tables.format_names import as_written, released_format
 from stream_anon.audit.records import ReleasedRecordReader
 from stream_anon.errors import InputError
 from stream_anon.measures.boxes import Boxes, boxes_of
@@ -79,7 +80,7 @@ def read_released(policy: Policy, path: Path) -> Released:
     InputError
         If it cannot be read, or holds what the policy cannot publish; the message names the line or the attribute.
     """
-    reader = ReleasedRecordReader(policy)
+    reader = ReleasedRecordReader(as_written(policy, released_format(path)))
     counts: Counter[bytes] = Counter()
     tuples: dict[bytes, tuple[Any, ...]] = {}
     with released_records(path, policy) as records:
