@@ -28,12 +28,13 @@ from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.members import members_of
+from stream_anon.microdata.output.natural import natural_record
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import read_typed, typed_form
 from stream_anon.microdata.policy import Policy
 from tests.support import hostile
 from tests.support.effort import examples
-from tests.support.shapes import typed_value
+from tests.support.shapes import shaped_record, typed_value
 from tests.unit.microdata.test_read import DIGITS, DOMAINS, STRANGERS, _attributes, _everything, _neighbours
 
 AGES = NumericDomain(Decimal(0), Decimal(120), Decimal(1), 0)
@@ -44,6 +45,7 @@ def policy_of(*attributes: Any, shape: Shape = Shape.TYPED) -> Policy:
     return Policy((Identifier("id"), *attributes), k=2, individual="id", shape=shape)
 
 
+POLICIES = {shape: hostile.shaped_policy(shape) for shape in Shape}
 NUMBERS = "numbers of a hierarchy"
 NAMES = [*DOMAINS, NUMBERS]
 
@@ -118,7 +120,7 @@ def test_every_value_of_an_attribute_has_one_type(name: str) -> None:
 @examples(300)
 @given(data=st.data())
 def test_values_of_large_domains_are_read_back(data: st.DataObject) -> None:
-    attribute = data.draw(st.sampled_from(hostile.shaped_policy(Shape.TYPED).quasi_identifiers))
+    attribute = data.draw(st.sampled_from(POLICIES[Shape.TYPED].quasi_identifiers))
     codes = st.integers(0, attribute.size - 1)
     low, high = sorted((data.draw(codes), data.draw(codes)))
     natural: Any = attribute.publish(*attribute.node(low, high))
@@ -160,3 +162,22 @@ def test_the_members_of_a_flat_record_are_columns() -> None:
     )
     keys = [member.path for member in members_of(attributes, Shape.FLAT)]
     assert keys == [("patient_age_min",), ("patient_age_max",), ("color",), ("patient_ward",)]
+
+
+@examples(100)
+@given(data=st.data(), shape=st.sampled_from(list(Shape)))
+def test_a_whole_record_is_computed_from_the_other_shape_and_back(data: st.DataObject, shape: Shape) -> None:
+    policy = POLICIES[shape]
+    said: dict[str, Any] = {}
+    for attribute in policy.published:
+        if isinstance(attribute, QuasiIdentifier):
+            codes = st.integers(0, attribute.size - 1)
+            low, high = sorted((data.draw(codes), data.draw(codes)))
+            sets = attribute.publication is Publication.VALUES
+            bounds = attribute.node(low, high)
+            said[attribute.name] = attribute.publish_set({low, high}) if sets else attribute.publish(*bounds)
+        else:
+            said[attribute.name] = data.draw(st.sampled_from([None, "a", 2.5]))
+    record = json.loads(json.dumps(shaped_record(policy, said)))
+    natural = shaped_record(POLICIES[Shape.NATURAL], said)
+    assert repr(natural_record(policy, record)) == repr(natural)
