@@ -156,7 +156,7 @@ class ReleasedRecordReader:
                 problems.append((Kind.WRONG_TYPE, field.name))
                 value = None
             if field.second:
-                quasi[-1] = dict(zip(ENDS, (quasi[-1], value), strict=True))
+                quasi[-1] = {ENDS[0]: quasi[-1], ENDS[1]: value}
             elif field.quasi:
                 quasi.append(value)
             elif field.diverse:

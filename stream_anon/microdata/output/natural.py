@@ -24,7 +24,7 @@ def natural_record(policy: Policy, record: Mapping[str, Any]) -> dict[str, Any]:
             inner = inner.setdefault(key, {})
         value: Any = find(record, member.path)
         if member.end == ENDS[1]:
-            value = dict(zip(ENDS, (inner[last], value), strict=True))
+            value = {ENDS[0]: inner[last], ENDS[1]: value}
         first = member.end == ENDS[0]  # the other end is still to come
         inner[last] = value if member.form is None or first else read_typed(member.form, value)
     return natural
