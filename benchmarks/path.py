@@ -29,6 +29,7 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.warming import warm_up
 from stream_anon.engine.window import SealedWindow
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 
@@ -169,6 +170,7 @@ def main() -> int:
     parser.add_argument("--windows", type=int, nargs="+", default=[10_000, 1_000])
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--engine", choices=("forest", "mondrian"), default="forest")
+    parser.add_argument("--shape", choices=[shape.value for shape in Shape], default=Shape.NATURAL.value)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--data", type=Path, default=DATA, help="folder of adult.csv and its hierarchies")
     parser.add_argument("--json", type=Path, help="write the results here as well")
@@ -187,13 +189,16 @@ def main() -> int:
     print(f"RSS with the events and before the path: {rss} MiB")
     results = []
     for window in given.windows:
-        results.append(measure(adult_policy(given.data, window, given.k, given.engine), events, given.repeats))
+        policy = adult_policy(given.data, window, given.k, given.engine)
+        shaped = dataclasses.replace(policy, shape=Shape(given.shape))
+        results.append(measure(shaped, events, given.repeats))
         show(results[-1])
     found = {
         "machine": about,
         "rss_before_mib": rss,
         "k": given.k,
         "engine": given.engine,
+        "shape": given.shape,
         "clock": given.clock,
         "results": results,
     }

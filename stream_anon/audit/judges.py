@@ -17,6 +17,7 @@ from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.diversity import MOST_CLASS, Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
 from stream_anon.privacy.certificate import Asked, Certificate
 from stream_anon.privacy.policy_document import DocumentPart, PolicyDocument, join_document
@@ -162,6 +163,10 @@ def _stand_in(given: Policy, asked: Asked, names: Sequence[str]) -> Policy:
     """Return a policy that asks what a certificate says, of quasi-identifiers of any values."""
     diversity = {name: _diversity(asked, name) for name in {**asked.distinct_l, **asked.sensitive}}
     quasi: list[Attribute] = [QuasiIdentifier(name, _ANYTHING) for name in names]
+    if given.shape is not Shape.NATURAL:
+        # Values in one type can be read by what is known of them alone: as far as it goes, by the given policy.
+        known = {attribute.name: attribute for attribute in given.quasi_identifiers}
+        quasi = [known.get(attribute.name, attribute) for attribute in quasi]
     if not quasi:  # a window without a class
         quasi = [each for each in given.quasi_identifiers if each.name not in diversity]
     taken = {attribute.name for attribute in quasi} | diversity.keys()
@@ -182,6 +187,7 @@ def _stand_in(given: Policy, asked: Asked, names: Sequence[str]) -> Policy:
         diversity=diversity,
         window=WindowLimits(max_records=max(WindowLimits.max_records, min(widest, MOST_CLASS))),
         shields=shields,
+        shape=given.shape,
     )
 
 

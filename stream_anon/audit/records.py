@@ -11,6 +11,9 @@ import msgspec
 
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import Identifier, PassThrough, Publication, QuasiIdentifier, ScalarType
+from stream_anon.microdata.output.members import flat_path, members_of
+from stream_anon.microdata.output.shape import Shape
+from stream_anon.microdata.output.typed import ENDS, read_typed, typed_form
 from stream_anon.microdata.policy import Policy
 
 _ABSENT = object()
@@ -22,6 +25,7 @@ _TYPES: dict[ScalarType, tuple[type, ...]] = {
     ScalarType.BOOLEAN: (bool,),
 }
 
+ReadTuple = tuple[bytes, tuple[Any, ...]]
 Problem = tuple[Kind, str | None]  # with the name of a declared attribute
 
 
@@ -97,10 +101,13 @@ class _Field:
     types: tuple[type, ...] | None  # of a field that passes
     quasi: bool
     diverse: bool
+    second: bool  # the greatest value of an interval whose least one stands before it
 
 
 class ReleasedRecordReader:
     """Takes records apart as the policy says, about 10 us for ten fields on an idle core.
+
+    Whatever shape the records have, their tuples are those that natural ones show, as certificates tell them.
 
     Parameters
     ----------
@@ -111,17 +118,24 @@ class ReleasedRecordReader:
     def __init__(self, policy: Policy, *, typed: bool = True) -> None:
         diverse = {attribute.name for attribute in policy.diverse}
         types = _TYPES if typed else _TYPES | {ScalarType.STRING: (str, int, float, bool)}
+        members = members_of(policy.published, policy.shape)
         self._fields = [
             _Field(
-                attribute.name,
-                attribute.path,
-                types[attribute.type] if isinstance(attribute, PassThrough) else None,
-                isinstance(attribute, QuasiIdentifier),
-                attribute.name in diverse,
+                member.attribute.name,
+                member.path,
+                types[member.attribute.type] if isinstance(member.attribute, PassThrough) else None,
+                isinstance(member.attribute, QuasiIdentifier),
+                member.attribute.name in diverse,
+                member.end == ENDS[1],
             )
-            for attribute in policy.published
+            for member in members
         ]
-        self._identifiers = {a.path: a.name for a in policy.attributes if isinstance(a, Identifier)}
+        self._forms = [typed_form(a) for a in policy.quasi_identifiers] if policy.shape is not Shape.NATURAL else []
+        self._natural: dict[bytes, ReadTuple] = {}
+        hidden = [a for a in policy.attributes if isinstance(a, Identifier)]
+        self._identifiers = {a.path: a.name for a in hidden}
+        if policy.shape is Shape.FLAT:
+            self._identifiers |= {flat_path(a): a.name for a in hidden}
         self._declared = {field.path for field in self._fields}
         self._branches = {path[:i] for path in self._declared for i in range(1, len(path))}
         keys = self._declared | self._branches
@@ -141,14 +155,29 @@ class ReleasedRecordReader:
             elif field.types is not None and value is not None and type(value) not in field.types:
                 problems.append((Kind.WRONG_TYPE, field.name))
                 value = None
-            if field.quasi:
+            if field.second:
+                quasi[-1] = {ENDS[0]: quasi[-1], ENDS[1]: value}
+            elif field.quasi:
                 quasi.append(value)
             elif field.diverse:
                 sensitive.append(value)
         # With no field missing, a stray one makes an object larger than it must be.
         if problems or any(len(_find(record, path)) != size for path, size in self._sizes):
             problems += self._strays(record, ())
-        return ReadRecord(msgspec.json.encode(quasi), tuple(quasi), tuple(sensitive)), problems
+        return ReadRecord(*self._tuple(quasi), tuple(sensitive)), problems
+
+    def _tuple(self, values: list[Any]) -> ReadTuple:
+        """Return the published tuple as natural records show it, as JSON and as values."""
+        key = msgspec.json.encode(values)
+        if not self._forms:
+            return key, tuple(values)
+        known = self._natural.get(key)
+        if known is None:
+            if len(self._natural) >= _MOST_REMEMBERED:
+                self._natural.clear()
+            natural = tuple(map(read_typed, self._forms, values))
+            known = self._natural[key] = msgspec.json.encode(natural), natural
+        return known
 
     def _strays(self, record: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[Problem]:
         """Yield the fields that must not be there. An undeclared key is not repeated: it may be a value."""

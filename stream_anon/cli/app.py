@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,6 +39,16 @@ OverriddenSeed = Annotated[int | None, typer.Option("--seed", metavar="N", help=
 StandardFormat = Annotated[
     Format, typer.Option("--format", help="What standard input and output (-) hold; files say it by their suffix.")
 ]
+
+
+class SchemaKind(StrEnum):
+    """As what the schema of released records may be printed."""
+
+    JSON_SCHEMA = "json-schema"
+    AVRO = "avro"
+    PROTOBUF = "protobuf"
+    SQL = "sql"
+    ODCS = "odcs"
 
 
 def overridden(

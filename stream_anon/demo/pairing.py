@@ -19,6 +19,7 @@ from stream_anon.adapters.codecs import codec_of
 from stream_anon.microdata.attributes import pass_value
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import find
+from stream_anon.microdata.output.natural import natural_record
 from stream_anon.microdata.policy import Policy
 
 _MOST_CLASSES = 500  # tried per window; each is one pass over the window's columns
@@ -56,7 +57,7 @@ def pairs(policy: Policy, events: Sequence[bytes], released: Sequence[bytes]) ->
         All records that were published of it.
     """
     batch = codec_of(policy).decode(events, 0, np.arange(len(events), dtype=np.int64))
-    records = [msgspec.json.decode(record) for record in released]
+    records = [natural_record(policy, msgspec.json.decode(record)) for record in released]
     members: dict[bytes, list[dict[str, object]]] = {}
     for record in records:
         members.setdefault(_quasi_identifiers(policy, record), []).append(record)

@@ -11,7 +11,7 @@ from typing import Any
 
 from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.second_process import compile_in_two
-from stream_anon.adapters.tables.format_names import STANDARD, Format, format_of
+from stream_anon.adapters.tables.format_names import STANDARD, Format, as_written, format_of
 from stream_anon.adapters.tables.formats import RecordReader, open_reader, open_writer
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.engine.warming import warm_up_first_half, warm_up_second_half
@@ -184,26 +184,25 @@ class FileJob:
         except OSError as error:  # a full disk, a pipe that nobody reads any more
             raise InputError(f"the files cannot be read or written to their end ({error.strerror})") from None
 
-    def _anonymization(self) -> Anonymization:
-        if self.policy.method is None:
-            compile_in_two(warm_up_first_half, warm_up_second_half, self.policy)
-        return anonymization_of(self.policy)
+    def _anonymization(self, policy: Policy) -> Anonymization:
+        if policy.method is None:
+            compile_in_two(warm_up_first_half, warm_up_second_half, policy)
+        return anonymization_of(policy)
 
     def _run(self, progress: Progress) -> FileReport:
-        names = tuple(attribute.name for attribute in self.policy.attributes)
-        shields = tuple(shield.attributes for shield in self.policy.shields)
-        report = FileReport(self.policy.maker, names, shields)
-        codec = codec_of(self.policy)
         form = format_of(self.target, self.standard)
+        policy = as_written(self.policy, form)
+        codec = codec_of(policy)
+        names = tuple(attribute.name for attribute in policy.attributes)
+        shields = tuple(shield.attributes for shield in policy.shields)
+        report = FileReport(policy.maker, names, shields)
         with ExitStack() as files:
-            reader = files.enter_context(
-                closing(open_reader(self.source, self.policy, codec.decode, self.standard))
-            )
+            reader = files.enter_context(closing(open_reader(self.source, policy, codec.decode, self.standard)))
             rejects = files.enter_context(NewFile(str(self.rejects))) if self.rejects else None
             proof = files.enter_context(NewFile(str(self.certificates))) if self.certificates else None
             output = files.enter_context(NewFile(self.target))
-            anonymization = self._anonymization()
-            with closing(open_writer(output, form, self.policy, codec.encode, reader.delimiter)) as writer:
+            anonymization = self._anonymization(policy)
+            with closing(open_writer(output, form, policy, codec.encode, reader.delimiter)) as writer:
                 told = RejectsWriter(rejects.file, names) if rejects else None
                 if proof is not None:
                     proof.file.writelines(part + b"\n" for part in anonymization.document.parts())

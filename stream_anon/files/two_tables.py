@@ -24,6 +24,7 @@ from stream_anon.microdata.attributes import Insensitive, PassThrough, QuasiIden
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes, Release, release_without_window
 from stream_anon.privacy.generalization import Generalizer
@@ -208,7 +209,10 @@ class TwoTablesJob:
         group_of = QuasiIdentifier(GROUP, NumericDomain(Decimal(0), Decimal(made), Decimal(1), 0))
         identifiers = tuple(own for own in self.policy.attributes if own.name == self.policy.individual)
         columns = (group_of, self._target, Insensitive(COUNT, ScalarType.INTEGER))
-        policy = replace(self.policy, attributes=(*identifiers, *columns), diversity={}, method=None)
+        # Every column of this table has one type already.
+        policy = replace(
+            self.policy, attributes=(*identifiers, *columns), diversity={}, method=None, shape=Shape.NATURAL
+        )
         every = np.arange(made, dtype=np.int32)[None]
         sizes = np.bincount(groups)
         classes = Classes(every, every, [list(range(made))], sizes, sizes, np.zeros((1, made)))

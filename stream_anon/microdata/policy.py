@@ -22,6 +22,8 @@ from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.method import MethodChoice
+from stream_anon.microdata.output.members import check_shape
+from stream_anon.microdata.output.shape import Shape
 
 EVERY_RECORD = "every-record"
 FULL_DOMAIN = "full-domain"
@@ -187,6 +189,8 @@ class Policy:
         Further requirements, on sets of quasi-identifiers: see `Shield`. `k` is the one on all of them.
     normalize
         Differences between two spellings of an id that do not make two individuals; in their order.
+    shape
+        How released records are written; files of cells are natural in any case.
     digest
         Hash of the settings and hierarchies it was made from, for certificates.
     """
@@ -207,6 +211,7 @@ class Policy:
     above_max_suppressed: AboveMost = AboveMost.PUBLISH
     method: MethodChoice | None = None
     shields: tuple[Shield, ...] = ()
+    shape: Shape = Shape.NATURAL
 
     def __post_init__(self) -> None:
         if self.max_suppressed is None and self.above_max_suppressed is not AboveMost.PUBLISH:
@@ -236,6 +241,7 @@ class Policy:
         self._check_publication()
         self._check_diversity()
         self._check_null_values()
+        check_shape(self.attributes, self.shape)
         self._check_shields()
 
     def _check_shields(self) -> None:

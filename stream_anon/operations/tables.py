@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.adapters.tables.format_names import as_written, released_format
 from stream_anon.audit.records import ReleasedRecordReader
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.boxes import Boxes, boxes_of
@@ -164,7 +165,7 @@ def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> 
     InputError
         If it cannot be read, or holds what the policy cannot publish; the message names the line or the attribute.
     """
-    reader = ReleasedRecordReader(policy)
+    reader = ReleasedRecordReader(as_written(policy, released_format(path)))
     counts: Counter[bytes] = Counter()
     labelled: Counter[tuple[bytes, int]] = Counter()
     tuples: dict[bytes, tuple[Any, ...]] = {}

@@ -14,7 +14,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from stream_anon.microdata.schema import DIALECT
+from stream_anon.microdata.output.json_schema import DIALECT
 from stream_anon.settings.model import Settings
 from stream_anon.settings.section import Duration
 

@@ -110,6 +110,20 @@ empty cell of a CSV file is missing in any case. No category may be among them."
     """Texts that mean a missing value, in every declared field, such as NA or an empty text."""
 
 
+class OutputSettings(Section):
+    """How released records are written, to topics and to JSON Lines."""
+
+    explanation: ClassVar[
+        str
+    ] = """The shape changes how values are written, not what they say: [output.md](output.md) has examples.
+Records of a CSV file are `natural` in any case. A change of it changes no promise."""
+
+    shape: Literal["natural", "typed", "flat"] = "natural"
+    """natural writes each value as short as it can be: a number, an interval or `"*"`. typed gives each attribute
+    one type: numbers and dates are objects with `min` and `max`, other values texts, sets lists of texts. flat is
+    typed without objects, for tables: `age_min` and `age_max`, and `patient_age` for the `age` of `patient`."""
+
+
 class HttpSettings(Section):
     """Where health, metrics and status are served; port 0 is any free port."""
 
@@ -157,6 +171,8 @@ class Settings(BaseSettings):
     """Which partitioner forms the classes."""
     input: RecordSettings = RecordSettings()
     """How records are read, from topics and from files."""
+    output: OutputSettings = OutputSettings()
+    """How released records are written, to topics and to JSON Lines."""
     attributes: dict[str, AttributeSettings] = Field(min_length=1)
     """Every declared field by dotted name, in the order in which published ones are written."""
     method: MethodSettings | None = None

@@ -50,6 +50,7 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("window", model.WindowSettings),
     ("engine", model.EngineSettings),
     ("input", model.RecordSettings),
+    ("output", model.OutputSettings),
     ("attributes.NAME", domains.AttributeSettings),
     *((f"attributes.NAME.{key}", kind) for key, kind in domains.DOMAINS.items()),
     ("attributes.NAME.hierarchy", domains.BalancedSettings),

@@ -32,6 +32,7 @@ from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.ids import Normalization, in_order
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import AboveMost, EngineChoice, Loss, Policy, Shortfall, WindowLimits
 from stream_anon.settings.domains import (
     DOMAIN_KEYS,
@@ -45,53 +46,19 @@ from stream_anon.settings.label_sample import sample_labels
 from stream_anon.settings.learned_order import read_order
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.model import Settings
-from stream_anon.settings.privacy import DiversitySettings, IndividualSettings
-
-_LATER_KEYS = {"path": None, "accept_missing": False, "min_level": 0, "max_level": None, "coerce": False}
-_LATER_KEYS |= dict.fromkeys(set(DOMAIN_KEYS) - {"hierarchy", "values", "numeric", "prefix", "date"})
-_FIRST_CRITERIA = frozenset({"distinct_l", "entropy_l", "recursive_cl", "t_closeness", "p_sensitive", "alpha"})
-_LATER_DOMAIN_KEYS: Mapping[str, Mapping[str, Any]] = {
-    "numeric": {"ranges": None, "cuts": [], "arity": 2},
-    "prefix": {"pad": None, "shorter": False},
-    "date": {"zone": None},
-}
-_LATER_PRIVACY_KEYS: Mapping[str, Any] = {"max_suppressed": None, "above_max_suppressed": "publish", "shields": []}
+from stream_anon.settings.policy_digest import hashed_settings
+from stream_anon.settings.privacy import DiversitySettings
 
 
 def load_policy(path: Path, overrides: dict[str, dict[str, Any]] | None = None) -> Policy:
-    """Return the policy of a settings file; only privacy, window, engine, input and attributes matter."""
+    """Return the policy of a settings file; only privacy, window, engine, input, output and attributes matter."""
     return build_policy(load_settings(path, overrides), path)
 
 
 def build_policy(settings: Settings, place: Path) -> Policy:
     """Return the policy of validated settings; hierarchy files are relative to the folder of `place`."""
     digest = hashlib.sha256()
-    relevant = settings.model_dump(mode="json", include={"privacy", "window", "engine", "attributes"})
-    # A learned order promises nothing: it may be changed without making another policy.
-    relevant["engine"].pop("order", None)
-    _leave_out_defaults(relevant["engine"], {"levels": None})
-    # It came to be None by default where it had been 0: the file is the same one.
-    relevant["engine"]["seed"] = settings.engine.seed or 0
-    # A revision orders policies and says nothing of what they promise; certificates name it beside the digest.
-    relevant["privacy"].pop("revision", None)
-    if settings.method is not None:
-        relevant["method"] = settings.method.model_dump(mode="json", exclude_defaults=True)
-    if settings.input.null_values:
-        relevant["input"] = {"null_values": sorted(set(settings.input.null_values))}
-    relevant["privacy"]["individual"] = _individual(settings.privacy.individuals)
-    # It names this very hash.
-    relevant["privacy"].pop("accept_weaker", None)
-    _leave_out_defaults(relevant["privacy"], _LATER_PRIVACY_KEYS)
-    for criteria in relevant["privacy"]["sensitive"].values():
-        later = criteria.keys() - _FIRST_CRITERIA
-        _leave_out_defaults(criteria, dict.fromkeys(later))
-    # The order of attributes is that of what is published, so it counts.
-    relevant["attributes"] = list(relevant["attributes"].items())
-    for _, given in relevant["attributes"]:
-        _leave_out_defaults(given, _LATER_KEYS)
-        for domain, later in _LATER_DOMAIN_KEYS.items():
-            _leave_out_defaults(given[domain] or {}, later)
-    digest.update(json.dumps(relevant, sort_keys=True).encode())
+    digest.update(json.dumps(hashed_settings(settings), sort_keys=True).encode())
     chosen = settings.engine
     try:
         attributes = tuple(_attribute(name, given, place, digest) for name, given in settings.attributes.items())
@@ -125,6 +92,7 @@ def build_policy(settings: Settings, place: Path) -> Policy:
             normalize=in_order([Normalization(step) for step in settings.privacy.individuals.normalize]),
             shields=tuple(Shield(tuple(given.attributes), given.k) for given in settings.privacy.shields),
             method=None if settings.method is None else settings.method.choice(),
+            shape=Shape(settings.output.shape),
         )
         if chosen.target is not None and chosen.sample is not None:
             labels = sample_labels(policy, chosen.target, place.parent / chosen.sample)
@@ -168,19 +136,6 @@ def _on_levels(attributes: tuple[Attribute, ...], levels: Mapping[str, int]) -> 
 
 def _bound(given: int | str | None) -> RecordBound | None:
     return None if given is None else RecordBound.parse(str(given))
-
-
-def _individual(given: IndividualSettings) -> str | list[str]:
-    """Return what tells individuals apart as it is hashed: a name alone where every spelling counts."""
-    steps = in_order([Normalization(step) for step in given.normalize])
-    return [given.field, *steps] if steps else given.field
-
-
-def _leave_out_defaults(document: dict[str, Any], later: Mapping[str, Any]) -> None:
-    """Drop keys that came after the first certificates where they say nothing: the policy is the same one."""
-    for key, default in later.items():
-        if document.get(key) == default:
-            document.pop(key, None)
 
 
 def _diversity(given: DiversitySettings) -> Diversity:

@@ -16,6 +16,7 @@ from stream_anon.adapters.codecs import FORMATS as SHIPPED
 from stream_anon.microdata.attributes import Missing, QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
 from stream_anon.microdata.coding import CodedRecord, RecordCoder
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.payload import joined, missing_values, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release
@@ -24,11 +25,13 @@ from stream_anon.ports import Codec
 from tests.conformance.formats import FORMATS
 from tests.support import hostile
 from tests.support.effort import examples
+from tests.support.shapes import shaped_record
 
 POLICIES = [
     hostile.plain_policy(Missing.LEAF, Unknown.REJECT),
     hostile.broad_policy(Missing.REJECT, Unknown.ROOT),
     hostile.null_policy(hostile.plain_policy(Missing.LEAF, Unknown.ROOT)),
+    *(hostile.shaped_policy(shape) for shape in Shape if shape is not Shape.NATURAL),
 ]
 NAMES = list(hostile.FITTING)
 MOST = 8000
@@ -279,28 +282,13 @@ def test_released_records_say_what_their_class_and_their_row_say(
     assert len(written) == len(release.order)
     for row, text in zip(release.order.tolist(), written, strict=True):
         own = int(release.class_of_row[row])
-        expected = {
+        natural = {
             attribute.name: release.classes.values[policy.quasi_identifiers.index(attribute)][own]
             if isinstance(attribute, QuasiIdentifier)
             else batch.payload[row][policy.passed.index(attribute)]
             for attribute in policy.published
         }
-        assert leaves_of(policy, FORMATS[name].read(text)) == expected
-
-
-def leaves_of(policy: Policy, record: Any) -> dict[str, Any]:
-    """Return the values of a released record by attribute; it has no other ones."""
-    found = {}
-    for attribute in policy.published:
-        places = [record]
-        for key in attribute.path[:-1]:
-            places.append(places[-1][key])
-        found[attribute.name] = places[-1].pop(attribute.path[-1])
-        for inner, key in zip(places[-2::-1], attribute.path[-2::-1], strict=True):
-            if not inner[key]:
-                del inner[key]
-    assert record == {}
-    return found
+        assert repr(FORMATS[name].read(text)) == repr(shaped_record(policy, natural))
 
 
 @formats

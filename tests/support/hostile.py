@@ -15,6 +15,7 @@ from stream_anon.microdata.attributes import (
     Identifier,
     Insensitive,
     Missing,
+    Publication,
     QuasiIdentifier,
     ScalarType,
     Sensitive,
@@ -27,9 +28,11 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.ids import Normalization
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 MONTHS = DateDomain("%Y-%m-%d", dt.date(2024, 1, 1), dt.date(2024, 3, 31))
+TWO_YEARS = replace(MONTHS, latest=dt.date(2025, 3, 31))
 
 
 def flat(*labels: str) -> CategoricalDomain:
@@ -84,6 +87,22 @@ def plain_policy(missing: Missing, unknown: Unknown) -> Policy:
     """Return the broad policy without numbers that are too fine for a kernel."""
     broad = broad_policy(missing, unknown)
     return replace(broad, attributes=tuple(a for a in broad.attributes if a.name != "speck"))
+
+
+def shaped_policy(shape: Shape) -> Policy:
+    """Return the plain policy with a set of categories and days of two years, whose records have another shape."""
+    plain = plain_policy(Missing.LEAF, Unknown.ROOT)
+    years = {"visit.day": TWO_YEARS, "when": replace(TWO_YEARS, format="%d.%m.%Y")}
+    attributes = [
+        replace(a, domain=years[a.name]) if isinstance(a, QuasiIdentifier) and a.name in years else a
+        for a in plain.attributes
+    ]
+    sets = {"level": ScalarType.STRING, "smoker": ScalarType.BOOLEAN}
+    attributes = [
+        replace(a, publication=Publication.VALUES) if isinstance(a, QuasiIdentifier) and a.name in sets else a
+        for a in attributes
+    ]
+    return replace(plain, attributes=tuple(attributes), shape=shape)
 
 
 def null_policy(policy: Policy) -> Policy:

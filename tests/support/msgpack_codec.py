@@ -12,9 +12,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.attributes import QuasiIdentifier, ScalarType
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit, RecordCoder
+from stream_anon.microdata.output.members import members_of
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release
 from stream_anon.microdata.texts import Texts
@@ -33,6 +35,7 @@ class MsgpackCodec:
 
     def __init__(self, policy: Policy, *, max_record_bytes: int = 1_048_576) -> None:
         self._policy = policy
+        self._members = members_of(policy.published, policy.shape)
         self._most = max_record_bytes
         self._coder = RecordCoder(policy)
         self._numbers = 0 if policy.individual == EVERY_RECORD else None
@@ -82,8 +85,9 @@ class MsgpackCodec:
 
     def most_released(self, read: int) -> int:
         empty = len(_encode(self._nested(lambda _: None)))
-        longest = [max(len(_encode(one)) for one in qi.longest()) for qi in self._policy.quasi_identifiers]
-        return read + empty + sum(longest) + _MOST_GROWTH * len(self._policy.published)
+        quasi = [member for member in self._members if isinstance(member.attribute, QuasiIdentifier)]
+        longest = [max(len(_encode(one)) for one in member.longest()) for member in quasi]
+        return read + empty + sum(longest) + _MOST_GROWTH * len(self._members)
 
     def warm_up(self) -> None:
         pass
@@ -91,18 +95,22 @@ class MsgpackCodec:
     def _written(self, release: Release, row: int) -> bytes:
         own, passed = int(release.class_of_row[row]), release.payload[row]
 
-        def value_of(attribute: Any) -> Any:
+        def value_of(member: Any) -> Any:
+            attribute = member.attribute
             if isinstance(attribute, QuasiIdentifier):
-                return release.classes.values[self._policy.quasi_identifiers.index(attribute)][own]
-            return passed[self._policy.passed.index(attribute)]
+                value = release.classes.values[self._policy.quasi_identifiers.index(attribute)][own]
+                return value if member.write is None else member.write(value)
+            value = passed[self._policy.passed.index(attribute)]
+            whole = type(value) is int and attribute.type is ScalarType.NUMBER and len(str(value)) <= 15
+            return float(value) if whole and self._policy.shape is not Shape.NATURAL else value
 
         return _encode(self._nested(value_of))
 
     def _nested(self, value_of: Any) -> dict[str, Any]:
         record: dict[str, Any] = {}
-        for attribute in self._policy.published:
+        for member in self._members:
             inner = record
-            for key in attribute.path[:-1]:
+            for key in member.path[:-1]:
                 inner = inner.setdefault(key, {})
-            inner[attribute.path[-1]] = value_of(attribute)
+            inner[member.path[-1]] = value_of(member)
         return record

@@ -22,15 +22,19 @@ from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import MOST_LABELS, CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.output.json_schema import released_schema
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
-from stream_anon.microdata.schema import released_schema
 from stream_anon.privacy.certificate import AchievedSpread, AskedSpread, Certificate, certificate_parts
 from stream_anon.service.closing.dead_letters import encode_dead_letters
 from stream_anon.settings.json_schema import as_text, settings_schema
 from stream_anon.settings.loading import parse_settings
 from tests.support.data import ROOT
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
+from tests.support.shapes import typed_value
+from tests.unit.microdata.output.test_typed import NAMES as NAMES_OF_DOMAINS
+from tests.unit.microdata.output.test_typed import shaped
 from tests.unit.microdata.test_read import DOMAINS, STRANGERS, _attributes, _everything, _neighbours
 from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
@@ -234,8 +238,8 @@ def test_real_dead_letters_are_accepted() -> None:
 # Released records ----------------------------------------------------------------------------------------------
 
 
-def _of_attribute(attribute: QuasiIdentifier) -> dict[str, Any]:
-    policy = Policy(attributes=(attribute,), k=2, individual="every-record")
+def _of_attribute(attribute: QuasiIdentifier, shape: Shape = Shape.NATURAL) -> dict[str, Any]:
+    policy = Policy(attributes=(attribute,), k=2, individual="every-record", shape=shape)
     schema = released_schema(policy)
     Draft202012Validator.check_schema(schema)
     return schema
@@ -258,6 +262,23 @@ def test_the_schema_accepts_exactly_the_categories_that_can_be_published(name: s
             if isinstance(tried, list) and len(tried) > 1:
                 continue  # the order of a set is for the audit
             assert validator.is_valid({"x": tried}) == (attribute.read(tried) is not None), (attribute, tried)
+
+
+@pytest.mark.parametrize("name", NAMES_OF_DOMAINS)
+def test_the_schema_of_typed_records_accepts_what_they_say_and_no_other_type(name: str) -> None:
+    checker = Draft202012Validator.FORMAT_CHECKER
+    for attribute in shaped(name):
+        typed = Draft202012Validator(_of_attribute(attribute, Shape.TYPED), format_checker=checker)
+        flat = Draft202012Validator(_of_attribute(attribute, Shape.FLAT), format_checker=checker)
+        possible = [typed_value(attribute, json.loads(text)) for text in _everything(attribute)]
+        for value in possible:
+            assert typed.is_valid({"x": value}), value
+            columns = {f"x_{end}": one for end, one in value.items()} if isinstance(value, dict) else {"x": value}
+            assert flat.is_valid(columns), columns
+        natural = [json.loads(text) for text in _everything(attribute)]
+        for tried in [*natural, *STRANGERS]:
+            if type(tried) not in {type(value) for value in possible}:
+                assert not typed.is_valid({"x": tried}), tried
 
 
 def test_a_large_hierarchy_makes_a_small_schema() -> None:

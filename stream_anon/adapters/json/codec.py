@@ -25,7 +25,8 @@ from stream_anon.microdata.texts import Texts
 from stream_anon.ports import MOST_RECORD_BYTES
 
 _ESCAPED = re.compile(r'["\\\x00-\x1f]')
-_MOST_GROWTH = {ScalarType.INTEGER: 310, ScalarType.NUMBER: 24}  # 1e308 may be written with all its digits
+# 1e308 may be written with all its digits, and 3 as 3.0.
+_MOST_GROWTH = {ScalarType.INTEGER: 310, ScalarType.NUMBER: 24}
 
 
 class JsonCodec:

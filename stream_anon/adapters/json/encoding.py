@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,8 +13,10 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.json.passing import PassedTexts
 from stream_anon.adapters.json.writing import write_records
-from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
+from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier, ScalarType
 from stream_anon.microdata.keys import PADDING, padded_words
+from stream_anon.microdata.output.members import Member, Placed, by_first_key, members_of
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes, Release
@@ -29,6 +33,12 @@ class _Fixed:
 @dataclass(frozen=True, slots=True)
 class _OfClass:
     row: int
+    write: Callable[[Any], Any] | None  # None for values that are written as they are
+
+    def of(self, classes: Classes) -> Iterable[Any]:
+        """Return the value of each class."""
+        values = classes.values[self.row]
+        return values if self.write is None else map(self.write, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +64,10 @@ class ReleaseEncoder:
 
     def __init__(self, policy: Policy) -> None:
         self._fields = len(policy.passed)
-        parts = _object(policy, [(a, a.path) for a in policy.published])
+        decimals = [i for i, a in enumerate(policy.passed) if a.type is ScalarType.NUMBER]
+        self._decimals = [] if policy.shape is Shape.NATURAL else decimals
+        members = members_of(policy.published, policy.shape)
+        parts = _object(policy, [(member, member.path) for member in members])
         self._places = np.array([part.place for part in parts if isinstance(part, _OfRecord)], np.int64)
         self._between: list[list[_Shared]] = [[]]  # the parts that are the same for all records of a class
         for part in parts:
@@ -63,7 +76,8 @@ class ReleaseEncoder:
             else:
                 self._between[-1].append(part)
         fixed = sum(len(part.text) for parts in self._between for part in parts if isinstance(part, _Fixed))
-        self.most_around = fixed + sum(map(longest_form, policy.quasi_identifiers))
+        quasi = [member for member in members if isinstance(member.attribute, QuasiIdentifier)]
+        self.most_around = fixed + sum(map(longest_form, quasi))
 
     def encode(self, release: Release) -> Texts:
         """Return one JSON object for each released record, in the release's order, as `Texts`."""
@@ -101,16 +115,15 @@ class ReleaseEncoder:
         return release.order[_widths(shared_ends, release.order, release.class_of_row, passed) > most]
 
     def _passed(self, payload: Payload) -> PassedTexts:
-        return payload if isinstance(payload, PassedTexts) else PassedTexts.of(payload, self._fields)
+        passed = payload if isinstance(payload, PassedTexts) else PassedTexts.of(payload, self._fields)
+        return passed.as_decimals(self._decimals) if self._decimals else passed
 
     def _shared(self, classes: Classes) -> tuple[bytes, NDArray[np.int64]]:
         """Return the texts that all records of each class share, without gaps, and where each text ends."""
         columns: list[list[bytes]] = []
         for parts in self._between:
             pieces = [
-                list(map(_encode, classes.values[part.row]))
-                if isinstance(part, _OfClass)
-                else [part.text] * len(classes)
+                list(map(_encode, part.of(classes))) if isinstance(part, _OfClass) else [part.text] * len(classes)
                 for part in parts
             ]
             columns.append(list(map(b"".join, zip(*pieces, strict=True))) if pieces else [b""] * len(classes))
@@ -119,9 +132,9 @@ class ReleaseEncoder:
         return b"".join([*texts, PADDING]), ends.reshape(len(classes), len(columns))
 
 
-def longest_form(attribute: QuasiIdentifier) -> int:
-    """Return the most bytes that a published value of an attribute takes."""
-    return max(len(_encode(value)) for value in attribute.longest())
+def longest_form(member: Member) -> int:
+    """Return the most bytes that the value of a quasi-identifier takes."""
+    return max(len(_encode(value)) for value in member.longest())
 
 
 def _widths(
@@ -132,19 +145,17 @@ def _widths(
     return widths
 
 
-def _object(policy: Policy, fields: list[tuple[Attribute, tuple[str, ...]]]) -> list[_Part]:
+def _object(policy: Policy, fields: Sequence[Placed]) -> list[_Part]:
     """Return the parts of an object; fields under one parent stand together at the place of the first."""
-    groups: dict[str, list[tuple[Attribute, tuple[str, ...]]]] = {}
-    for attribute, path in fields:
-        groups.setdefault(path[0], []).append((attribute, path[1:]))
     parts: list[_Part] = []
-    for key, members in groups.items():
+    for key, members in by_first_key(fields).items():
         parts.append(_Fixed((b"," if parts else b"{") + _encode(key) + b":"))
-        attribute, rest = members[0]
+        member, rest = members[0]
+        attribute = member.attribute
         if rest:
             parts += _object(policy, members)
         elif isinstance(attribute, QuasiIdentifier):
-            parts.append(_OfClass(policy.quasi_identifiers.index(attribute)))
+            parts.append(_OfClass(policy.quasi_identifiers.index(attribute), member.write))
         elif isinstance(attribute, PassThrough):
             parts.append(_OfRecord(policy.passed.index(attribute)))
     return [*parts, _Fixed(b"}")] if parts else [_Fixed(b"{}")]

@@ -15,6 +15,10 @@ from stream_anon.microdata.payload import PackedPayload, Rows
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 _NULL = ord("n")  # no other value begins with it
+_NOT_WHOLE = np.zeros(256, np.bool_)
+_NOT_WHOLE[list(b".eEn")] = True  # in a number or a null
+_DECIMAL = np.frombuffer(b".0", np.uint8)
+_MOST_EXACT = 15  # digits of a decimal that a float keeps apart from any other
 
 
 class PassedTexts(PackedPayload):
@@ -92,6 +96,24 @@ class PassedTexts(PackedPayload):
         shift = starts[rows] - firsts
         places = np.arange(int(widths[rows].sum())) + np.repeat(shift, widths[rows])
         return type(self)(self.text[places], self.ends[rows] - shift[:, None])
+
+    def as_decimals(self, fields: Sequence[int]) -> Self:
+        """Return the rows with whole numbers of these fields written as decimals, `3.0` for `3`; O(bytes).
+
+        Numbers of more than 15 characters stay as they are: as decimals, two of them might be one.
+        """
+        if not self.text.size:
+            return self
+        ends = self.ends.ravel()
+        begins = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
+        counts = np.concatenate([np.zeros(1, np.int64), np.cumsum(_NOT_WHOLE[self.text])])
+        whole = (counts[begins] == counts[ends]) & (ends - begins <= _MOST_EXACT)
+        chosen = np.zeros(self.ends.shape[1], np.bool_)
+        chosen[list(fields)] = True
+        whole &= np.tile(chosen, len(self))
+        places = np.repeat(ends[whole], len(_DECIMAL))
+        text = np.insert(self.text, places, np.tile(_DECIMAL, np.count_nonzero(whole)))
+        return type(self)(text, (ends + len(_DECIMAL) * np.cumsum(whole)).reshape(self.ends.shape))
 
     def missing(self, rows: slice) -> NDArray[np.int64]:
         """Return how many of the chosen rows lack a value, for each field; int64[p]."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
 from stream_anon.errors import InputError
+from stream_anon.microdata.output.shape import Shape
+from stream_anon.microdata.policy import Policy
 
 STANDARD = "-"
 
@@ -44,3 +47,16 @@ def format_of(name: str, standard: Format = Format.JSONL) -> Format:
     if form is None:
         raise InputError(f"{name}: must end in {', '.join(SUFFIXES)}, or be {STANDARD}")
     return form
+
+
+def released_format(path: Path) -> Format:
+    """Return the format of a file of released records: CSV if its name ends so, else JSON Lines."""
+    return Format.CSV if path.suffix.lower() == ".csv" else Format.JSONL
+
+
+def as_written(policy: Policy, form: Format) -> Policy:
+    """Return the policy of what a file shows.
+
+    The shape is that of JSON. Cells of CSV have no types, and columns of Parquet have their own in any case.
+    """
+    return policy if form is Format.JSONL else replace(policy, shape=Shape.NATURAL)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_anon.adapters.tables.format_names import Format
-from stream_anon.cli.app import Accepted, Config, StandardFormat, app
+from stream_anon.cli.app import Accepted, Config, SchemaKind, StandardFormat, app
 from stream_anon.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -282,11 +282,14 @@ def released_schema(
         Path | None, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")
     ] = None,
     policy: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The same.", hidden=True)] = None,
+    kind: Annotated[
+        SchemaKind, typer.Option("--format", help="What to print; all but json-schema need output.shape.")
+    ] = SchemaKind.JSON_SCHEMA,
 ) -> None:
-    """Print the JSON Schema of the records that a policy releases."""
+    """Print a schema of the records that a policy releases: JSON Schema, Avro, Protobuf, SQL or ODCS."""
     from stream_anon.cli.decide.schema import schema
 
     chosen = config or policy
     if chosen is None or (config and policy):
         raise SettingsError("schema", "give --config FILE")
-    raise typer.Exit(schema(chosen))
+    raise typer.Exit(schema(chosen, kind))

@@ -1,17 +1,43 @@
-"""`stream-anon schema`: print the JSON Schema of what a policy releases."""
+"""`stream-anon schema`: print a schema of what a policy releases."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import typer
+import yaml
 
-from stream_anon.microdata.schema import released_schema
+from stream_anon.cli.app import SchemaKind
+from stream_anon.microdata.output.avro import avro_schema
+from stream_anon.microdata.output.data_contract import data_contract
+from stream_anon.microdata.output.json_schema import released_schema
+from stream_anon.microdata.output.protobuf import protobuf_schema
+from stream_anon.microdata.output.sql import sql_table
+from stream_anon.microdata.policy import Policy
 from stream_anon.settings.policy_file import load_policy
 
 
-def schema(policy: Path) -> int:
+def _json(document: Any) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _yaml(document: Any) -> str:
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=116)
+
+
+_WRITERS: Mapping[SchemaKind, Callable[[Policy], str]] = {
+    SchemaKind.JSON_SCHEMA: lambda policy: _json(released_schema(policy)),
+    SchemaKind.AVRO: lambda policy: _json(avro_schema(policy)),
+    SchemaKind.PROTOBUF: protobuf_schema,
+    SchemaKind.SQL: sql_table,
+    SchemaKind.ODCS: lambda policy: _yaml(data_contract(policy)),
+}
+
+
+def schema(policy: Path, kind: SchemaKind = SchemaKind.JSON_SCHEMA) -> int:
     """Print the schema of released records; return 0."""
-    typer.echo(json.dumps(released_schema(load_policy(policy)), indent=2, ensure_ascii=False))
+    typer.echo(_WRITERS[kind](load_policy(policy)), nl=False)
     return 0

@@ -51,6 +51,48 @@ def _names(day: dt.date) -> tuple[str, str, str, str]:
 
 
 @dataclass(frozen=True)
+class DayInterval:
+    """Intervals of days; what the range lacks of a month, quarter or year is no part of one."""
+
+    domain: DateDomain
+
+    type: ClassVar[str] = "date"
+
+    @property
+    def least(self) -> str:
+        """Return the first day."""
+        return self.domain.earliest.isoformat()
+
+    @property
+    def greatest(self) -> str:
+        """Return the last day."""
+        return self.domain.latest.isoformat()
+
+    @cached_property
+    def _known(self) -> dict[str, tuple[str, str]]:
+        return {ROOT_LABEL: (self.least, self.greatest)}
+
+    def ends(self, published: Any) -> tuple[str, str]:
+        """Return the first and the last day of what is published; each is found once."""
+        known = self._known.get(published)
+        if known is None:
+            bounds = self.domain.read(published)
+            if bounds is None:
+                raise ValueError("is no day, month, quarter or year of the range")
+            first, last = (self.domain.earliest + dt.timedelta(days=code) for code in bounds)
+            known = self._known[published] = first.isoformat(), last.isoformat()
+        return known
+
+    def published(self, least: Any, greatest: Any) -> Published:
+        """Return the name of the least node around two days."""
+        ends = (dt.date.fromisoformat(end) for end in (least, greatest))
+        low, high = ((end - self.domain.earliest).days for end in ends)
+        if not 0 <= low <= high < self.domain.size:
+            raise ValueError("lies outside the range")
+        return self.domain.publish(low, high)
+
+
+@dataclass(frozen=True)
 class DateDomain(Domain):
     """Days between `earliest` and `latest`, published as `2024-05-13`, `2024-05`, `2024-Q2` or `2024`.
 
@@ -192,6 +234,9 @@ class DateDomain(Domain):
         if self.format != "%Y-%m-%d":
             return None
         return {(self.earliest + dt.timedelta(days=i)).isoformat(): i for i in range(self.size)}
+
+    def interval(self) -> DayInterval:
+        return DayInterval(self)
 
     def reading(self) -> Reading:
         if self._counted is not None:

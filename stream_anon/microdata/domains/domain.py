@@ -48,6 +48,44 @@ class Form(NamedTuple):
     sets: bool = False
 
 
+WrittenEnd: TypeAlias = int | float | str
+
+
+class Interval(Protocol):
+    """How values that have an order are written by the least and the greatest one, on whatever level they are.
+
+    Parameters
+    ----------
+    type
+        `integer`, `number` or `date`; a date is a text such as `2024-05-13`.
+    least, greatest
+        The ends of the whole range.
+    """
+
+    @property
+    def type(self) -> str:
+        """Return the type of both ends."""
+        ...
+
+    @property
+    def least(self) -> WrittenEnd:
+        """Return the least value."""
+        ...
+
+    @property
+    def greatest(self) -> WrittenEnd:
+        """Return the greatest value."""
+        ...
+
+    def ends(self, published: Any) -> tuple[WrittenEnd, WrittenEnd]:
+        """Return the least and the greatest value of what `publish` wrote, or of the root."""
+        ...
+
+    def published(self, least: Any, greatest: Any) -> Published:
+        """Return what `publish` wrote for these ends; anything, or TypeError or ValueError, if it wrote none."""
+        ...
+
+
 class Domain(Protocol):
     """What every domain can do. Codes and bounds are integers with both ends included.
 
@@ -154,6 +192,10 @@ class Domain(Protocol):
     def longest(self) -> Sequence[Published]:
         """Return values among which is one whose JSON is as long as that of anything that `publish` returns."""
         ...
+
+    def interval(self) -> Interval | None:
+        """Return how values are written by least and greatest one; None where they are texts."""
+        return None
 
     def reading(self) -> Reading:
         """Return how readers of bytes find a value's code."""

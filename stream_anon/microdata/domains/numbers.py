@@ -15,6 +15,7 @@ from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.domain import WHOLE_TABLE, Domain, Form, Published, Scalar, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.domains.intervals import NumberInterval
 from stream_anon.microdata.domains.reading import ByNumber, Reading
 from stream_anon.microdata.domains.walk import (
     HALVING,
@@ -203,9 +204,7 @@ class NumericDomain(Domain):
         bottom = self.minimum + low * self.step
         top = self.minimum + (high + 1) * self.step - (0 if self.decimals is None else self._unit)
         top = min(top, self.maximum)
-        if self.decimals == 0:
-            return int(bottom), int(top)
-        return float(bottom), float(top)
+        return (int(bottom), int(top)) if self.decimals == 0 else (float(bottom), float(top))
 
     def publish(self, low: int, high: int) -> Published:
         bottom, top = self.ends(low, high)
@@ -255,6 +254,9 @@ class NumericDomain(Domain):
         ends = (int(self.minimum), int(self.maximum)) if self.decimals == 0 else (_LONGEST_FLOAT,)
         return [{"min": end, "max": end} for end in ends]
 
+    def interval(self) -> NumberInterval:
+        return NumberInterval(*self.ends(0, self.size - 1), whole=self.decimals == 0)
+
     def reading(self) -> Reading:
         return ByNumber(self.minimum, self.maximum, self.step, self.decimals, self.size)
 
@@ -273,9 +275,8 @@ class NumericDomain(Domain):
         return digits_of_widths(self.size, powers_below(self.size, _SLICE))
 
     def schemas(self, form: Form) -> list[Schema]:  # noqa: ARG002 - numbers have no other type
-        whole = self.decimals == 0
-        low, high = (int if whole else float)(self.minimum), (int if whole else float)(self.maximum)
-        end = {"type": "integer" if whole else "number", "minimum": low, "maximum": high}
+        ends = self.interval()
+        end = {"type": ends.type, "minimum": ends.least, "maximum": ends.greatest}
         choices: list[Schema] = [
             {
                 "type": "object",

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, committed_records
 from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.tables.format_names import Format, as_written, released_format
 from stream_anon.audit.audit import Audit, TopicTest, audit_in_order
 from stream_anon.audit.cells import CellReader, header_cells
 from stream_anon.audit.records import decode_record
@@ -134,7 +135,7 @@ def audit_files(
     wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
     settings = load_settings(policy_path, wanted.overrides)
-    policy = build_policy(settings, policy_path)
+    policy = as_written(build_policy(settings, policy_path), released_format(output))
     with ExitStack() as stack:
         parts = _counted(_lines(stack.enter_context(_open(certificates)), certificates), wanted)
         records = stack.enter_context(released_records(output, policy))
@@ -252,7 +253,10 @@ def released_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
     if suffix == ".parquet":
         raise InputError(f"{path}: released records are read from CSV or JSON Lines only, not from Parquet")
     with _open(path) as file:
-        yield _rows(file, path, policy) if suffix == ".csv" else map(decode_record, _lines(file, path))
+        if released_format(path) is Format.CSV:
+            yield _rows(file, path, policy)
+        else:
+            yield map(decode_record, _lines(file, path))
 
 
 def _open(path: Path) -> BinaryIO:

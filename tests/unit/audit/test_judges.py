@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from stream_anon.audit.judges import Judges
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.diversity import MOST_CLASS, Closeness, Distance, Diversity, Recursion
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
 from stream_anon.privacy.certificate import (
     Asked,
@@ -129,6 +131,20 @@ def test_stand_ins_are_kept_for_windows_that_ask_the_same_and_not_without_end(
     assert judges.stand_in(certificates[1]) is second
     judges.stand_in(certificates[2])
     assert judges.stand_in(certificates[0]) is not first, "they were forgotten together"
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_a_stand_in_reads_the_shape_of_the_given_policy_by_its_attributes(shape: Shape) -> None:
+    given = replace(GIVEN, shape=shape)
+    policy = Judges(given, Findings()).stand_in(_certificate()).policy
+    assert policy.shape is shape
+    known = policy.quasi_identifiers == given.quasi_identifiers
+    assert known == (shape is not Shape.NATURAL)
+    # An attribute that the given policy does not have may hold any text.
+    other = replace(given, attributes=tuple(a for a in given.attributes if a.name != "illness"))
+    stranger = Judges(other, Findings()).stand_in(_certificate()).policy.attribute("illness")
+    assert isinstance(stranger, QuasiIdentifier)
+    assert stranger.domain.labels() == {"a": 0, "b": 1}
 
 
 def test_a_stand_in_asks_what_the_certificate_says() -> None:

@@ -14,6 +14,7 @@ from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.demo.pairing import pairs
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from tests.support.effort import examples
 from tests.support.releases import ward_policy
@@ -67,6 +68,16 @@ def _at(record: dict[str, Any], name: str) -> Any:
     for key in name.split("."):
         record = record[key]
     return record
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_pairs_are_the_same_whatever_shape_the_records_have(shape: Shape) -> None:
+    events = [json.dumps(person).encode() for person in _people([20, 21, 22, 60, 61, 62, 63], "abcdefg")]
+    found = []
+    for one in (Shape.NATURAL, shape):
+        policy = ward_policy(diversity={}, shape=one)
+        found.append(list(pairs(policy, events, _released(policy, events)[0])))
+    assert found[0] == found[1] != []
 
 
 def test_no_pairs_are_shown_where_more_events_fit_than_were_published() -> None:

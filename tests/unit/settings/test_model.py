@@ -75,7 +75,9 @@ def test_durations_are_read_with_their_unit(document: dict[str, Any], given: obj
 @pytest.mark.parametrize(
     ("change", "key", "allowed"),
     [
-        pytest.param({"privcy": {}}, "privcy", "kafka, privacy, window, engine, input, attributes", id="section"),
+        pytest.param(
+            {"privcy": {}}, "privcy", "kafka, privacy, window, engine, input, output, attributes", id="section"
+        ),
         pytest.param({"_env_file": "x"}, "_env_file", "unknown key", id="the library's own argument"),
         pytest.param({7: "x"}, "7", "unknown key", id="number as a section"),
         pytest.param({"privacy": {"k": 5, "individual": "n", "kk": 1}}, "privacy.kk", "k, individual", id="key"),

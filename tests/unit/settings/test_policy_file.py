@@ -29,9 +29,11 @@ from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.ids import Normalization
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import AboveMost, Loss, Policy, Shortfall
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import promises_of
+from stream_anon.privacy.weakening import weakened
 from stream_anon.settings.policy_file import load_policy
 
 EVERYTHING = """\
@@ -54,6 +56,7 @@ attributes:
   result: {role: sensitive, accept_linkable: true}
   visits: {role: insensitive, type: integer, accept_linkable: true}
 """
+TWO_YEARS = EVERYTHING.replace("max: 2024-12-31", "max: 2025-12-31")
 
 
 def _write(folder: Path, text: str, table: str = "Kiel;north;*\nUlm;south;*\n") -> Path:
@@ -697,6 +700,27 @@ def test_null_values_change_the_policy_and_their_order_does_not(tmp_path: Path) 
     assert given[0].null_values == {"NA", ""}
     assert given[0].digest == given[1].digest != _load(tmp_path).digest
     assert _load(tmp_path, "input: {null_values: []}\n" + EVERYTHING).digest == _load(tmp_path).digest
+
+
+def test_a_shape_is_another_policy_and_the_natural_one_is_none(tmp_path: Path) -> None:
+    policy = _load(tmp_path, TWO_YEARS)
+    shaped = {shape: _load(tmp_path, f"output: {{shape: {shape}}}\n" + TWO_YEARS) for shape in Shape}
+    assert [each.shape for each in shaped.values()] == list(Shape)
+    assert shaped[Shape.NATURAL].digest == policy.digest
+    assert len({each.digest for each in shaped.values()}) == 3
+
+
+def test_a_shape_stands_in_the_policy_document_and_is_no_promise(tmp_path: Path) -> None:
+    policy = _load(tmp_path, TWO_YEARS)
+    assert "shape" not in PolicyDocument.of(policy).text
+    for shape in (Shape.TYPED, Shape.FLAT):
+        other = _load(tmp_path, f"output: {{shape: {shape}}}\n" + TWO_YEARS)
+        document = PolicyDocument.of(other)
+        assert document.text == PolicyDocument.of(policy).text[:-1] + f',"shape":"{shape}"}}'
+        assert document.policy().shape is shape
+        assert promises_of(other) == promises_of(policy)
+        assert weakened(promises_of(policy), promises_of(other)) == ()
+        assert weakened(promises_of(other), promises_of(policy)) == ()
 
 
 def test_a_category_cannot_mean_a_missing_value(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.output.members import members_of
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release
 from stream_anon.service.closing.dead_letters import encode_dead_letters
@@ -86,6 +88,42 @@ def test_fields_keep_their_order_and_their_path() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("shape", "anything", "set_of_two"),
+    [
+        (
+            Shape.TYPED,
+            '"age":{"min":0,"max":120},"home":{"floor":null}',
+            '"age":{"min":20,"max":20},"home":{"floor":1}',
+        ),
+        (
+            Shape.FLAT,
+            '"patient_age_min":0,"patient_age_max":120,"patient_home_floor":null',
+            '"patient_age_min":20,"patient_age_max":20,"patient_home_floor":1',
+        ),
+    ],
+)
+def test_typed_records_have_one_type_a_key(shape: Shape, anything: str, set_of_two: str) -> None:
+    attributes = (
+        QuasiIdentifier("patient.age", AGES),
+        Insensitive("patient.home.floor", ScalarType.INTEGER),
+        QuasiIdentifier("color", COLORS, publication=Publication.VALUES),
+        QuasiIdentifier("level", CategoricalDomain(Hierarchy.flat(["1", "2"])), type=ScalarType.INTEGER),
+    )
+    policy = replace(policy_of(*attributes), shape=shape)
+    values = [["*", 20, None], ["red", ["red", "blue"], "*"], [2, "*", None]]
+    release = release_of(values, [0, 1, 2], [0, 1, 2], [(None,), (1,), (2,)])
+    records = [record.decode() for record in JsonCodec(policy).encode(release)]
+    wrap = '{"patient":{%s},%s}' if shape is Shape.TYPED else "{%s,%s}"
+    assert records[:2] == [
+        wrap % (anything, '"color":["red"],"level":"2"'),
+        wrap % (set_of_two, '"color":["red","blue"],"level":"*"'),
+    ]
+    missing = anything.replace(":0,", ":null,").replace(":120", ":null")
+    missing = missing.replace('floor":null', 'floor":2')
+    assert records[2] == wrap % (missing, '"color":["*"],"level":null')
+
+
 def test_a_record_of_quasi_identifiers_alone_is_written() -> None:
     policy = policy_of(QuasiIdentifier("age", AGES))
     assert JsonCodec(policy).encode(release_of([[30, 31]], [1, 0, 1], [0, 1, 2], [()] * 3)) == [
@@ -139,19 +177,25 @@ def test_a_dead_letter_holds_its_reason_and_place_only() -> None:
     ]
 
 
+@pytest.mark.parametrize("shape", list(Shape))
 @pytest.mark.parametrize("missing", list(Missing))
-def test_no_published_value_is_longer_than_the_longest_form_of_its_attribute(missing: Missing) -> None:
+def test_no_published_value_is_longer_than_the_longest_form_of_its_attribute(
+    missing: Missing, shape: Shape
+) -> None:
     draws = np.random.default_rng(1)
-    sets = replace(broad_policy(missing, Unknown.ROOT).quasi_identifiers[7], publication=Publication.VALUES)
+    (color,) = (a for a in broad_policy(missing, Unknown.ROOT).quasi_identifiers if a.name == "color")
+    sets = replace(color, publication=Publication.VALUES)
     tight = QuasiIdentifier("t", NumericDomain(Decimal("-0.3"), Decimal("1e6"), Decimal("0.1"), None, tight=True))
     for attribute in (*broad_policy(missing, Unknown.ROOT).quasi_identifiers, sets, tight):
-        longest = longest_form(attribute)
+        members = members_of([attribute], shape)
         for low, high in np.sort(draws.integers(0, attribute.size, (300, 2))).tolist():
             values = [attribute.publish(*attribute.node(low, high)), attribute.publish(*attribute.node(low, low))]
             if attribute.publication is Publication.VALUES:
                 values.append(attribute.publish_set(range(low, high + 1)))
-            for value in values:
-                assert len(msgspec.json.encode(value)) <= longest, attribute.name
+            for member in members:
+                written = values if member.write is None else list(map(member.write, values))
+                for value in written:
+                    assert len(msgspec.json.encode(value)) <= longest_form(member), attribute.name
 
 
 def test_exactly_the_records_that_are_written_larger_than_the_bound_are_named() -> None:

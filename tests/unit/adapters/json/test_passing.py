@@ -1,59 +1,44 @@
+"""Whole numbers of chosen fields become decimals, and nothing else of the passing fields changes."""
+
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stream_anon.adapters.json.passing import PassedTexts
-from stream_anon.microdata.payload import joined, missing_values, taken
 
-ROWS = [("a", 1, None), ("", -2.5, True), ("ü\u2028", 10**30, False), ("d", None, None)]
-
-
-@pytest.mark.parametrize("rows", [[0], [3, 1], [1, 1, 0], [], [2, 3], [0, 1, 2, 3]])
-def test_the_chosen_rows_are_taken_and_no_others_stay_in_memory(rows: list[int]) -> None:
-    payload = PassedTexts.of(ROWS, 3)
-    part = taken(payload, np.array(rows, np.intp))
-    assert list(part) == [ROWS[row] for row in rows]
-    assert isinstance(part, PassedTexts)
-    assert len(part.text) == (part.ends[-1, -1] if rows else 0)  # nobody else's values stay in memory
+numbers = (
+    st.none()
+    | st.integers(-(10**18), 10**18)
+    | st.integers(-20, 20)
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
+values = st.tuples(st.text(max_size=4) | st.none(), numbers, st.integers(-9, 9) | st.booleans(), numbers)
 
 
-@pytest.mark.parametrize("chosen", [slice(0, 2), slice(1, 4), slice(2, 2), slice(None, None, 2), slice(3, None)])
-def test_a_slice_keeps_no_other_rows_alive(chosen: slice) -> None:
-    part = taken(PassedTexts.of(ROWS, 3), chosen)
-    assert list(part) == ROWS[chosen]
-    assert isinstance(part, PassedTexts)
-    assert part.text.base is None or len(part.text.base) == len(part.text)
+def decimal(value: Any) -> Any:
+    return float(value) if type(value) is int and len(str(value)) <= 15 else value
 
 
-def test_payloads_are_joined_in_order_with_all_their_values() -> None:
-    payload = PassedTexts.of(ROWS, 3)
-    whole = joined([taken(payload, slice(2, 4)), [], payload, taken(payload, slice(0, 1))])
-    assert list(whole) == [*ROWS[2:], *ROWS, ROWS[0]]
-    assert joined([[1], [2, 3]]) == [1, 2, 3]
-    assert joined([]) == []
-    assert list(joined([payload, [("x",)]])) == [*ROWS, ("x",)]
+@given(rows=st.lists(values, max_size=8), fields=st.sets(st.sampled_from([1, 3])))
+def test_whole_numbers_of_the_fields_are_decimals(rows: list[Any], fields: set[int]) -> None:
+    passed = PassedTexts.of(rows, 4).as_decimals(sorted(fields))
+    expected = [tuple(decimal(one) if i in fields else one for i, one in enumerate(row)) for row in rows]
+    assert list(map(repr, passed)) == list(map(repr, expected))
+    assert int(passed.widths.sum()) == passed.text.size
 
 
-def test_rows_without_values_are_kept() -> None:
-    payload = PassedTexts.of([()] * 3, 0)
-    assert list(payload) == [()] * 3
-    assert len(taken(payload, np.array([0, 2]))) == 2
-    assert len(joined([payload, payload])) == 6
-
-
-def test_a_row_is_read_by_its_number_from_either_end() -> None:
-    payload = PassedTexts.of(ROWS, 3)
-    assert [payload[i] for i in range(-4, 4)] == ROWS * 2
-    with pytest.raises(IndexError):
-        payload[4]
-
-
-@pytest.mark.parametrize("chosen", [slice(0, 4), slice(1, 3), slice(2, 2), slice(3, 4)])
-def test_missing_values_are_counted_as_in_the_rows_themselves(chosen: slice) -> None:
-    expected = [sum(row[field] is None for row in ROWS[chosen]) for field in range(3)]
-    assert missing_values(PassedTexts.of(ROWS, 3), chosen, 3).tolist() == expected
-    assert missing_values(ROWS, chosen, 3).tolist() == expected
-    texts = PassedTexts.of([("null",), ("n",), (None,)], 1)
-    assert missing_values(texts, slice(0, 3), 1).tolist() == [1]
-    assert missing_values(PassedTexts.of([()] * 4, 0), chosen, 0).tolist() == []
+def test_numbers_that_a_decimal_would_confuse_stay_as_they_are() -> None:
+    rows = [(999_999_999_999_999,), (1_000_000_000_000_000,), (-99_999_999_999_999,), (1e22,), (None,)]
+    texts = PassedTexts.of(rows, 1).as_decimals([0])
+    written = np.split(texts.text, texts.ends[:-1, 0])
+    assert [piece.tobytes() for piece in written] == [
+        b"999999999999999.0",
+        b"1000000000000000",
+        b"-99999999999999.0",
+        b"1e22",
+        b"null",
+    ]

@@ -1,0 +1,49 @@
+"""The Avro schema of typed records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream_anon.microdata.output.fields import Field, check_plain_names, fields_of
+from stream_anon.microdata.policy import Policy
+
+_TYPES: dict[str, Any] = {
+    "string": "string",
+    "integer": "long",
+    "number": "double",
+    "boolean": "boolean",
+    "date": {"type": "int", "logicalType": "date"},
+}
+
+
+def avro_schema(policy: Policy) -> dict[str, Any]:
+    """Return the Avro schema (1.11) of a released record.
+
+    Raises
+    ------
+    SettingsError
+        If records are natural, or an attribute has a name that Avro does not know.
+    """
+    fields = fields_of(policy)
+    check_plain_names(fields, "Avro")
+    doc = f"A record released under the policy {policy.digest or 'without a digest'}."
+    return {**_record("released_record", "stream_anon", fields), "doc": doc}
+
+
+def _record(name: str, namespace: str, fields: tuple[Field, ...]) -> dict[str, Any]:
+    # A record's name stands for it everywhere, so each object has a namespace of its own for those within.
+    within = f"{namespace}.{name}"
+    return {
+        "type": "record",
+        "name": name,
+        "namespace": namespace,
+        "fields": [_field(field, within) for field in fields],
+    }
+
+
+def _field(field: Field, namespace: str) -> dict[str, Any]:
+    kind: Any = _record(field.name, namespace, field.fields) if field.fields else _TYPES[field.type]
+    if field.many:
+        kind = {"type": "array", "items": kind}
+    told = {"name": field.name, "doc": field.words}
+    return {**told, "type": ["null", kind], "default": None} if field.nullable else {**told, "type": kind}

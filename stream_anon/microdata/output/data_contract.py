@@ -1,0 +1,64 @@
+"""The data contract of typed records, in the Open Data Contract Standard (ODCS)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream_anon.microdata.output.fields import Field, fields_of
+from stream_anon.microdata.output.sql import TABLE
+from stream_anon.microdata.policy import Policy
+
+_VERSION = "v3.1.0"
+
+
+def data_contract(policy: Policy) -> dict[str, Any]:
+    """Return the data contract (ODCS 3.1) of what a policy releases.
+
+    It tells the fields and what every class is promised. The owner of the data adds who owns it, who may use it and
+    where it lies.
+
+    Raises
+    ------
+    SettingsError
+        If records are natural.
+    """
+    digest = policy.digest or "without a digest"
+    return {
+        "apiVersion": _VERSION,
+        "kind": "DataContract",
+        "id": f"urn:stream-anon:released-records:{policy.digest.removeprefix('sha256:') or 'unknown'}",
+        "name": "Released records",
+        "version": str(policy.revision),
+        "status": "active",
+        "description": {
+            "purpose": f"Events about people, k-anonymous, as the policy {digest} asks.",
+            "limitations": (
+                f"Every published class holds records of at least {policy.k} different people, and nobody has more "
+                f"than {policy.max_share:g} of them. docs/privacy.md of stream-anon says what is not promised."
+            ),
+        },
+        "schema": [
+            {
+                "name": TABLE,
+                "logicalType": "object",
+                "description": "One record a person's event; JSON objects in a topic or in JSON Lines.",
+                "properties": [_property(field) for field in fields_of(policy)],
+            }
+        ],
+    }
+
+
+def _property(field: Field) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "name": field.name,
+        "logicalType": "array" if field.many else field.type,
+        "description": field.words,
+        "required": not field.nullable,
+    }
+    if field.many:
+        told["items"] = {"logicalType": field.type}
+    if field.type == "date":
+        told["logicalTypeOptions"] = {"format": "yyyy-MM-dd"}
+    if field.fields:
+        told["properties"] = [_property(one) for one in field.fields]
+    return told

@@ -1,0 +1,100 @@
+"""The JSON Schema of the records that a policy releases."""
+
+from __future__ import annotations
+
+from stream_anon.microdata.attributes import (
+    Missing,
+    PassThrough,
+    Publication,
+    QuasiIdentifier,
+)
+from stream_anon.microdata.domains.domain import Form, Schema
+from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.output.members import Member, Placed, by_first_key, members_of
+from stream_anon.microdata.output.typed import ENDS, IntervalForm
+from stream_anon.microdata.policy import Policy
+
+_GENERALIZED = "quasi-identifier, generalized"
+_MEANING = {"min": "the least value, null for missing", "max": "the greatest value, null for missing"}
+_DAY = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def released_schema(policy: Policy) -> Schema:
+    """Return the JSON Schema (draft 2020-12) of a released record.
+
+    Objects are closed and hold every published field, in policy order. A value is one of what its attribute can
+    publish; of intervals the schema tells the form and the range, the audit whether they are nodes.
+    """
+    schema: Schema = {
+        "$schema": DIALECT,
+        "$id": "urn:stream-anon:schema:released-record:1",
+        "title": "Released record",
+        "description": f"A record released under the policy {policy.digest or 'without a digest'}.",
+    }
+    members = members_of(policy.published, policy.shape)
+    return schema | _object([(member, member.path) for member in members])
+
+
+def _object(fields: list[Placed]) -> Schema:
+    properties: Schema = {}
+    for key, members in by_first_key(fields).items():
+        member, rest = members[0]
+        properties[key] = _object(members) if rest else _member(member)
+    return _closed(properties)
+
+
+def _closed(properties: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _member(member: Member) -> Schema:
+    attribute = member.attribute
+    if isinstance(attribute, QuasiIdentifier):
+        return _natural(attribute) if member.form is None else _typed(member, attribute)
+    if isinstance(attribute, PassThrough):
+        return {"description": f"{attribute.role}, as it came", "type": [attribute.type.value, "null"]}
+    raise TypeError("only published attributes have a schema")
+
+
+def _natural(attribute: QuasiIdentifier) -> Schema:
+    sets = attribute.publication is Publication.VALUES
+    choices = attribute.domain.schemas(Form(attribute.typed, attribute.type.value, sets))
+    return {"description": _GENERALIZED, "oneOf": choices + _root(attribute) + _missing(attribute)}
+
+
+def _root(attribute: QuasiIdentifier) -> list[Schema]:
+    return [{"const": ROOT_LABEL, "description": "anything"}] if attribute.root_is_possible else []
+
+
+def _missing(attribute: QuasiIdentifier) -> list[Schema]:
+    return [{"type": "null", "description": "missing"}] if attribute.missing is Missing.LEAF else []
+
+
+def _typed(member: Member, attribute: QuasiIdentifier) -> Schema:
+    if isinstance(member.form, IntervalForm):
+        end = _end(member.form, nullable=attribute.missing is Missing.LEAF)
+        if member.end is not None:
+            return {"description": f"{_GENERALIZED}: {_MEANING[member.end]}", **end}
+        ends = {name: {"description": _MEANING[name], **end} for name in ENDS}
+        return {"description": _GENERALIZED, **_closed(ends)}
+    sets = attribute.publication is Publication.VALUES
+    choices = attribute.domain.schemas(Form(lambda label: label, "string", sets))
+    if not sets:
+        return {"description": _GENERALIZED, "oneOf": choices + _root(attribute) + _missing(attribute)}
+    items = {"oneOf": [choices[0], *_root(attribute)]}
+    array = {"type": "array", "description": "the set of values that occur", "items": items, "minItems": 1}
+    return {"description": _GENERALIZED, "oneOf": [array | {"uniqueItems": True}, *_missing(attribute)]}
+
+
+def _end(form: IntervalForm, *, nullable: bool) -> Schema:
+    interval = form.interval
+    kind, bounds = interval.type, {"minimum": interval.least, "maximum": interval.greatest}
+    if kind == "date":
+        kind, bounds = "string", {"format": "date", "pattern": _DAY}
+    return {"type": [kind, "null"] if nullable else kind, **bounds}
