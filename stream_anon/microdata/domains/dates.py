@@ -17,6 +17,7 @@ from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.domains.intervals import DayInterval
 from stream_anon.microdata.domains.moments import (
     EPOCH_DAYS,
     ISO,
@@ -48,48 +49,6 @@ _ORDINARY = dt.date(2023, 11, 27)
 def _names(day: dt.date) -> tuple[str, str, str, str]:
     quarter = (day.month - 1) // 3 + 1
     return day.isoformat(), f"{day.year:04}-{day.month:02}", f"{day.year:04}-Q{quarter}", f"{day.year:04}"
-
-
-@dataclass(frozen=True)
-class DayInterval:
-    """Intervals of days; what the range lacks of a month, quarter or year is no part of one."""
-
-    domain: DateDomain
-
-    type: ClassVar[str] = "date"
-
-    @property
-    def least(self) -> str:
-        """Return the first day."""
-        return self.domain.earliest.isoformat()
-
-    @property
-    def greatest(self) -> str:
-        """Return the last day."""
-        return self.domain.latest.isoformat()
-
-    @cached_property
-    def _known(self) -> dict[str, tuple[str, str]]:
-        return {ROOT_LABEL: (self.least, self.greatest)}
-
-    def ends(self, published: Any) -> tuple[str, str]:
-        """Return the first and the last day of what is published; each is found once."""
-        known = self._known.get(published)
-        if known is None:
-            bounds = self.domain.read(published)
-            if bounds is None:
-                raise ValueError("is no day, month, quarter or year of the range")
-            first, last = (self.domain.earliest + dt.timedelta(days=code) for code in bounds)
-            known = self._known[published] = first.isoformat(), last.isoformat()
-        return known
-
-    def published(self, least: Any, greatest: Any) -> Published:
-        """Return the name of the least node around two days."""
-        ends = (dt.date.fromisoformat(end) for end in (least, greatest))
-        low, high = ((end - self.domain.earliest).days for end in ends)
-        if not 0 <= low <= high < self.domain.size:
-            raise ValueError("lies outside the range")
-        return self.domain.publish(low, high)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,17 @@
-"""Intervals of numbers."""
+"""Intervals of numbers and of days, as typed output writes them."""
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+
+if TYPE_CHECKING:
+    from stream_anon.microdata.domains.dates import DateDomain
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +44,45 @@ class NumberInterval:
         if (least, greatest) == (self.least, self.greatest):
             return ROOT_LABEL
         return least if least == greatest else {"min": least, "max": greatest}
+
+
+@dataclass(frozen=True)
+class DayInterval:
+    """Intervals of days; what the range lacks of a month, quarter or year is no part of one."""
+
+    domain: DateDomain
+
+    type: ClassVar[str] = "date"
+
+    @property
+    def least(self) -> str:
+        """Return the first day."""
+        return self.domain.earliest.isoformat()
+
+    @property
+    def greatest(self) -> str:
+        """Return the last day."""
+        return self.domain.latest.isoformat()
+
+    @cached_property
+    def _known(self) -> dict[str, tuple[str, str]]:
+        return {ROOT_LABEL: (self.least, self.greatest)}
+
+    def ends(self, published: Any) -> tuple[str, str]:
+        """Return the first and the last day of what is published; each is found once."""
+        known = self._known.get(published)
+        if known is None:
+            bounds = self.domain.read(published)
+            if bounds is None:
+                raise ValueError("is no day, month, quarter or year of the range")
+            first, last = (self.domain.earliest + dt.timedelta(days=code) for code in bounds)
+            known = self._known[published] = first.isoformat(), last.isoformat()
+        return known
+
+    def published(self, least: Any, greatest: Any) -> Published:
+        """Return the name of the least node around two days."""
+        ends = (dt.date.fromisoformat(end) for end in (least, greatest))
+        low, high = ((end - self.domain.earliest).days for end in ends)
+        if not 0 <= low <= high < self.domain.size:
+            raise ValueError("lies outside the range")
+        return self.domain.publish(low, high)

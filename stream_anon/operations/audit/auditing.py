@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import csv
 import datetime as dt
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import inf, isinf
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, committed_records
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.adapters.tables.format_names import Format, as_written, released_format
+from stream_anon.adapters.tables.format_names import as_written, released_format
 from stream_anon.audit.audit import Audit, TopicTest, audit_in_order
-from stream_anon.audit.cells import CellReader, header_cells
 from stream_anon.audit.records import decode_record
 from stream_anon.audit.stretch import SLACK, Horizon, Stretch
 from stream_anon.audit.verdict import Verdict
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.audit.released_files import lines_of, opened, released_records
 from stream_anon.ports import Clock
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.settings.kafka import KafkaSettings
@@ -32,16 +31,12 @@ from stream_anon.settings.kafka_section import connection_of, kafka_of
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 
-MOST_LINE_BYTES = 64 * 2**20
-_MOST_CELL = 2**24
-
 LEAD = 7_200.0 + SLACK
 """Seconds before `--since` from which topics are read: a policy document goes out every hour."""
 
 _TOLD_EVERY = 1_000
 PATIENCE = 15.0  # seconds for a transaction to end whose worker died: its timeout is 10 by default
 
-Decoded = dict[str, Any] | None
 _Item = TypeVar("_Item")
 
 
@@ -137,7 +132,7 @@ def audit_files(
     settings = load_settings(policy_path, wanted.overrides)
     policy = as_written(build_policy(settings, policy_path), released_format(output))
     with ExitStack() as stack:
-        parts = _counted(_lines(stack.enter_context(_open(certificates)), certificates), wanted)
+        parts = _counted(lines_of(stack.enter_context(opened(certificates)), certificates), wanted)
         records = stack.enter_context(released_records(output, policy))
         reads = wanted.reads(settings.kafka)
         verdict = audit_in_order(policy, parts, _counted(records, wanted), reads=reads, stretch=wanted.stretch)
@@ -238,66 +233,3 @@ def _batch(record: CommittedRecord) -> str | None:
     """Return the header that names the window; None where it is absent or stands twice."""
     values = [value for name, value in record.headers if name == "batch"]
     return values[0].decode("ascii", "replace") if len(values) == 1 else None
-
-
-@contextmanager
-def released_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
-    """Open a file of released records, CSV if its name ends so, else JSON Lines; None for what is no record.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is a Parquet file: there values have other forms than in certificates.
-    """
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        raise InputError(f"{path}: released records are read from CSV or JSON Lines only, not from Parquet")
-    with _open(path) as file:
-        if released_format(path) is Format.CSV:
-            yield _rows(file, path, policy)
-        else:
-            yield map(decode_record, _lines(file, path))
-
-
-def _open(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-
-
-def _lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    number = 0
-    while line := file.readline(MOST_LINE_BYTES + 1):
-        number += 1
-        if len(line) > MOST_LINE_BYTES:
-            raise InputError(f"{path}: line {number} is longer than {MOST_LINE_BYTES // 2**20} MiB")
-        yield line.removesuffix(b"\n").removesuffix(b"\r")
-
-
-def _rows(file: BinaryIO, path: Path, policy: Policy) -> Iterator[Decoded]:
-    """Yield the records of a CSV file with a header of dotted names."""
-    lines = _texts(file, path)
-    header = next(lines, "")
-    delimiter, names = header_cells(header.removeprefix("\ufeff"), policy, _split)
-    reader = CellReader(policy, names)
-    limit = csv.field_size_limit(_MOST_CELL)
-    try:
-        rows = csv.reader(lines, delimiter=delimiter, strict=True)
-        yield from (reader.read(row) for row in rows if row)
-    except csv.Error:
-        raise InputError(f"{path}: is not valid CSV after its header") from None
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _texts(file: BinaryIO, path: Path) -> Iterator[str]:
-    for number, line in enumerate(file, start=1):
-        try:
-            yield line.decode()
-        except UnicodeDecodeError:
-            raise InputError(f"{path}: line {number} is not UTF-8 text") from None
-
-
-def _split(line: str, delimiter: str) -> list[str]:
-    return next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter), [])
