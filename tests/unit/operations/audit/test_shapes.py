@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stream_anon.operations.leakage.tables import read_released
 
 from stream_anon.audit.verdict import Kind
 from stream_anon.files.job import FileJob
 from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.operations.audit.auditing import audit_files
+from stream_anon.operations.tables import read_released
 from stream_anon.settings.policy_file import load_policy
 from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
