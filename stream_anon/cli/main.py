@@ -5,12 +5,14 @@ Every command takes the policy as `--config FILE`; what some of them took before
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
 
 from stream_anon.cli.app import app
 from stream_anon.errors import BrokerError, InputError, SettingsError, StreamAnonError
+from stream_anon.service.threads import work_is_left
 
 # Each adds its sub-commands, in the order in which --help shows them.
 # isort: off
@@ -21,7 +23,21 @@ import stream_anon.cli.prove.commands  # noqa: F401
 
 
 def main() -> None:
-    """Run the command line; one message and an exit code instead of a traceback for what can go wrong."""
+    """Run the command line; one message and an exit code instead of a traceback for what can go wrong.
+
+    The process ends at once if a thread still computes that nobody waits for, such as a compiler.
+    """
+    try:
+        _run()
+    except SystemExit as end:
+        if work_is_left():
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(end.code if isinstance(end.code, int) else 0)
+        raise
+
+
+def _run() -> None:
     try:
         app()
     except (SettingsError, InputError) as error:

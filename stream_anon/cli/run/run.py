@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +9,6 @@ from stream_anon.conditions import Condition
 from stream_anon.errors import SettingsError, StreamAnonError
 from stream_anon.fleet.fleet import serve_fleet
 from stream_anon.service.shadow import Shadow
-from stream_anon.service.threads import work_is_left
 from stream_anon.service.wiring.serving import serve
 
 
@@ -30,14 +27,5 @@ def run(config: Path, workers: int = 1, accepted: Sequence[Condition] = (), shad
     except StreamAnonError:
         raise
     except Exception:  # noqa: BLE001 - see above
-        return _ended(1)
-    return _ended(0)
-
-
-def _ended(code: int) -> int:
-    """Return the exit code; end the process at once if a thread still computes, such as a compiler."""
-    if work_is_left():
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    return code
+        return 1
+    return 0
