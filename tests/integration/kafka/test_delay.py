@@ -12,13 +12,11 @@ from tests.support.data import shared_data
 
 RATE = 1500.0
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.soak]
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    "faults", [("line-held",), pytest.param(("broker-killed", "killed-in-transaction"), marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize("faults", [("line-held",), ("broker-killed", "killed-in-transaction")])
 async def test_the_delay_is_bounded_again_soon_after_a_fault(faults: tuple[str, ...], tmp_path: Path) -> None:
     data = shared_data("arx-adult")
     missing = missing_parts()
