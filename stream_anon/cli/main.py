@@ -22,13 +22,10 @@ import stream_anon.cli.prove.commands  # noqa: F401
 # isort: on
 
 
-def main() -> None:
-    """Run the command line; one message and an exit code instead of a traceback for what can go wrong.
-
-    The process ends at once if a thread still computes that nobody waits for, such as a compiler.
-    """
+def command() -> None:
+    """Be the process of the command line: it ends at once if a thread still computes, such as a compiler."""
     try:
-        _run()
+        main()
     except SystemExit as end:
         if work_is_left():
             sys.stdout.flush()
@@ -37,7 +34,8 @@ def main() -> None:
         raise
 
 
-def _run() -> None:
+def main() -> None:
+    """Run the command line; one message and an exit code instead of a traceback for what can go wrong."""
     try:
         app()
     except (SettingsError, InputError) as error:
@@ -58,4 +56,4 @@ def _fail(error: StreamAnonError | str, code: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    command()

@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaProducer
 
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests
-from stream_anon.cli.main import main
+from stream_anon.cli.main import command
 from stream_anon.ports import Membership, Place
 
 _fenced = GroupRequests.commit_in_transaction
@@ -31,4 +31,4 @@ async def _look_away(self: KafkaLedger, starts: Mapping[Place, int], sent: Mappi
 if __name__ == "__main__":
     GroupRequests.commit_in_transaction = _as_nobody  # type: ignore[method-assign]
     KafkaLedger.uncontested = _look_away  # type: ignore[method-assign]
-    main()
+    command()

@@ -41,9 +41,9 @@ def test_a_command_that_leaves_a_compiler_at_work_ends_its_process_at_once(
     monkeypatch.setattr(main, "app", app)
     monkeypatch.setattr(main.os, "_exit", end)
     with pytest.raises(SystemExit) as left:
-        main.main()
+        main.command()
     assert (left.value.code or 0, ended) == (code, [])
     monkeypatch.setattr(main, "work_is_left", lambda: True)
     with pytest.raises(Ended):
-        main.main()
+        main.command()
     assert ended == [code]
