@@ -14,15 +14,16 @@ RUN command -v strip || { apt-get update -qq \
   && apt-get install -y -qq --no-install-recommends binutils \
   && rm -rf /var/lib/apt/lists/*; }
 
-COPY requirements/image.txt requirements/service.txt /requirements/
+ARG EXTRA=service
+COPY requirements/image.txt requirements/service.txt requirements/msk.txt /requirements/
 RUN python3 -m venv /tools \
   && /tools/bin/python -m pip install --require-hashes -r /requirements/image.txt \
   && python3 -m venv --without-pip /opt/venv \
   && /tools/bin/python -m pip --python /opt/venv/bin/python install --require-hashes --no-compile \
-    -r /requirements/service.txt
+    -r "/requirements/${EXTRA}.txt"
 # What the service never imports, and the symbols of a large library that only a debugger reads.
 RUN site="$(/opt/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
-  && rm -rf "$site"/numba/tests "$site"/numpy/f2py "$site"/numpy/distutils "$site"/numpy/*/tests/test_* \
+  && rm -rf "$site"/numba/tests "$site"/numpy/f2py "$site"/numpy/distutils "$site"/numpy/*/tests/test_* "$site"/grpc \
   && strip --strip-unneeded "$site"/llvmlite/binding/libllvmlite.so
 
 WORKDIR /src

@@ -19,9 +19,10 @@ $(VENV)/.runtime: requirements/runtime.txt pyproject.toml
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
+# pyspark comes as source: it is built by the setuptools that is installed already, which was checked too.
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 	@echo "Installing what the tests need ..."
-	@$(PIP) --require-hashes -r requirements/dev.txt
+	@$(PIP) --require-hashes --no-build-isolation -r requirements/dev.txt
 	@touch $@
 
 demo: $(VENV)/.runtime ## stream made-up clinic visits through the service and audit what came out
@@ -37,7 +38,7 @@ test: $(VENV)/.dev ## all tests but `make soak`; those that need Java and Maven 
 	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(BIN)/python $(FAST)
 	$(BIN)/python $(REST)
 
-soak: $(VENV)/.dev ## what takes minutes: long storms, floods and delays, the image, the wheel
+soak: $(VENV)/.dev ## what takes minutes: long storms, floods and delays, Spark, Debezium, the image, the wheel
 	$(BIN)/python $(SOAK)
 
 check: $(VENV)/.dev ## the fast part: no broker, no slow tests
@@ -54,9 +55,10 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build -o requirements/runtime.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra benchmarks --extra dev -o requirements/dev.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml -c requirements/runtime.txt -o requirements/service.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra protobuf -o requirements/runtime.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra protobuf --extra benchmarks --extra dev -o requirements/dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra protobuf -c requirements/runtime.txt -o requirements/service.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra protobuf --extra msk -c requirements/service.txt -c requirements/dev.txt -o requirements/msk.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/image.in -c requirements/runtime.txt -o requirements/image.txt
 
 schemas: $(VENV)/.dev ## write schemas/settings.schema.json, docs/settings.md and the chart's copies anew from the model

@@ -19,8 +19,8 @@ from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.protocol import Partitioner
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.costs.cost import CostModel
 from stream_anon.privacy.costs.drawn_costs import DrawnCosts
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.criteria import Criteria
 
 

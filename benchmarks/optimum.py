@@ -31,7 +31,8 @@ from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.privacy.costs.cost import CostModel, cost_model, interval_cost
+from stream_anon.privacy.costs.cost import cost_model, interval_cost
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.criteria import Criteria
 
 MOST_ROWS = 14

@@ -32,6 +32,7 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
+from stream_anon.ports import Codec
 
 POLL = 2000  # records a poll, so that batches do not end where windows do
 LEARNED = "order learned"
@@ -64,13 +65,19 @@ class Run:
     ----------
     released
         Is called with each window that was written.
+    codec
+        Of the events; that of JSON if it is None.
     """
 
     def __init__(
-        self, policy: Policy, seed: int, released: Callable[[SealedWindow, Release], None] = lambda *_: None
+        self,
+        policy: Policy,
+        seed: int,
+        released: Callable[[SealedWindow, Release], None] = lambda *_: None,
+        codec: Codec | None = None,
     ) -> None:
         self._tell = released
-        self.codec = JsonCodec(policy)
+        self.codec: Codec = JsonCodec(policy) if codec is None else codec
         self.engine = Engine(policy, draws=np.random.default_rng(seed))
         self.engine.open(0, 0)
         self.closer = Closer(policy)

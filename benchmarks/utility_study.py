@@ -1,6 +1,6 @@
 """Find which measure of a release predicts how well a classifier does that learns from it.
 
-Six methods release the records of each task with seven k. Classifiers are trained on each release and tested on
+Seven methods release the records of each task with seven k. Classifiers are trained on each release and tested on
 original records that were put aside before. For every measure: Spearman's rank correlation with the accuracy that
 is kept, the mean over classifiers, with bootstrap intervals. Docs: docs/utility.md.
 

@@ -34,8 +34,10 @@ def values_schema() -> dict[str, Any]:
     wanted = set(sections.values()) | {"DiversitySettings"}
     defs = {name: _optional(settings["$defs"][name]) for name in settings["$defs"] if name in wanted}
     defs[sections["kafka"]]["properties"].pop("security")  # kafkaSecurity of the chart says it
-    for name in _named(list(defs.values())) - set(defs):
-        defs[name] = _optional(settings["$defs"][name])
+    while further := _named(list(defs.values())) - set(defs):
+        defs |= {name: _optional(settings["$defs"][name]) for name in further}
+    for secret in ("password", "token"):  # they come from a Secret: registry.md says how
+        defs["RegistrySettings"]["properties"].pop(secret)
     defs["Overrides"] = {
         "type": "object",
         "additionalProperties": False,

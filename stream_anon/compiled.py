@@ -25,7 +25,18 @@ from numba.core.caching import _CacheLocator
 _F = TypeVar("_F", bound=Callable[..., object])
 _V = TypeVar("_V", bool, int)
 _PACKAGE = Path(__file__).parent
-_ROOMS = ("microdata", "privacy", "clustering", "windowing", "engine", "adapters/json")
+_ROOMS = (
+    "microdata",
+    "privacy",
+    "clustering",
+    "windowing",
+    "engine",
+    "adapters/json",
+    "adapters/writing",
+    "adapters/avro",
+    "adapters/protobuf",
+    "adapters/registry",
+)
 _SOURCES = (*(f"{room}/**/*.py" for room in _ROOMS), "adapters/kafka/bulk/record_kernels.py")
 
 

@@ -11,6 +11,7 @@
     ├── Refused              a command must not be done as things stand; nothing was changed
     ├── Unfit                a value does not fit its attribute; names the reason, never the value
     └── BrokerError          Kafka is away, refuses, or holds what must not be there
+        ├── RegistryError    the schema registry is away, refuses, or answers what nobody can read
         ├── TopicError       a topic is missing or not set up as it must be
         │   ├── LedgerMissing  the ledger was deleted: it must be made anew
         │   └── BatchRefused a batch is larger than its topic takes
@@ -88,6 +89,10 @@ class Unfit(StreamAnonError):  # noqa: N818 - it is an answer about a value more
 
 class BrokerError(StreamAnonError):
     """Kafka is away, refuses a request, or holds what must not be there."""
+
+
+class RegistryError(BrokerError):
+    """The schema registry is away, refuses a request, or answers what nobody can read: it is waited for."""
 
 
 class TopicError(BrokerError):

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.tables.arrow.installed import require_narwhals, require_pyarrow
-from stream_anon.adapters.tables.python_values import plain
-from stream_anon.files.anonymizing import SOURCE, Anonymization, CertifiedRelease
+from stream_anon.adapters.tables.arrow.installed import require_pyarrow
+from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.frames import anonymize_frame
+from stream_anon.files.incoming import Incoming
 from stream_anon.files.rejects import faults_of
 from stream_anon.microdata import policy as _policy
-from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.coding import BatchBuilder, RecordCoder, find
 from stream_anon.ports import Codec
 from stream_anon.settings.policy_file import load_policy
 
 __all__ = ["Anonymizer", "AnonymousRelease", "Policy", "Reject", "anonymize_frame"]
-
-_CHUNK = 1000
-_FRAMES = ("pandas", "polars", "duckdb", "modin", "cudf", "dask", "ibis", "pyspark")
 
 
 class Policy(_policy.Policy):
@@ -136,11 +129,9 @@ class Anonymizer:
 
     def __init__(self, policy: _policy.Policy) -> None:
         self._policy = policy
-        self._coder = RecordCoder(policy)
         self._codec = codec_of(policy)
+        self._incoming = Incoming(policy)
         self._anonymization = Anonymization(policy)
-        self._count = 0
-        self._every_record = policy.individual == _policy.EVERY_RECORD
 
     def add(self, records: Iterable[Mapping[str, Any] | bytes] | Any) -> Iterator[AnonymousRelease]:
         """Take records and yield the windows they filled.
@@ -163,58 +154,11 @@ class Anonymizer:
         SettingsError
             For a frame, if pyarrow or narwhals is not installed.
         """
-        batches = self._frame_batches(records) if _is_frame(records) else self._batches(iter(_several(records)))
-        for batch in batches:
-            self._count += len(batch) + len(batch.rejects)
+        for batch in self._incoming.batches(records):
             for certified in self._anonymization.add(batch):
                 yield AnonymousRelease(certified, self._policy, self._codec)
-
-    def _frame_batches(self, frame: Any) -> Iterator[CodedBatch]:
-        require_narwhals("a frame")
-        from stream_anon.adapters.tables.arrow.frames import batches_of
-
-        for batch in batches_of(frame, self._policy, self._count):
-            yield self._numbered(batch)
-
-    def _batches(self, records: Iterator[Any]) -> Iterator[CodedBatch]:
-        while chunk := list(islice(records, _CHUNK)):
-            for as_bytes, run in groupby(chunk, key=lambda record: isinstance(record, bytes)):
-                stretch = list(run)
-                yield self._decoded(stretch) if as_bytes else self._coded(stretch)
-
-    def _decoded(self, records: Sequence[Any]) -> CodedBatch:
-        return self._numbered(
-            self._codec.decode(records, SOURCE, np.arange(self._count, self._count + len(records)))
-        )
-
-    def _numbered(self, batch: CodedBatch) -> CodedBatch:
-        """Return a batch with every record as an individual, if the policy says so, whichever way it came."""
-        return replace(batch, individuals=batch.offsets) if self._every_record else batch
-
-    def _coded(self, records: Sequence[Any]) -> CodedBatch:
-        builder = BatchBuilder(self._policy, SOURCE)
-        for offset, record in enumerate(records, start=self._count):
-            if not isinstance(record, Mapping):
-                raise TypeError(f"a record must be a mapping or JSON as bytes, not {type(record).__name__}")
-            values = [plain(own, find(record, own.path)) for own in self._policy.attributes]
-            builder.add(self._coder.code(values), offset)
-        return self._numbered(builder.build())
 
     def close(self) -> Iterator[AnonymousRelease]:
         """Close the open window; yield nothing if it is empty."""
         for certified in self._anonymization.close():
             yield AnonymousRelease(certified, self._policy, self._codec)
-
-
-def _is_frame(records: Any) -> bool:
-    """Return whether something is no iterable of records but a table of columns."""
-    marks = ("__arrow_c_stream__", "__arrow_c_array__", "__narwhals_dataframe__", "__narwhals_lazyframe__")
-    own = type(records).__module__.partition(".")[0]
-    return own in _FRAMES or any(hasattr(records, mark) for mark in marks)
-
-
-def _several(records: Any) -> Iterable[Any]:
-    if isinstance(records, Mapping | bytes | str):
-        raise TypeError("give several records: a list, or anything else that yields them")
-    found: Iterable[Any] = records
-    return found

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from benchmarks.baselines.castle import union_loss
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 
 
 def lower_bounds(rows: Columns, model: CostModel, ks: Sequence[int], sample: int = 1_000) -> dict[int, float]:

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from stream_anon.compiled import kernel
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.costs.cost import CostModel, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.generalization import Generalizer
 
 RECENT = 100  # mu: published clusters over whose loss tau is the mean

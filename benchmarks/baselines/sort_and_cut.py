@@ -11,7 +11,7 @@ from stream_anon.clustering.forest.line.points import points_of
 from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.forest.ordering.order import line_order
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 
 _LONGEST = 64  # times k, where individuals have several rows
 

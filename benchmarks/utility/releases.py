@@ -1,4 +1,4 @@
-"""Releases of a task by six methods: what each publishes, as boxes with the labels of their records."""
+"""Releases of a task by several methods: what each publishes, as boxes with the labels of their records."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ from stream_anon.measures.boxes import Boxes
 from stream_anon.measures.grouping import firsts
 from stream_anon.microdata.policy import Loss
 from stream_anon.operations.tables import Released
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.privacy.generalization import Generalizer, generalize
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.recoders.datafly import DataFly
+from stream_anon.recoding.recoders.iab import Iab
+from stream_anon.recoding.recoders.incognito import Incognito
+from stream_anon.recoding.recoders.min_gen import MinGen
 from stream_anon.recoding.recoders.optimal import Ola
 from stream_anon.recoding.recoders.protocol import Asked, Recoder, Table
+from stream_anon.recoding.recoders.samarati import Samarati
 from stream_anon.recoding.recoders.tds import Tds
 
 SUPPRESSED = 0.05  # of the records, at the most, where a method takes a bound
@@ -69,6 +73,7 @@ def _recoder(recoder: Recoder) -> Release:
     return bounds
 
 
+IAB = "IAB"
 METHODS: Mapping[str, Release] = {
     "forest": _engine(_forest),
     "Mondrian": _engine(lambda _task, model, _k: Mondrian(model)),
@@ -76,12 +81,19 @@ METHODS: Mapping[str, Release] = {
     "OLA": _recoder(Ola()),
     "DataFly": _recoder(DataFly()),
     "TDS": _recoder(Tds("label")),
+    IAB: _recoder(Iab()),
 }
+OTHER_METHODS: Mapping[str, Release] = {
+    "MinGen": _recoder(MinGen()),
+    "Samarati": _recoder(Samarati()),
+    "Incognito": _recoder(Incognito()),
+}
+"""Those that publish one level per attribute as OLA does, and choose it by other measures."""
 
 
 def released(task: Task, method: str, k: int, kinds: int) -> Released:
     """Return what a method publishes of a task with a k, and how many records of each class have each label."""
-    low, high, suppressed = METHODS[method](task, k)
+    low, high, suppressed = {**METHODS, **OTHER_METHODS}[method](task, k)
     kept = np.flatnonzero(~suppressed)
     groups, count = _alike(low[:, kept], high[:, kept])
     first = kept[firsts(groups, count)]

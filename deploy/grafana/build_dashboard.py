@@ -170,12 +170,20 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
         (
             Panel(
                 "Achieved k",
-                "Least number of people in a class of the last window of any worker of a service; never below what "
-                "the service is asked.",
+                "Least number of people in a class of the last window of any worker of a service, and least number "
+                "who share the values of a shield's attributes; never below what the service is asked.",
                 "short",
                 (
                     (f"min by ({SERVICE}) ({series('achieved_k')} > 0)", "{{namespace}} {{job}} achieved"),
                     (f"max by ({SERVICE}) ({series('policy_k')})", "{{namespace}} {{job}} asked"),
+                    (
+                        f"min by ({SERVICE}, shield) ({series('achieved_shield_k')} > 0)",
+                        "{{namespace}} {{job}} achieved, {{shield}}",
+                    ),
+                    (
+                        f"max by ({SERVICE}, shield) ({series('policy_shield_k')})",
+                        "{{namespace}} {{job}} asked, {{shield}}",
+                    ),
                 ),
                 width=6,
             ),
@@ -378,6 +386,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                     (per_second("records_released_total"), "released"),
                     (per_second("records_suppressed_total"), "suppressed"),
                     (per_second("dead_letters_total"), "dead letters"),
+                    (per_second("records_ignored_total"), "ignored"),
                     (per_second("records_read_singly_total"), "read one by one"),
                     (per_second("values_coerced_total"), "texts taken for numbers"),
                 ),
@@ -387,6 +396,13 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "Records that do not fit the policy.",
                 "cps",
                 ((per_second("dead_letters_total", by="reason"), "{{reason}}"),),
+                kind="stack",
+            ),
+            Panel(
+                "Ignored by reason",
+                "Records that hold no row, such as deletions in a change stream; they are no dead letters.",
+                "cps",
+                ((per_second("records_ignored_total", by="reason"), "{{reason}}"),),
                 kind="stack",
             ),
             Panel(
@@ -480,9 +496,15 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             ),
             Panel(
                 "Outages",
-                "Times the broker was away, by what the worker was doing.",
+                "Times the broker, or the schema registry, was away, by what the worker was doing.",
                 "cps",
                 ((per_second("broker_outages_total", by="activity"), "{{activity}}"),),
+            ),
+            Panel(
+                "Changed schemas",
+                "Declared fields that a schema lacks or has otherwise than the one before, and unreadable schemas.",
+                "cps",
+                ((per_second("schema_changes_total", by="change"), "{{change}}"),),
             ),
             Panel(
                 "Throttled",

@@ -6,12 +6,21 @@ values are published; so each of these kinds is warmed up once.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
+from stream_anon.adapters.avro.encoding import AvroEncoder
+from stream_anon.adapters.avro.reading import AvroReader
+from stream_anon.adapters.codecs import codec_of
+from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Wrapping
+from stream_anon.adapters.protobuf.encoding import ProtobufEncoder
+from stream_anon.adapters.protobuf.reading import ProtobufReader
 from stream_anon.errors import SettingsError
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import EVERY_RECORD, FULL_DOMAIN, Policy
+from stream_anon.ports import MOST_RECORD_BYTES
 from stream_anon.service.wiring.warming import warm_up
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.model import EngineSettings
@@ -72,10 +81,21 @@ def policies() -> Iterator[Policy]:
                 raise
 
 
+def formats(policy: Policy) -> None:
+    """Warm up what reads and writes other formats than JSON; its kernels are the same for all policies."""
+    AvroReader('"string"', [], MOST_RECORD_BYTES).warm_up()
+    AvroEncoder(replace(policy, shape=Shape.FLAT)).warm_up()
+    ProtobufReader('syntax = "proto3"; message Nothing {}', [0], [], MOST_RECORD_BYTES).warm_up()
+    ProtobufEncoder(replace(policy, shape=Shape.FLAT)).warm_up()
+
+
 def main() -> None:
-    """Warm up every kind of policy; the environment says for which processor and into which folder."""
+    """Warm up every kind of policy and envelope; the environment says for which processor and into which folder."""
     for policy in policies():
         warm_up(policy)
+    formats(policy)
+    for kind in EnvelopeKind:
+        codec_of(policy, wrapping=Wrapping(kind)).warm_up()
 
 
 if __name__ == "__main__":

@@ -2,22 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
+from stream_anon.adapters.avro.encoding import AvroEncoder
+from stream_anon.adapters.avro.reading import AvroReader
+from stream_anon.adapters.envelopes.wrapping import Wrapping
 from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.adapters.protobuf.encoding import ProtobufEncoder
+from stream_anon.adapters.protobuf.installed import require_protobuf
+from stream_anon.adapters.registry.access import RegistryAccess
+from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClient
+from stream_anon.adapters.registry.codec import BodyEncoder, RegistryCodec
+from stream_anon.adapters.registry.fields import FieldTypes, avro_fields, json_fields, protobuf_fields
+from stream_anon.adapters.registry.framing import SCHEMA_HEADER
+from stream_anon.adapters.registry.reading import BodyFormat, FramedTexts
+from stream_anon.adapters.registry.writing import Frame, OutputSchema
+from stream_anon.adapters.unwrapping import Bodies, Unwrapper, UnwrappingCodec
+from stream_anon.errors import InputError, SettingsError
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.output.json_schema import released_schema
+from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import MOST_RECORD_BYTES, Codec
+from stream_anon.ports.schemas import SchemaChange
+
+Paths = tuple[tuple[str, ...], ...]
 
 
 class _Maker(Protocol):
-    def __call__(self, policy: Policy, *, max_record_bytes: int) -> Codec: ...
+    def __call__(self, policy: Policy, *, max_record_bytes: int, around: tuple[bytes, bytes]) -> Codec: ...
 
 
 FORMATS: Mapping[str, _Maker] = {"json": JsonCodec}
 
 
-def codec_of(policy: Policy, max_record_bytes: int = MOST_RECORD_BYTES, name: str = "json") -> Codec:
+BARE = Wrapping()
+"""Records without an envelope."""
+
+
+def codec_of(
+    policy: Policy, max_record_bytes: int = MOST_RECORD_BYTES, name: str = "json", wrapping: Wrapping = BARE
+) -> Codec:
     """Return the codec of a format.
 
     Parameters
@@ -26,5 +54,194 @@ def codec_of(policy: Policy, max_record_bytes: int = MOST_RECORD_BYTES, name: st
         Larger records are rejected unread.
     name
         One of `FORMATS`.
+    wrapping
+        What stands around each record that is read, and around each that is written.
     """
-    return FORMATS[name](policy, max_record_bytes=max_record_bytes)
+    inside, unwrappers = _inside(policy, max_record_bytes, name, wrapping)
+    return UnwrappingCodec(unwrappers, inside) if unwrappers else inside
+
+
+def _inside(policy: Policy, most: int, name: str, wrapping: Wrapping) -> tuple[Codec, tuple[Unwrapper, ...]]:
+    """Return what reads the records inside of envelopes, and what takes the envelopes off."""
+    read = replace(policy, null_values=policy.null_values | wrapping.null_values)
+    inside = FORMATS[name](read, max_record_bytes=most, around=wrapping.around(policy))
+    return inside, wrapping.unwrappers(most)
+
+
+@dataclass(frozen=True)
+class RecordFormats:
+    """In which formats records stand in topics.
+
+    Parameters
+    ----------
+    input, output
+        `json`, or one of `REGISTERED`.
+    registry
+        Where schemas are; every format but `json` needs it.
+    subject, register
+        Of the output's schema; see `OutputSchema`.
+    wrapping
+        What stands around each record, behind the frame that names its schema.
+    """
+
+    input: str = "json"
+    output: str = "json"
+    registry: RegistryAccess | None = None
+    subject: str = ""
+    register: bool = True
+    wrapping: Wrapping = BARE
+
+    @property
+    def header(self) -> bytes:
+        """Return the name of the header that may hold what stands before a record; empty if none does."""
+        return b"" if self.input == "json" else SCHEMA_HEADER
+
+
+PLAIN = RecordFormats()
+
+
+@dataclass(frozen=True, slots=True)
+class _Registered:
+    """A format whose records name their schemas: how it is read, and how it is written."""
+
+    kind: str  # what a registry calls it
+    body: Callable[[Paths, int], BodyFormat]
+    encoder: Callable[[Policy, Codec], BodyEncoder]
+    typed: bool  # whether what is written needs one type for each attribute
+
+
+def _json_bodies(paths: Paths, most: int) -> BodyFormat:  # noqa: ARG001 - JSON is read by what it holds
+    return BodyFormat("JSON", lambda schema, _: (Bodies(), json_fields(schema.text, paths)))
+
+
+def _avro_bodies(paths: Paths, most: int) -> BodyFormat:
+    def read(schema: RegisteredSchema, _message: tuple[int, ...]) -> tuple[Unwrapper, FieldTypes]:
+        reader = AvroReader(schema.text, paths, most, dict(schema.references))
+        return reader, avro_fields(schema.text, schema.references, paths)
+
+    return BodyFormat("AVRO", read, lambda: AvroReader(_NOTHING, (), most).warm_up())
+
+
+def _protobuf_bodies(paths: Paths, most: int) -> BodyFormat:
+    require_protobuf("kafka.format")
+    from stream_anon.adapters.protobuf.reading import MessageReader
+    from stream_anon.adapters.protobuf.schemas import message_of
+
+    def read(schema: RegisteredSchema, message: tuple[int, ...]) -> tuple[Unwrapper, FieldTypes]:
+        descriptor = message_of(schema.text, message, dict(schema.references))
+        return MessageReader(descriptor, paths, most), protobuf_fields(descriptor, paths)
+
+    def warm_up() -> None:
+        MessageReader(message_of(_EMPTY, (0,), {}), (), most).warm_up()
+
+    return BodyFormat("PROTOBUF", read, warm_up, messages=True)
+
+
+_EMPTY = 'syntax = "proto3"; message Nothing {}'
+_NOTHING = '{"type": "record", "name": "nothing", "fields": []}'
+
+
+class _JsonBodies:
+    """Writes what the codec of JSON writes; see `BodyEncoder`."""
+
+    most_around = 0  # its own bound says it already
+
+    def __init__(self, policy: Policy, plain: Codec) -> None:
+        self.schema = json.dumps(released_schema(policy))
+        self.encode, self.larger_than, self.warm_up = plain.encode_in_bulk, plain.larger_than, plain.warm_up
+
+    def admitted(self, batch: CodedBatch) -> CodedBatch:
+        """Return the batch: whatever was read can be written."""
+        return batch
+
+
+REGISTERED: Mapping[str, _Registered] = {
+    "json-schema": _Registered("JSON", _json_bodies, _JsonBodies, typed=False),
+    "avro": _Registered("AVRO", _avro_bodies, lambda policy, _: AvroEncoder(policy), typed=True),
+    "protobuf": _Registered("PROTOBUF", _protobuf_bodies, lambda policy, _: ProtobufEncoder(policy), typed=True),
+}
+
+
+def kind_of(name: str) -> str:
+    """Return what a registry calls the schemas of a format of `REGISTERED`."""
+    return REGISTERED[name].kind
+
+
+def described(schema: str) -> Any:
+    """Return the descriptor of the first message of a Protobuf schema, as protoc reads it. Raises ValueError."""
+    require_protobuf("kafka.format")
+    from stream_anon.adapters.protobuf.schemas import message_of
+
+    try:
+        return message_of(schema, (0,), {})
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+def topic_codec(
+    policy: Policy,
+    max_record_bytes: int = MOST_RECORD_BYTES,
+    formats: RecordFormats = PLAIN,
+    noticed: Callable[[SchemaChange], None] = lambda _: None,
+) -> Codec:
+    """Return the codec of a service's topics.
+
+    Parameters
+    ----------
+    max_record_bytes
+        Larger records are rejected unread.
+    noticed
+        Hears of each schema of the input that tells something about declared fields.
+
+    Raises
+    ------
+    SettingsError
+        If the output's format needs another shape.
+    """
+    if formats.registry is None or (formats.input, formats.output) == ("json", "json"):
+        return codec_of(policy, max_record_bytes, wrapping=formats.wrapping)
+    check_formats(policy, formats)
+    inside, unwrappers = _inside(policy, max_record_bytes, "json", formats.wrapping)
+    framed = _framed_texts(policy, max_record_bytes, formats, formats.registry, noticed)
+    writing = _writing(policy, inside, formats, RegistryClient(formats.registry))
+    return RegistryCodec(framed, unwrappers, inside, writing)
+
+
+def check_formats(policy: Policy, formats: RecordFormats) -> None:
+    """Raise SettingsError if a format cannot be had, or the output's format needs another shape of the records."""
+    for name in (formats.input, formats.output):
+        if name != "json" and name not in REGISTERED:
+            raise SettingsError("kafka.format", f"{name} is not supported")
+    if formats.output != "json" and REGISTERED[formats.output].typed and policy.shape is Shape.NATURAL:
+        raise SettingsError("kafka.format", f"{formats.output} output needs output.shape: typed or flat")
+
+
+def _framed_texts(
+    policy: Policy,
+    max_record_bytes: int,
+    formats: RecordFormats,
+    access: RegistryAccess,
+    noticed: Callable[[SchemaChange], None],
+) -> FramedTexts | None:
+    """Return what takes the frames of the input off; None if it has none."""
+    if formats.input == "json":
+        return None
+    wrapping = formats.wrapping
+    attributes = {wrapping.placed(attribute.path): attribute.name for attribute in policy.attributes}
+    form = REGISTERED[formats.input].body((*attributes, *wrapping.beside), max_record_bytes)
+    known = {key: access.schema(key) for key in access.schemas}
+    client = RegistryClient(access)
+    return FramedTexts(client, access.framing, form, attributes, max_record_bytes, known, noticed)
+
+
+def _writing(
+    policy: Policy, plain: Codec, formats: RecordFormats, client: RegistryClient
+) -> tuple[BodyEncoder, Frame] | None:
+    if formats.output == "json":
+        return None
+    chosen = REGISTERED[formats.output]
+    encoder, kind = chosen.encoder(policy, plain), chosen.kind
+    schema = OutputSchema(
+        formats.subject, encoder.schema, kind, register=formats.register, message=kind == "PROTOBUF"
+    )
+    return encoder, Frame(client, schema)

@@ -134,10 +134,19 @@ class Line(StrEnum):
     BROKER_AWAY = (
         "broker-away",
         "warning",
-        "The broker cannot be reached or refuses; it is tried again with growing pauses.",
+        "The broker, or the schema registry, cannot be reached or refuses; it is tried again with growing pauses.",
         "Wait a minute; then see `doing` and `error`, and try `stream-anon check` from the same place.",
     )
     BROKER_BACK = ("broker-back", "info", "The broker answers again.", "Nothing.")
+    SCHEMA_CHANGED = (
+        "schema-changed",
+        "warning",
+        "Records name a schema anew that lacks declared fields, has them anew or retyped, or cannot be read.",
+        (
+            "Compare the fields named with the policy. What a schema lacks counts as missing; records of another "
+            "type or of an unreadable schema become dead letters."
+        ),
+    )
     CERTIFICATE_ENDS = (
         "certificate-ends",
         "warning",

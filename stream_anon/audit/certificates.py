@@ -19,7 +19,8 @@ from stream_anon.microdata.release import Suppression
 from stream_anon.privacy.certificate import Certificate, CertifiedClass, asked_of
 
 _SUPPRESSIONS = {str(reason) for reason in Suppression}
-_REJECTIONS = {reason.label for reason in Reason}
+_REJECTIONS = {reason.label for reason in Reason if not reason.is_ignored}
+_IGNORED = {reason.label for reason in Reason if reason.is_ignored}
 _ABSENT = object()
 _CLOSE = 1e-9  # sums of floats in another order differ by less
 
@@ -74,13 +75,16 @@ class CertificateAudit:
     def _check_sums(self, certificate: Certificate) -> None:
         batch = certificate.batch
         suppressed, rejected = certificate.suppressed_by_reason, certificate.rejected_by_reason
-        if certificate.records_in != certificate.released + certificate.suppressed + certificate.rejected:
+        ignored = {} if certificate.ignored is UNSET else certificate.ignored
+        kept = certificate.suppressed + certificate.rejected + sum(ignored.values())
+        if certificate.records_in != certificate.released + kept:
             self._findings.add(Kind.WRONG_IN, batch)
         if certificate.suppressed != sum(suppressed.values()):
             self._findings.add(Kind.WRONG_SUPPRESSED, batch)
         if certificate.rejected != sum(rejected.values()):
             self._findings.add(Kind.WRONG_REJECTED, batch)
-        if suppressed.keys() - _SUPPRESSIONS or rejected.keys() - _REJECTIONS:
+        unknown = (suppressed.keys() - _SUPPRESSIONS, rejected.keys() - _REJECTIONS, ignored.keys() - _IGNORED)
+        if any(unknown):
             self._findings.add(Kind.UNKNOWN_REASON, batch)
         if certificate.released != sum(one.records for one in certificate.classes):
             self._findings.add(Kind.WRONG_RELEASED, batch)

@@ -10,13 +10,23 @@ from typing import Any
 import msgspec
 
 from stream_anon.audit.verdict import Kind
-from stream_anon.microdata.attributes import Identifier, PassThrough, Publication, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import (
+    MOST_ITEMS,
+    Attribute,
+    Identifier,
+    PassThrough,
+    Publication,
+    QuasiIdentifier,
+    ScalarType,
+)
+from stream_anon.microdata.output.connect import PAYLOAD, SCHEMA, connect_schema
 from stream_anon.microdata.output.members import flat_path, members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import ENDS, read_typed, typed_form
 from stream_anon.microdata.policy import Policy
 
 _ABSENT = object()
+_PAIR = {SCHEMA, PAYLOAD}
 _MOST_REMEMBERED = 100_000
 _TYPES: dict[ScalarType, tuple[type, ...]] = {
     ScalarType.STRING: (str,),
@@ -101,6 +111,7 @@ class _Field:
     types: tuple[type, ...] | None  # of a field that passes
     quasi: bool
     diverse: bool
+    many: bool | None  # whether it is a list; None where nobody knows
     second: bool  # the greatest value of an interval whose least one stands before it
 
 
@@ -112,7 +123,7 @@ class ReleasedRecordReader:
     Parameters
     ----------
     typed
-        Whether the types of passing fields are known. Else texts pass as any scalar.
+        Whether the types of passing fields are known. Else texts pass as any scalar, and pairs may have any schema.
     """
 
     def __init__(self, policy: Policy, *, typed: bool = True) -> None:
@@ -126,6 +137,7 @@ class ReleasedRecordReader:
                 types[member.attribute.type] if isinstance(member.attribute, PassThrough) else None,
                 isinstance(member.attribute, QuasiIdentifier),
                 member.attribute.name in diverse,
+                _many(member.attribute, typed=typed),
                 member.end == ENDS[1],
             )
             for member in members
@@ -139,7 +151,21 @@ class ReleasedRecordReader:
         self._declared = {field.path for field in self._fields}
         self._branches = {path[:i] for path in self._declared for i in range(1, len(path))}
         keys = self._declared | self._branches
+        # A policy may declare fields of these names itself.
+        self._may_be_paired = policy.shape is not Shape.NATURAL and not {path[0] for path in keys} >= _PAIR
+        self._schema = msgspec.json.encode(connect_schema(policy)) if typed and self._may_be_paired else None
         self._sizes = [(path, sum(key[:-1] == path for key in keys)) for path in [(), *self._branches]]
+
+    def inside(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the payload of a pair that Kafka Connect reads, any other record as it is.
+
+        A schema must be that of the policy to the letter, or somebody could publish anything in it.
+        """
+        if record.keys() != _PAIR or not self._may_be_paired or not isinstance(record[PAYLOAD], dict):
+            return record
+        known = self._schema is None or msgspec.json.encode(record[SCHEMA]) == self._schema
+        payload: Mapping[str, Any] = record[PAYLOAD]
+        return payload if known else record
 
     def read(self, record: Mapping[str, Any]) -> tuple[ReadRecord, list[Problem]]:
         """Return a record's tuple and what is wrong with its fields."""
@@ -152,7 +178,7 @@ class ReleasedRecordReader:
             if value is _ABSENT:
                 problems.append((Kind.MISSING_FIELD, field.name))
                 value = None
-            elif field.types is not None and value is not None and type(value) not in field.types:
+            elif field.types is not None and value is not None and not _is_of(value, field.types, field.many):
                 problems.append((Kind.WRONG_TYPE, field.name))
                 value = None
             if field.second:
@@ -195,6 +221,18 @@ class ReleasedRecordReader:
         below = [(full[len(path) :], name) for full, name in self._identifiers.items() if full[: len(path)] == path]
         deeper = [name for rest, name in below if _find(value, rest) is not _ABSENT]
         return [(Kind.IDENTIFYING_FIELD, name) for name in deeper] or [(Kind.UNDECLARED_FIELD, None)]
+
+
+def _many(attribute: Attribute, *, typed: bool) -> bool | None:
+    """Return whether an attribute has lists; None where its type is not known."""
+    return isinstance(attribute, PassThrough) and attribute.many if typed else None
+
+
+def _is_of(value: Any, types: tuple[type, ...], many: bool | None) -> bool:
+    """Return whether a value is of one of the types, or is a list of such values."""
+    if many or (many is None and type(value) is list):
+        return type(value) is list and len(value) <= MOST_ITEMS and all(type(item) in types for item in value)
+    return type(value) in types
 
 
 def _find(value: Any, path: tuple[str, ...]) -> Any:

@@ -18,17 +18,31 @@ CLOSE = 1e-9  # sums of floats in another order differ by less
 
 @dataclass(slots=True)
 class Shown:
-    """The values of a sensitive attribute in some records, and how many records have none."""
+    """The values of a sensitive attribute in some records, and how many records have none.
+
+    Of lists `values` counts the records that hold each item, and `lists` those that hold any.
+    """
 
     values: Counter[Any] = field(default_factory=Counter)
     missing: int = 0
+    lists: int = 0
 
     def add(self, value: Any) -> None:
-        """Count one record's value."""
-        if value is None:
+        """Count one record's value; of a list each item once."""
+        if value is None or value == []:
             self.missing += 1
+        elif isinstance(value, list):
+            self.lists += 1
+            self.values.update(set(value))
         else:
             self.values[value] += 1
+
+    @property
+    def distinct(self) -> int:
+        """Return the number of values; of lists how often the most frequent item goes into their number."""
+        if self.lists:
+            return self.lists // max(self.values.values())
+        return len(self.values)
 
     @classmethod
     def together(cls, parts: Iterable[Shown]) -> Shown:
@@ -37,6 +51,7 @@ class Shown:
         for part in parts:
             answer.values.update(part.values)
             answer.missing += part.missing
+            answer.lists += part.lists
         return answer
 
     @property
@@ -149,7 +164,7 @@ def bounds(asked: Diversity) -> list[Bound]:
 
 def faults(shown: Shown, whole: Shown, asked: Diversity) -> list[Kind]:
     """Return what a class's values violate, each once."""
-    few = [Kind.TOO_FEW_VALUES] if len(shown.values) < asked.values else []
+    few = [Kind.TOO_FEW_VALUES] if shown.distinct < asked.values else []
     return [*few, *dict.fromkeys(each.fault for each in bounds(asked) if not each.is_met(shown, whole))]
 
 

@@ -21,7 +21,7 @@ class Kind(StrEnum):
     WRONG_BATCH = "the header names another batch than the certificate"
     WRONG_CRITERIA = "asks for other k, max_share or sensitive values than its policy"
     WRONG_TIMES = "was closed before it was opened, or on a day that does not exist"
-    WRONG_IN = "in is not released + suppressed + rejected"
+    WRONG_IN = "in is not released + suppressed + rejected + ignored"
     WRONG_SUPPRESSED = "suppressed is not the sum of its reasons"
     WRONG_SUPPRESSION = "says otherwise of max_suppressed than its counts, or is not what becomes of such a window"
     WRONG_REJECTED = "rejected is not the sum of its reasons"
@@ -260,7 +260,7 @@ CHECKED = (
 TRUSTED = (
     "the number of individuals in each class and of each shield, max_share of it, and criteria by person",
     "that the values are true generalizations of what came in",
-    "the numbers of suppressed and rejected records, and that those were published nowhere else",
+    "the numbers of suppressed, rejected and ignored records, and that those were published nowhere else",
     "that nothing was released before the first offset or after the last one certified",
     "that an input topic was created anew where certificates name another id of it",
 )

@@ -66,7 +66,7 @@ class WindowAudit:
         if record is None:
             self._findings.add(Kind.MALFORMED_RECORD, batch)
             return
-        read, problems = self._reader.read(record)
+        read, problems = self._reader.read(self._reader.inside(record))
         for kind, name in problems:
             if self._values is not None or kind is Kind.IDENTIFYING_FIELD:
                 self._findings.add(kind, batch, attribute=name)
@@ -146,7 +146,7 @@ class WindowAudit:
         for place, attribute in enumerate(self._policy.diverse if certificate.classes else ()):
             asked = self._policy.diversity[attribute.name]
             parts = [group.shown[place] for group in window.groups.values()]
-            least = min((len(shown.values) for shown in parts), default=0)
+            least = min((shown.distinct for shown in parts), default=0)
             if not asked.values <= certificate.achieved.distinct_l.get(attribute.name, 0) <= least:
                 self._findings.add(Kind.WRONG_ACHIEVED_L, certificate.batch, attribute=attribute.name)
             achieved = certificate.achieved.sensitive.get(attribute.name, AchievedSpread())

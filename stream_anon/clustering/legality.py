@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.budget import spend
 from stream_anon.clustering.matching import held_values
-from stream_anon.clustering.rules import COMPARED, FREQUENCIES, LEAST_VALUES, STAMP, Rules
+from stream_anon.clustering.rules import COMPARED, FREQUENCIES, LEAST_VALUES, LISTED, STAMP, Rules
 from stream_anon.clustering.unevenness import unevenness
 from stream_anon.compiled import bare_kernel, kernel
 
@@ -80,6 +80,59 @@ def may_part(rows: NDArray[np.int64], rules: Rules) -> bool:
 
 
 @bare_kernel
+def list_lack(rows: NDArray[np.int64], s: int, rules: Rules) -> float:
+    """Return how far the items of rows int64[m] are from being held by one in l at most; O(m x items).
+
+    Counted over records, then over individuals. One who has several lists that share an item counts once for each:
+    more than in truth, so that the answer is 0 only where the class is legal.
+    """
+    least = rules.asked[s, LEAST_VALUES]
+    column = rules.columns[1 + s]
+    pairs = rules.columns[1 + len(rules.asked) + s]
+    starts = rules.set_starts[s]
+    seen = rules.marks[0]
+    heights = rules.marks[1]
+    paired = rules.marks[2]
+    worst = 0.0
+    for way in range(1 if rules.singles else 2):
+        rules.notes[STAMP] += 1
+        stamp = rules.notes[STAMP]
+        top = 0
+        n = 0
+        for i in range(len(rows)):
+            row = rows[i]
+            value = column[row]
+            if value < 0:
+                continue
+            if way == 0:
+                n += 1
+            else:
+                if paired[pairs[row]] == stamp:
+                    continue
+                paired[pairs[row]] = stamp
+                n += seen[rules.columns[0, row]] == 0
+                seen[rules.columns[0, row]] = 1
+            for at in range(starts[value], starts[value + 1]):
+                heights[rules.set_items[at]] += 1
+                top = max(top, heights[rules.set_items[at]])
+        looked = 0
+        for i in range(len(rows)):
+            row = rows[i]
+            value = column[row]
+            seen[rules.columns[0, row]] = 0
+            if value >= 0:
+                looked += starts[value + 1] - starts[value]
+                for at in range(starts[value], starts[value + 1]):
+                    heights[rules.set_items[at]] = 0
+        spend(rules, looked)
+        lack = float(least) if n == 0 else max(0.0, top - n / least)
+        if n > 0 and top * least <= n:
+            lack = 0.0
+        worst = max(worst, lack)
+    return worst
+
+
+@bare_kernel
 def deficit(rows: NDArray[np.int64], rules: Rules, parts: NDArray[np.float64]) -> float:
     """Return how far rows int64[m] are from legal, 0 exactly where `is_legal` holds; O(m (1 + s)).
 
@@ -113,6 +166,10 @@ def deficit(rows: NDArray[np.int64], rules: Rules, parts: NDArray[np.float64]) -
     for s in range(len(rules.asked)):
         least = rules.asked[s, LEAST_VALUES]
         lack = 0.0
+        if rules.asked[s, LISTED] > 0:
+            parts[1 + s] = list_lack(rows, s, rules)
+            total += parts[1 + s]
+            continue
         if least > 0:
             rules.notes[STAMP] += 1
             stamp = rules.notes[STAMP]

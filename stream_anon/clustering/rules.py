@@ -17,7 +17,8 @@ FREQUENCIES = 1  # whether any figure is asked
 COMPARED = 2  # whether with what all rows show
 RECURSIVE_L = 3
 T_IS_ORDERED = 4
-_FIRST_BOUND = 5
+LISTED = 5  # whether values are sets, see `legality.list_lack`
+_FIRST_BOUND = 6
 _COLUMNS = _FIRST_BOUND + len(FIGURES)
 
 # Rows of `Rules.bases`, with an entry for each value.
@@ -68,6 +69,8 @@ class Rules(NamedTuple):
         occur.
     parts
         float64[1 + s], room for a deficit.
+    set_starts, set_items
+        int64[s, values + 1], int32: of attributes whose values are sets, the items of each.
     """
 
     k: int
@@ -81,6 +84,8 @@ class Rules(NamedTuple):
     marks: NDArray[np.int32]
     notes: NDArray[np.int64]
     parts: NDArray[np.float64]
+    set_starts: NDArray[np.int64]
+    set_items: NDArray[np.int32]
 
 
 def rules_of(rows: Columns, criteria: Criteria) -> Rules:
@@ -98,19 +103,26 @@ def rules_of(rows: Columns, criteria: Criteria) -> Rules:
         if spread.asks:
             asked[s, FREQUENCIES:] = _asked(spread)
             columns[1 + s], columns[1 + count + s], bases[s] = _based(rows.individuals, rows.sensitive[s], width)
-    widest = max(len(counts), width, int(columns.max(initial=0)) + 1)
+    starts, items = _sets(rows, criteria, width)
+    for s in np.flatnonzero(criteria.lists).tolist():
+        asked[s, LISTED] = 1
+        columns[1 + count + s] = _pairs(rows.individuals, rows.sensitive[s], width)[1]
+    room = max(width, int(items.max(initial=0)) + 1)
+    widest = max(len(counts), room, int(columns.max(initial=0)) + 1)
     return Rules(
         criteria.k,
         criteria.max_share,
         False,
         singles,
-        singles and not asked[:, FREQUENCIES].any(),
+        singles and not asked[:, [FREQUENCIES, LISTED]].any(),
         columns,
         asked,
         bases,
         np.zeros((3 + count, widest), np.int32),
         np.array([0, _UNBOUNDED, *[0] * width], np.int64),
         np.zeros(1 + count),
+        starts,
+        items,
     )
 
 
@@ -120,7 +132,8 @@ def sizes_alone(k: int, max_share: float = 1.0) -> Rules:
     columns, marks = np.empty((1, 0), np.int32), np.empty((3, 0), np.int32)
     asked, bases = np.empty((0, _COLUMNS)), np.empty((0, 2, _ROWS, 1))
     notes = np.array([0, _UNBOUNDED], np.int64)
-    return Rules(k, max_share, True, True, True, columns, asked, bases, marks, notes, np.zeros(1))
+    starts, items = np.zeros((0, 1), np.int64), np.empty(0, np.int32)
+    return Rules(k, max_share, True, True, True, columns, asked, bases, marks, notes, np.zeros(1), starts, items)
 
 
 def column_of(figure: str) -> int:
@@ -131,7 +144,32 @@ def column_of(figure: str) -> int:
 def _asked(spread: Spread) -> tuple[float, ...]:
     """Return a row of `Rules.asked` from its second column on."""
     bounds = [figure.bound(spread) if figure.is_asked(spread) else 0.0 for figure in FIGURES]
-    return spread.asks, spread.compares, spread.l, spread.ordered, *bounds
+    return spread.asks, spread.compares, spread.l, spread.ordered, 0.0, *bounds
+
+
+def _pairs(
+    individuals: NDArray[np.int32], values: NDArray[np.int32], width: int
+) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    """Return the first row of each (individual, value) pair, and the dense number of each row's pair."""
+    pairs = individuals.astype(np.int64) * (width + 1) + values
+    _, first, numbers = np.unique(pairs, return_index=True, return_inverse=True)
+    return first, numbers.astype(np.int32)
+
+
+def _sets(rows: Columns, criteria: Criteria, width: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return where the items of each value begin, for each attribute, and the items of all attributes."""
+    starts = np.zeros((len(criteria.distinct_l), width + 1), np.int64)
+    items, filled = [np.empty(0, np.int32)], 0
+    for s in np.flatnonzero(criteria.lists).tolist():
+        sets = rows.sets[s]
+        if sets is None:
+            raise ValueError("the sets behind the lists of an attribute are missing")
+        known = min(len(sets.starts), width + 1)
+        starts[s, :known] = filled + sets.starts[:known]
+        starts[s, known:] = filled + sets.starts[known - 1]
+        items.append(sets.items)
+        filled += len(sets.items)
+    return starts, np.concatenate(items)
 
 
 def _based(
@@ -140,9 +178,7 @@ def _based(
     """Return values without gaps, (individual, value) pairs, and what all rows show: `columns` and `bases`."""
     used, dense = np.unique(column, return_inverse=True)
     values = (dense - (len(used) > 0 and used[0] < 0)).astype(np.int32)
-    _, first, pairs = np.unique(
-        individuals.astype(np.int64) * (width + 1) + values, return_index=True, return_inverse=True
-    )
+    first, pairs = _pairs(individuals, values, width)
     base = np.zeros((2, _ROWS, width))
     for way, shown in enumerate((values, values[first])):
         present = shown[shown >= 0]
@@ -152,4 +188,4 @@ def _based(
         base[way, SUM_OF_SUMS, 1:] = np.cumsum(base[way, SUM, :-1])
         base[way, SHARE_OF_MISSING, BEHIND] = 1 - len(present) / max(len(shown), 1)
         base[way, COUNT_OF_VALUES, BEHIND] = int(present.max(initial=-1)) + 1
-    return values, pairs.astype(np.int32), base
+    return values, pairs, base

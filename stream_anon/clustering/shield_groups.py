@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_kernel, kernel
-from stream_anon.privacy.costs.cost import CostModel, interval_cost
+from stream_anon.privacy.costs.cost import interval_cost
+from stream_anon.privacy.costs.model import CostModel
 
 WIDTH = 512  # groups on either side among which a partner is sought; it bounds the work of large windows
 PATIENCE = 32  # rounds in which a group waits for another turn where its partner has become dearer

@@ -145,7 +145,8 @@ class Closer:
     def _partitioned(self, window: SealedWindow, order: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the cluster of each row, found with row order[i] in the place of row i."""
         rows = window.columns
-        turned = Columns(rows.codes, rows.individuals[order], np.ascontiguousarray(rows.sensitive[:, order]))
+        sensitive = np.ascontiguousarray(rows.sensitive[:, order])
+        turned = replace(rows, individuals=rows.individuals[order], sensitive=sensitive)
         clusters = np.empty(len(rows), np.int32)
         clusters[order] = window.partitioner.close(turned, self._criteria)
         return clusters
@@ -266,7 +267,7 @@ class Closer:
         violations, bare = 0, 0
         # A violation is a bug of the partitioner's. That a union fails where frequencies are asked for is none:
         # people with several values may upset it. Nor is it one that the rest fails once some rows are gone.
-        by_frequency = any(asked.asks for asked in self._criteria.asked)
+        by_frequency = any(asked.asks for asked in self._criteria.asked) or any(self._criteria.lists)
         excused, fewer = classes.united & by_frequency, False
         while True:
             placed = np.flatnonzero(class_of_row >= 0)

@@ -19,6 +19,7 @@ from stream_anon.privacy.criteria import Criteria
 from stream_anon.windowing.limits import WindowTimer
 
 LEAST_REJECTS = 100_000
+MOST_IGNORED = 2_000_000  # 15 bytes each; a table that is emptied sends two for each of its rows
 _PART = 16
 
 
@@ -163,6 +164,7 @@ class Engine:
             chosen.offsets,
             chosen.payload,
             rejects.take(fresh_rejects),
+            chosen.sets,
         )
 
     def _add_of(self, source: int, batch: CodedBatch) -> list[SealedWindow]:
@@ -208,8 +210,9 @@ class Engine:
 
     @property
     def room(self) -> bool:
-        """Return False while so many dead letters wait that no more input may be taken."""
-        return self._window.rejected < max(LEAST_REJECTS, 4 * self._policy.window.max_records)
+        """Return False while so many dead letters wait, or ignored records, that no more input may be taken."""
+        many = max(LEAST_REJECTS, 4 * self._policy.window.max_records)
+        return self._window.rejected < many and self._window.ignored < max(MOST_IGNORED, many)
 
     @property
     def open_window(self) -> OpenWindow:

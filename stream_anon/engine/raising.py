@@ -24,7 +24,7 @@ from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike
 

@@ -77,11 +77,13 @@ class RecodingCloser(Closer):
     def _table(self, window: SealedWindow, order: NDArray[np.int64]) -> tuple[Table, Asked]:
         """Return the window as a table, with row order[i] in the place of row i, and what it must reach.
 
-        Of several sensitive attributes those count of which the most distinct values are asked.
+        Of several sensitive attributes those count of which the most distinct values are asked, but for lists, of
+        which no method knows.
         """
-        columns = window.columns
-        most = int(self._criteria.distinct_l.max(initial=1))
-        counted = columns.sensitive[self._criteria.distinct_l == most][:, order]
+        columns, least = window.columns, self._criteria.distinct_l.copy()
+        least[np.flatnonzero(self._criteria.lists)] = 0
+        most = int(least.max(initial=1))
+        counted = columns.sensitive[least == most][:, order]
         sensitive = np.where(counted == NO_VALUE, MISSING_KEY, counted.astype(np.int64))
         rows = Rows(columns.codes, columns.individuals[order].astype(np.int64), sensitive)
         table = Table(self._policy.quasi_identifiers, rows, self._labels(window, order))

@@ -9,9 +9,9 @@ from stream_anon.clustering.forest.forest import Forest
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.partitioners import partitioners
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Rejects
-from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.columns import Columns, Sets
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.criteria import Criteria
 
@@ -73,13 +73,23 @@ def _warm_up_half(policy: Policy, *, refining: bool) -> None:
         batch = _made_up(policy, people, 0, draws)
         sensitive = [_numbered(keys) for keys in batch.sensitive]
         rows = Columns(
-            batch.codes, _numbered(people), np.array(sensitive, np.int32).reshape(len(sensitive), len(people))
+            batch.codes,
+            _numbered(people),
+            np.array(sensitive, np.int32).reshape(len(sensitive), len(people)),
+            tuple(
+                _made_up_sets(policy, numbers) for policy, numbers in zip(policy.diverse, sensitive, strict=True)
+            ),
         )
         partitioner.warm_up(rows, Criteria.of(policy), refining=refining)
 
 
 def _numbered(keys: NDArray[np.int64]) -> NDArray[np.int32]:
     return np.unique(keys, return_inverse=True)[1].astype(np.int32)
+
+
+def _made_up_sets(attribute: PassThrough, numbers: NDArray[np.int32]) -> Sets | None:
+    """Return sets of one item each."""
+    return Sets.of([[number] for number in range(int(numbers.max()) + 1)]) if attribute.many else None
 
 
 def _count(policy: Policy) -> int:
@@ -106,6 +116,7 @@ def _made_up(policy: Policy, people: NDArray[np.int64], first: int, draws: np.ra
         np.arange(first, first + count, dtype=np.int64),
         [(None,) * len(policy.passed)] * count,
         Rejects.of([]),
+        {key: (key,) for key in range(4 * policy.k)},
     )
 
 

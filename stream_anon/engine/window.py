@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stream_anon.clustering.protocol import Outlook, Partitioner
 from stream_anon.engine.people import Numbering
 from stream_anon.microdata.batch import MISSING_KEY, NO_ATTRIBUTE, CodedBatch, Reason, Rejects
-from stream_anon.microdata.columns import NO_VALUE, Columns
+from stream_anon.microdata.columns import NO_VALUE, Columns, Sets
 from stream_anon.microdata.payload import Payload, joined, missing_values, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
@@ -132,15 +132,18 @@ class Window:
         self._chunks: list[WindowPart] = []
         self._latest: dict[int, int] = {}  # where the latest chunk of each source's rows stands
         self.admitted = 0
-        self.rejected = 0
+        self.rejected = 0  # dead letters
+        self.ignored = 0
         self._now = -np.inf
         self._arriving = 0  # records that came now, and the last time before
         self._at_once = 0
+        self._sets: dict[int, tuple[int, ...]] = {}
         self._start_numbering()
 
     def _start_numbering(self) -> None:
         self._people = Numbering(self._policy.window.max_records_per_individual)
         self._values = [Numbering(2**62) for _ in self._policy.diverse]
+        self._lists = [attribute.many for attribute in self._policy.diverse]
 
     @property
     def oldest(self) -> float | None:
@@ -162,6 +165,7 @@ class Window:
 
         Rows over their individual's limit are counted but need no room: one flooding id must not close windows.
         """
+        self._sets.update(batch.sets)
         while first < len(batch) and (room := self.timer.room(self.admitted)):
             stop = min(len(batch), first + room)
             numbers = self._people.number(batch.individuals[first:stop])
@@ -235,13 +239,18 @@ class Window:
         return True
 
     def reject(self, rejects: Rejects, source: int, now: float) -> None:
-        """Take dead letters."""
+        """Take dead letters, and what is ignored."""
         nobody, nothing = np.empty(0, np.int64), np.empty((0, 0), np.int64)
         missing = self._none_missing
         self._chunks.append(
             WindowPart(source, now, self._no_rows, nobody, nothing, nobody, [], rejects, 0, missing)
         )
-        self.rejected += len(rejects)
+        self._count_rejects(rejects)
+
+    def _count_rejects(self, rejects: Rejects) -> None:
+        ignored = int(np.count_nonzero(rejects.are_ignored))
+        self.rejected += len(rejects) - ignored
+        self.ignored += ignored
 
     def drop(self, sources: Collection[int]) -> int:
         """Remove all records that came from `sources`; return their number.
@@ -260,7 +269,9 @@ class Window:
         self._partitioner.keep(np.concatenate(marks), self._columns())
         self._latest = {chunk.source: place for place, chunk in enumerate(kept)}
         self.admitted = sum(len(chunk.payload) for chunk in self._chunks)
-        self.rejected = sum(len(chunk.rejects) for chunk in self._chunks)
+        self.rejected = self.ignored = 0
+        for chunk in self._chunks:
+            self._count_rejects(chunk.rejects)
         return sum(len(chunk.payload) + len(chunk.rejects) + chunk.over_limit for chunk in gone)
 
     def _numbered(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -324,12 +335,16 @@ class Window:
         )
 
     def _in_order(self, columns: Columns) -> Columns:
-        """Return the columns with values that are ordered numbered anew in their order."""
+        """Return the columns with values that are ordered numbered anew in their order, and with their sets."""
         for own, attribute, column in zip(self._values, self._policy.diverse, columns.sensitive, strict=True):
             if self._policy.diversity[attribute.name].ordered:
                 rank = np.argsort(np.argsort(own.keys)).astype(np.int32)
                 column[:] = np.where(column >= 0, np.append(rank, NO_VALUE)[column], NO_VALUE)
-        return columns
+        if not any(self._lists):
+            return columns
+        pairs = zip(self._values, self._lists, strict=True)
+        sets = [Sets.of([self._sets[key] for key in own.keys.tolist()]) if many else None for own, many in pairs]
+        return replace(columns, sets=tuple(sets))
 
     def check_invariants(self) -> None:
         """Raise AssertionError if the window is broken."""

@@ -37,6 +37,8 @@ class FileReport:
         The policy's, by name.
     shields
         The attributes of each shield of the policy.
+    coerced
+        How many texts counted as numbers or truth values, because their attributes say `coerce`.
     explanation
         How a method came to its answer, a line a step; empty for an engine.
     refusal
@@ -53,6 +55,7 @@ class FileReport:
     suppressed: Counter[str] = field(default_factory=Counter)
     faults: Counter[Fault] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
+    coerced: int = 0
     explanation: tuple[str, ...] = ()
     refusal: str = ""
     written: bool = False
@@ -120,6 +123,7 @@ class FileReport:
             ],
             "written": self.written,
             "missing": dict(self.missing),
+            "coerced": self.coerced,
             "windows": self.windows,
             "classes": self.classes,
             "achieved_k": self.achieved_k,
@@ -143,7 +147,7 @@ class FileJob:
     policy
         What must hold.
     source, target
-        CSV, JSON Lines or Parquet by suffix; `-` for standard input and output.
+        CSV, JSON Lines or Parquet by suffix; `-` for standard input and output. A source may be a reader instead.
     certificates
         Where to write the policy document and one certificate part a line, in output order; None for nowhere.
     rejects
@@ -155,7 +159,7 @@ class FileJob:
     """
 
     policy: Policy
-    source: str
+    source: str | RecordReader
     target: str
     certificates: Path | None = None
     rejects: Path | None = None
@@ -163,7 +167,8 @@ class FileJob:
     standard: Format = Format.JSONL
 
     def __post_init__(self) -> None:
-        paths = [Path(name).resolve() for name in (self.source, self.target) if name != STANDARD]
+        names = [name for name in (self.source, self.target) if isinstance(name, str) and name != STANDARD]
+        paths = [Path(name).resolve() for name in names]
         paths += [path.resolve() for path in (self.certificates, self.rejects) if path]
         if len(set(paths)) < len(paths):
             raise InputError("input, output, certificates and rejects must be different files")
@@ -197,7 +202,10 @@ class FileJob:
         shields = tuple(shield.attributes for shield in policy.shields)
         report = FileReport(policy.maker, names, shields)
         with ExitStack() as files:
-            reader = files.enter_context(closing(open_reader(self.source, policy, codec.decode, self.standard)))
+            source = self.source
+            if isinstance(source, str):
+                source = open_reader(source, policy, codec.decode, self.standard)
+            reader = files.enter_context(closing(source))
             rejects = files.enter_context(NewFile(str(self.rejects))) if self.rejects else None
             proof = files.enter_context(NewFile(str(self.certificates))) if self.certificates else None
             output = files.enter_context(NewFile(self.target))
@@ -214,6 +222,7 @@ class FileJob:
                             proof.file.writelines(part + b"\n" for part in certified.certificate)
                 except Refused as refused:
                     report.refusal = str(refused)
+            report.coerced = reader.coerced + codec.coerced
             if isinstance(anonymization, TableAnonymization):
                 report.explanation = anonymization.explanation
             if rejects is not None:

@@ -87,8 +87,10 @@ class TwoTablesJob:
         method = self.policy.method
         name = None if method is None else method.options.get("target")
         found = next((own for own in self.policy.passed if own.name == name), None)
-        if not isinstance(found, Sensitive):
-            raise SettingsError("method.target", "must name an attribute with role: sensitive, with name: anatomy")
+        if not isinstance(found, Sensitive) or found.many:
+            raise SettingsError(
+                "method.target", "must name an attribute with role: sensitive that is no list, with name: anatomy"
+            )
         return found
 
     @property
@@ -117,8 +119,9 @@ class TwoTablesJob:
         names = tuple(attribute.name for attribute in self.policy.attributes)
         report = FileReport(self.policy.maker, names)
         with ExitStack() as files:
+            codec = codec_of(self.policy)
             reader = files.enter_context(
-                closing(open_reader(self.source, self.policy, codec_of(self.policy).decode, self.standard))
+                closing(open_reader(self.source, self.policy, codec.decode, self.standard))
             )
             rejects = files.enter_context(NewFile(str(self.rejects))) if self.rejects else None
             told = RejectsWriter(rejects.file, names) if rejects else None
@@ -129,6 +132,7 @@ class TwoTablesJob:
                 report.faults.update(faults_of(batch.rejects, names))
                 batches.append(batch)
                 progress(reader.bytes_read)
+            report.coerced = reader.coerced + codec.coerced
             report.records_in = sum(len(batch) + len(batch.rejects) for batch in batches)
             if rejects is not None:
                 rejects.publish()

@@ -19,7 +19,7 @@ SILENT = 5.0  # seconds without a report after which a worker is not ready
 
 Status = Mapping[str, Any]
 _COUNTED = ("consumed", "released", "lost_before_reading", "read_again", "moved_away", "behind_open_transaction")
-_COUNTED_BY_REASON = ("suppressed", "rejected", "rejected_by_attribute", "missing")
+_COUNTED_BY_REASON = ("suppressed", "rejected", "rejected_by_attribute", "ignored", "missing")
 
 
 class FleetBoard:

@@ -54,11 +54,7 @@ def prec(
     suppressed
         Number of suppressed records; each cell of theirs counts as its root.
     """
-    total = int(records.sum()) + suppressed
-    if total == 0:
-        return 1.0
-    lost = float((levels / heights[:, None] * records).sum()) / len(heights)
-    return 1.0 - (lost + suppressed) / total
+    return 1.0 - relative_distance(levels, heights, records, suppressed) / len(heights)
 
 
 def _mean(of_class: NDArray[np.float64], of_root: float, records: NDArray[np.int64], suppressed: int) -> float:

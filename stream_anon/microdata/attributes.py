@@ -15,7 +15,12 @@ from stream_anon.microdata.domains.domain import Domain, Published, Scalar
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.domains.reading import ByMoment, ByNumber
 
+MOST_ITEMS = 128  # of a list
 _EXACT = 2.0**53  # from here on floats skip whole numbers
+
+
+Passing = Scalar | tuple[Scalar, ...] | None
+"""What passes of a record: a value, a list of values, or nothing."""
 
 
 class ScalarType(StrEnum):
@@ -105,11 +110,27 @@ class Identifier(Attribute):
 
 @dataclass(frozen=True)
 class PassThrough(Attribute):
-    """A field that is decoded by its type and encoded anew. `accept_linkable`: its rare values were weighed."""
+    """A field that is decoded by its type and encoded anew.
+
+    Parameters
+    ----------
+    type
+        Of its values.
+    accept_linkable
+        Its rare values were weighed.
+    many
+        Whether it is a list of values, of up to `MOST_ITEMS`.
+    """
 
     type: ScalarType = ScalarType.STRING
     accept_linkable: bool = False
+    many: bool = False
     published: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.many and self.coerce:
+            raise SettingsError(f"attributes.{self.name}.coerce", "is for single values, not for a list")
 
     @property
     def text_type(self) -> ScalarType:
@@ -393,8 +414,25 @@ def is_plain(value: float) -> bool:
     return value.is_integer() and -_EXACT < value < _EXACT
 
 
-def pass_value(attribute: PassThrough, value: object) -> Scalar | None:
+def pass_value(attribute: PassThrough, value: object) -> Passing:
     """Return a decoded value as its attribute's declared type, None if missing; `Unfit` for a wrong type.
+
+    A list becomes a tuple, in its order, without the items that are missing.
+    """
+    if not attribute.many:
+        return _pass_one(attribute, value)
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple):
+        raise Unfit(Reason.WRONG_TYPE)
+    if len(value) > MOST_ITEMS:
+        raise Unfit(Reason.TOO_LARGE)
+    items = (_pass_one(attribute, item) for item in value)
+    return tuple(item for item in items if item is not None)
+
+
+def _pass_one(attribute: PassThrough, value: object) -> Scalar | None:
+    """Return one value as its attribute's declared type, None if missing.
 
     A whole number written as `25.0` is an integer, where numbers are declared too: how a producer writes numbers
     would tell one from another. Beyond 2**53, where floats skip integers, both stay as they are.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from stream_anon.microdata.payload import Payload, joined, taken
 
 NO_ATTRIBUTE = -1
+ItemKeys = Mapping[int, tuple[int, ...]]
 MISSING_KEY = hash(None)  # of a sensitive value that is missing: it tells nothing and counts for nothing
 
 
 class Reason(IntEnum):
-    """Why a record was rejected and became a dead letter."""
+    """Why a record was rejected and became a dead letter, or was ignored."""
 
     MALFORMED = 0
     NOT_AN_OBJECT = 1
@@ -29,16 +30,46 @@ class Reason(IntEnum):
     WRONG_TYPE = 8
     OUT_OF_RANGE = 9
     UNKNOWN_VALUE = 10
+    REGISTRY_FRAMED = 11
+    UNKNOWN_SCHEMA = 12
+    DELETED = 13
+    TRUNCATED = 14
+    TOMBSTONE = 15
+    UPDATE = 16
+    MESSAGE = 17
+    HEARTBEAT = 18
+    TRANSACTION_MARKER = 19
+    WRONG_ENVELOPE = 20
 
     @property
     def label(self) -> str:
         """Return the name used in dead letters, certificates and metrics."""
         return self.name.lower().replace("_", "-")
 
+    @property
+    def is_ignored(self) -> bool:
+        """Return whether such a record is sound and holds nobody's data: it is counted and is no dead letter."""
+        return self in _IGNORED
+
+
+# What a stream of change events holds beside rows.
+_IGNORED = frozenset(
+    {
+        Reason.DELETED,
+        Reason.TRUNCATED,
+        Reason.TOMBSTONE,
+        Reason.UPDATE,
+        Reason.MESSAGE,
+        Reason.HEARTBEAT,
+        Reason.TRANSACTION_MARKER,
+    }
+)
+_IGNORED_NUMBERS = np.array(sorted(_IGNORED), np.int8)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rejects:
-    """Rejected records as columns, one row each, in order of arrival.
+    """Rejected and ignored records as columns, one row each, in order of arrival.
 
     Parameters
     ----------
@@ -59,6 +90,22 @@ class Rejects:
 
     def __len__(self) -> int:
         return len(self.reasons)
+
+    @property
+    def are_ignored(self) -> NDArray[np.bool_]:
+        """Return which rows are ignored and no dead letters; bool[m]."""
+        return np.isin(self.reasons, _IGNORED_NUMBERS)
+
+    @property
+    def dead(self) -> Rejects:
+        """Return the rows that become dead letters."""
+        ignored = self.are_ignored
+        return self.take(~ignored) if ignored.any() else self
+
+    def counts(self) -> dict[Reason, int]:
+        """Return how many rows there are by reason; reasons without a row are left out."""
+        numbers, counts = np.unique(self.reasons, return_counts=True)
+        return {Reason(number): count for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)}
 
     @classmethod
     def of(cls, rows: Sequence[tuple[int, int, int, int]]) -> Rejects:
@@ -109,6 +156,9 @@ class CodedBatch:
         n rows, opaque to all but the codec that made them.
     rejects
         The records of the same stretch of input that did not fit.
+    sets
+        Of sensitive attributes whose values are lists: the keys of the items behind each key in `sensitive`. It may
+        hold more than the rows do.
     """
 
     codes: NDArray[np.int32]
@@ -118,6 +168,7 @@ class CodedBatch:
     offsets: NDArray[np.int64]
     payload: Payload
     rejects: Rejects
+    sets: ItemKeys = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = len(self.offsets)
@@ -158,6 +209,7 @@ class CodedBatch:
             np.concatenate([part.offsets for part in parts]),
             joined([part.payload for part in parts]),
             Rejects.concatenate([part.rejects for part in parts]),
+            joined_sets(parts),
         )
 
     def take(self, rows: NDArray[np.intp]) -> CodedBatch:
@@ -170,4 +222,10 @@ class CodedBatch:
             self.offsets[rows],
             taken(self.payload, rows),
             Rejects.of([]),
+            self.sets,
         )
+
+
+def joined_sets(parts: Iterable[CodedBatch]) -> ItemKeys:
+    """Return the sets of all batches."""
+    return {key: items for part in parts for key, items in part.sets.items()}

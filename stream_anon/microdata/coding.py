@@ -7,27 +7,32 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_anon.errors import Unfit
-from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType, pass_value
-from stream_anon.microdata.batch import MISSING_KEY, NO_ATTRIBUTE, CodedBatch, Reason, Rejects
-from stream_anon.microdata.domains.domain import Scalar
+from stream_anon.microdata.attributes import (
+    Attribute,
+    Passing,
+    PassThrough,
+    QuasiIdentifier,
+    ScalarType,
+    pass_value,
+)
+from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, ItemKeys, Reason, Rejects
 from stream_anon.microdata.ids import Normalization, normalized
-from stream_anon.microdata.keys import text_key, text_keys
+from stream_anon.microdata.keys import text_key
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.sensitive_keys import criterion_keys
 
 UNREADABLE = object()  # stands for a value that cannot be of any attribute's type
 _MOST_WHOLE = 10**4300  # integers below can be read and written as text
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4300}")
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 
-Passed = tuple[Scalar | None, ...]
+Passed = tuple[Passing, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class CodedRecord:
     sensitive: tuple[int, ...]
     individual: int
     passed: Passed
+    sets: ItemKeys = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,40 +83,6 @@ def individual_key(value: object, steps: Collection[Normalization] = ()) -> int:
     return text_key(text)
 
 
-def sensitive_keys(values: Sequence[Scalar | None], ordered: bool = False) -> NDArray[np.int64]:
-    """Return keys that are equal for equal values, int64[n]: 1 and 1.0 are equal, missing is a value of its own.
-
-    With `ordered` keys of numbers ascend as the numbers do.
-    """
-    if ordered:
-        return np.array([_rank(v) if isinstance(v, int | float) else MISSING_KEY for v in values], np.int64)
-    texts = [_sensitive_text(value) for value in values]
-    keys = text_keys([text or "" for text in texts])
-    keys[[text is None for text in texts]] = MISSING_KEY
-    return keys
-
-
-def sensitive_key(value: Scalar | None, ordered: bool = False) -> int:
-    """Return the key of one value, see `sensitive_keys`."""
-    return int(sensitive_keys([value], ordered)[0])
-
-
-def _sensitive_text(value: Scalar | None) -> str | None:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return value if value is None or isinstance(value, str) else str(value)
-
-
-def _rank(number: float) -> int:
-    """Return a number's bits, turned so that they ascend with it; those that are one as a float are one."""
-    try:
-        double = float(number) + 0.0
-    except OverflowError:
-        double = math.inf if number > 0 else -math.inf
-    bits: int = struct.unpack("<q", struct.pack("<d", double))[0]
-    return bits if bits >= 0 else bits ^ 0x7FFFFFFFFFFFFFFF
-
-
 class RecordCoder:
     """Code records one by one, about 10 us each.
 
@@ -138,10 +110,11 @@ class RecordCoder:
         The first attribute in policy order that does not fit is the one at fault.
         """
         if self._nulls:
-            values = [None if isinstance(value, str) and value in self._nulls else value for value in values]
+            values = [meant(value, self._nulls) for value in values]
         codes: list[int] = []
         sensitive: list[int] = []
-        passed: list[Scalar | None] = []
+        passed: list[Passing] = []
+        sets: dict[int, tuple[int, ...]] = {}
         individual = 0
         for i, attribute in enumerate(self._attributes):
             try:
@@ -150,13 +123,15 @@ class RecordCoder:
                 elif isinstance(attribute, PassThrough):
                     passed.append(passed_value(attribute, values[i]))
                     if attribute.name in self._diverse:
-                        sensitive.append(sensitive_key(passed[-1], self._diverse[attribute.name]))
+                        keys, own = criterion_keys(attribute, passed[-1:], self._diverse[attribute.name])
+                        sensitive.append(int(keys[0]))
+                        sets.update(own)
                 elif i == self._individual:
                     individual = individual_key(values[i], self._steps)
             except Unfit as unfit:
                 return Misfit(Reason(unfit.reason), i)
         self.coerced += sum(isinstance(values[i], str) for i in self._coercing)
-        return CodedRecord(tuple(codes), tuple(sensitive), individual, tuple(passed))
+        return CodedRecord(tuple(codes), tuple(sensitive), individual, tuple(passed), sets)
 
 
 def code_value(attribute: QuasiIdentifier, value: object) -> int:
@@ -164,9 +139,18 @@ def code_value(attribute: QuasiIdentifier, value: object) -> int:
     return attribute.code(_sound(coerced(attribute, value)))
 
 
-def passed_value(attribute: PassThrough, value: object) -> Scalar | None:
+def passed_value(attribute: PassThrough, value: object) -> Passing:
     """Return one value as it will be written; `Unfit` for a wrong type."""
+    if attribute.many and isinstance(value, list | tuple):
+        return pass_value(attribute, list(map(_sound, value)))
     return pass_value(attribute, _sound(coerced(attribute, value)))
+
+
+def meant(value: object, nulls: Collection[str]) -> object:
+    """Return a value with the texts that mean a missing one as None, in a list too."""
+    if isinstance(value, list | tuple):
+        return [meant(item, nulls) for item in value]
+    return None if isinstance(value, str) and value in nulls else value
 
 
 def coerced(attribute: Attribute, value: object) -> object:
@@ -262,4 +246,5 @@ class BatchBuilder:
             np.array(self._offsets, np.int64),
             [record.passed for record in records],
             Rejects.of(self._rejects),
+            {key: items for record in records for key, items in record.sets.items()},
         )

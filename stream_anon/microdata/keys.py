@@ -25,6 +25,13 @@ def padded_words(text: bytes | NDArray[np.uint8]) -> NDArray[np.int64]:
     return np.ndarray((len(text) - 7,), np.dtype("<i8"), text, 0, (1,))
 
 
+def sealed(text: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the same bytes as an array that is not written to: to the compiler they have a type of their own."""
+    text = text.view()
+    text.setflags(write=False)
+    return text
+
+
 @bare_inlined
 def tail_bits(length: int) -> int:
     """Return a mask of the lowest `length` bytes of a word, 0 to 8."""

@@ -17,12 +17,12 @@ from stream_anon.microdata.attributes import (
     Sensitive,
 )
 from stream_anon.microdata.bounds import RecordBound, Shield
-from stream_anon.microdata.diversity import MOST_CLASS, Diversity
+from stream_anon.microdata.diversity import CRITERIA, MOST_CLASS, Diversity
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.method import MethodChoice
-from stream_anon.microdata.output.members import check_shape
+from stream_anon.microdata.output.members import check_shape, shaped
 from stream_anon.microdata.output.shape import Shape
 
 EVERY_RECORD = "every-record"
@@ -163,7 +163,8 @@ class Policy:
     Parameters
     ----------
     attributes
-        Every declared field, in the order in which published ones are written.
+        Every declared field, in the order in which published ones are written; see `output.members.shaped` for what
+        the shape changes of them.
     k
         Least number of distinct individuals in a published class.
     individual
@@ -214,6 +215,7 @@ class Policy:
     shape: Shape = Shape.NATURAL
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", shaped(self.attributes, self.shape))
         if self.max_suppressed is None and self.above_max_suppressed is not AboveMost.PUBLISH:
             raise SettingsError("privacy.above_max_suppressed", "is for max_suppressed")
         if self.method is not None and self.extra_levels:
@@ -282,6 +284,12 @@ class Policy:
             key = f"privacy.sensitive.{name}"
             if name not in sensitive:
                 raise SettingsError(key, "is no attribute with role: sensitive")
+            if sensitive[name].many and any(getattr(diversity, each.name) for each in CRITERIA[1:]):
+                raise SettingsError(
+                    key,
+                    "only distinct_l is defined for a list: no item is then held by more than one in l of the "
+                    "individuals of a class; for another criterion declare an item as a field of its own",
+                )
             if diversity.ordered and sensitive[name].type not in (ScalarType.INTEGER, ScalarType.NUMBER):
                 raise SettingsError(f"{key}.t_closeness.distance", "ordered needs type: integer or type: number")
 

@@ -74,7 +74,7 @@ class Classes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
-    """What became of a window's records: in = released + suppressed + rejected.
+    """What became of a window's records: in = released + suppressed + rejected + ignored.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Release:
     suppressed
         Records by reason; those over an individual's limit have no row.
     rejects
-        The dead letters of the window's stretch of input.
+        The dead letters of the window's stretch of input, and what was ignored there.
     ranges
         The stretch of each partition, also of those without a row.
     arrivals

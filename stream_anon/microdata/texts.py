@@ -8,9 +8,11 @@ from typing import Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.keys import PADDING
+from stream_anon.compiled import bare_kernel, constant
+from stream_anon.microdata.keys import PADDING, padded_words
 
 _NEWLINE = b"\n"
+_NEWLINE_BYTE = ord(_NEWLINE)
 
 
 class Texts(Sequence[bytes | None]):
@@ -59,16 +61,59 @@ class Texts(Sequence[bytes | None]):
         """Return the bytes from the first value to the end of the last one."""
         return int(self.stops[-1]) if len(self.stops) else 0
 
-    def is_text(self) -> bool:
-        """Return whether every value is UTF-8; true of all where no gap is part of a letter."""
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Return where each value begins; int64[n]."""
+        starts = np.zeros(len(self), np.int64)
+        starts[1:] = self.stops[:-1] + self.gap
+        return starts
+
+    def are_text(self) -> NDArray[np.bool_]:
+        """Return which values are UTF-8; bool[n]. The gap is a newline."""
         joint = self.room[: self.size]
+        whole = np.ones(len(self), np.bool_)
         if joint.max(initial=0) < 128:  # seldom anything else, and the bytes need not be copied for it
-            return True
-        try:
-            joint.tobytes().decode()
-        except UnicodeDecodeError:
-            return False
-        return True
+            return whole
+        # No letter of several bytes holds a newline, so if the whole is text, each value is text. If it is not,
+        # each value is looked at, so that one that is no text does not make the others slow.
+        if _is_text(joint.tobytes()):
+            return whole
+        return np.fromiter(map(_is_text, self), np.bool_, len(self))
+
+    def cut(
+        self,
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        missing: NDArray[np.bool_] | None = None,
+        *,
+        lead: bytes = b"",
+        gap: int = 1,
+    ) -> Self:
+        """Return m parts of the room as values of their own; O(bytes), without an object for each.
+
+        Parameters
+        ----------
+        starts, stops
+            int64[m], places in the room.
+        missing
+            bool[m], which of them are None; these spans are empty. None where none is.
+        lead
+            Up to eight bytes that are written before each.
+        gap
+            1 for a newline behind each, or 0.
+        """
+        room = np.empty(int((stops - starts).sum()) + len(stops) * (len(lead) + gap) + len(PADDING), np.uint8)
+        ends = np.empty(len(stops), np.int64)
+        word = int.from_bytes(lead.ljust(len(PADDING), b"\0"), "little", signed=True)
+        words = padded_words(self.room)
+        _copy_spans(words, starts, stops, constant(word), len(lead), gap, padded_words(room), ends)
+        room.setflags(write=False)
+        return type(self)(room, ends, gap, missing if missing is not None and missing.any() else None)
+
+    def chosen(self, rows: NDArray[np.bool_]) -> Self:
+        """Return a copy of the chosen values, with a newline behind each."""
+        missing = np.zeros(len(self), np.bool_) if self.missing is None else self.missing
+        return self.cut(self.starts[rows], self.stops[rows], missing[rows])
 
     def __iter__(self) -> Iterator[bytes | None]:
         joint, start = self.room[: self.size].tobytes(), 0
@@ -112,7 +157,7 @@ class Texts(Sequence[bytes | None]):
         room = np.zeros(sizes[-1] + len(PADDING), np.uint8)
         for part, begin in zip(parts, sizes, strict=False):
             room[begin : begin + part.size] = part.room[: part.size]
-            room[begin + part.size : begin + part.size + gap] = ord(_NEWLINE)
+            room[begin + part.size : begin + part.size + gap] = _NEWLINE_BYTE
         room.setflags(write=False)
         stops = np.concatenate([part.stops + begin for part, begin in zip(parts, sizes, strict=False)])
         missing = None
@@ -121,3 +166,53 @@ class Texts(Sequence[bytes | None]):
                 [np.zeros(len(part), np.bool_) if part.missing is None else part.missing for part in parts]
             )
         return cls(room, stops, gap, missing)
+
+
+def _is_text(value: bytes | None) -> bool:
+    try:
+        (value or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@bare_kernel
+def _copy_spans(  # noqa: PLR0913, PLR0917 - its columns
+    words: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    lead: int,
+    width: int,
+    gap: int,
+    room: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> None:
+    """Copy n spans of a text one behind the other.
+
+    Parameters
+    ----------
+    words, room
+        The words of texts, see `keys.padded_words`; `room` is written and has eight bytes of room at its end.
+    starts, stops
+        int64[n].
+    lead, width
+        Up to eight bytes that are written before each span, as a word, and how many they are.
+    gap
+        0, or 1 for a newline behind each span.
+    ends
+        int64[n], written: where each copy ends.
+    """
+    filled = 0
+    for i in range(len(starts)):
+        room[filled] = lead
+        filled += width
+        at, place = starts[i], filled
+        while at < stops[i]:  # eight bytes at once, perhaps some too many
+            room[place] = words[at]
+            at += 8
+            place += 8
+        filled += stops[i] - starts[i]
+        ends[i] = filled
+        if gap:
+            room[filled] = _NEWLINE_BYTE
+            filled += 1

@@ -25,6 +25,7 @@ Every line has `timestamp`, `level` and `event`, one of the codes below. The lin
 | `batch` | the random id in the header of its records, and in its certificate |
 | `records_in`, `released` | records taken in and published |
 | `suppressed`, `rejected` | records kept back and dead letters, by reason; empty where there were none |
+| `ignored` | records that are no rows, such as deletions, by reason; absent where there were none |
 | `classes`, `achieved_k` | published classes, and the least number of people in one |
 | `achieved_shields` | the least number of people by each shield, in the policy's order; only where it has shields |
 | `loss` | information loss (GCP), 0 to 1 |

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import io
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +22,11 @@ from stream_anon.adapters.tables.formats import open_reader
 from stream_anon.errors import InputError
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
+from stream_anon.ports import Codec
 from stream_anon.service.starting.conditions import look_at_deployment, newest_records, sample_of
 from stream_anon.service.starting.sample_study import Sample
-from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
+from stream_anon.service.starting.schema_findings import reader_of
+from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, topics_of
 from stream_anon.settings.loading import load_settings
 
 
@@ -99,19 +101,37 @@ def sample_of_topic(policy: Policy, config: Path) -> RecordSample:
     """
     kafka = kafka_of(load_settings(config))
 
-    async def newest() -> Sample:
+    async def newest() -> tuple[Sample, Codec]:
         connection = connection_of(kafka)
         deployment = await look_at_deployment(connection, topics_of(kafka), kafka, policy)
         if not deployment.inputs:
             raise InputError(f"{kafka.inputs}: there is no such topic to take a sample from")
-        return sample_of(*await newest_records(connection, deployment.inputs, policy))
+        readings = await newest_records(connection, deployment.inputs, policy)
+        sample = sample_of(*readings, header=formats_of(kafka).header)
+        return sample, (await reader_of(policy, kafka, sample))[0]
 
     clock = SystemClock()
     with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
-        sample = asyncio.run(newest())
-    codec = codec_of(policy, kafka.max_record_bytes)
+        sample, codec = asyncio.run(newest())
     batch = codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
-    return RecordSample(str(kafka.inputs), batch, whole=False, times=sample.times)
+    batch, times = without_ignored(batch, sample.times)
+    return RecordSample(str(kafka.inputs), batch, whole=False, times=times)
+
+
+def without_ignored(batch: CodedBatch, times: NDArray[np.float64]) -> tuple[CodedBatch, NDArray[np.float64]]:
+    """Return a batch and the times of its records without those that are ignored, numbered anew.
+
+    Parameters
+    ----------
+    batch
+        n records, the offsets 0 to n - 1.
+    times
+        float64[n].
+    """
+    dead = batch.rejects.dead
+    kept = np.sort(np.concatenate([batch.offsets, dead.offsets]))
+    rejects = replace(dead, offsets=np.searchsorted(kept, dead.offsets))
+    return replace(batch, offsets=np.searchsorted(kept, batch.offsets), rejects=rejects), times[kept]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,20 @@ MOST_RECORD_BYTES = 1_048_576
 class Codec(Protocol):
     """Decodes records of one policy and encodes its releases. Every codec passes one conformance suite."""
 
+    async def open(self) -> None:
+        """Fetch what writing needs from outside, such as the id of a schema.
+
+        Raises BrokerError; Refused where what is there forbids to write.
+        """
+        ...
+
+    async def learn(self, stretches: Sequence[Sequence[bytes | None]]) -> None:
+        """Fetch what reading the values of some stretches needs from outside. Raises BrokerError.
+
+        What `decode` then reads needs nothing more; where nothing is needed, this returns at once.
+        """
+        ...
+
     def decode(self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]) -> CodedBatch:
         """Return the coded records of a stretch of one partition, each value by itself.
 
@@ -36,6 +50,10 @@ class Codec(Protocol):
         CodedBatch
             Rows in the order of `values`; what does not fit is among its rejects, whatever the bytes.
         """
+        ...
+
+    def inner(self, values: Sequence[bytes | None]) -> Sequence[bytes | None]:
+        """Return the text of each record without what stands around it; None for what holds no record."""
         ...
 
     @property

@@ -16,7 +16,6 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 
 from stream_anon.errors import CertificateError, LaterVersionError
-from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
@@ -186,6 +185,7 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     accepted: list[ConditionName] = []
     promises: Digest | None = None
     above_max_suppressed: bool | msgspec.UnsetType = msgspec.UNSET  # only where a policy says how many may be
+    ignored: dict[str, Count] | msgspec.UnsetType = msgspec.UNSET  # by reason; only where records were
 
 
 @dataclass(frozen=True)
@@ -340,10 +340,9 @@ _DECODER = msgspec.json.Decoder(Certificate, strict=True)
 
 
 def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certificate:
-    rejected: dict[str, int] = {}
-    for number in release.rejects.reasons.tolist():
-        label = Reason(number).label
-        rejected[label] = rejected.get(label, 0) + 1
+    counts = release.rejects.counts()
+    rejected = {reason.label: count for reason, count in counts.items() if not reason.is_ignored}
+    ignored = {reason.label: count for reason, count in counts.items() if reason.is_ignored}
     suppressed = {str(reason): int(count) for reason, count in release.suppressed.items() if count}
     return Certificate(
         schema=SCHEMA_VERSION,
@@ -355,7 +354,7 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         records_in=release.records_in,
         released=release.released,
         suppressed=sum(suppressed.values()),
-        rejected=len(release.rejects),
+        rejected=sum(rejected.values()),
         suppressed_by_reason=suppressed,
         rejected_by_reason=rejected,
         asked=asked_of(policy),
@@ -373,6 +372,7 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         accepted=list(frame.accepted),
         promises=frame.promises,
         above_max_suppressed=msgspec.UNSET if policy.max_suppressed is None else release.above_max_suppressed,
+        ignored=ignored or msgspec.UNSET,
     )
 
 

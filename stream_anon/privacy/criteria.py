@@ -201,7 +201,8 @@ class ClassCounts:
         int64[c]: records, distinct individuals, records of the individual with the most.
     values
         int64[s, c]: distinct values of each sensitive attribute with a criterion that are held by as many
-        different individuals, at least so many.
+        different individuals, at least so many. Of lists the largest l such that no item is held by more than 1/l
+        of those individuals who have one, nor stands in more than 1/l of the records that have one; 0 without any.
     spreads
         Of each of these attributes; the worse of two counts, over records and over (individual, value) pairs.
         None for an attribute for which the policy asks nothing of this kind.
@@ -241,6 +242,9 @@ class Criteria:
         What is asked of the frequencies of each of these attributes; empty for nothing.
     crowd
         Least number of distinct individuals in a window that publishes anything: the largest k of a shield.
+    lists
+        Which of these attributes have lists of values: there `distinct_l` asks that no item is held by more than
+        one in l; see `ClassCounts.values`. Empty for none.
     """
 
     k: int
@@ -248,6 +252,7 @@ class Criteria:
     distinct_l: NDArray[np.int64]
     spreads: tuple[Spread, ...] = ()
     crowd: int = 0
+    lists: tuple[bool, ...] = ()
 
     @classmethod
     def of(cls, policy: Policy) -> Criteria:
@@ -259,6 +264,7 @@ class Criteria:
             np.array([each.values for each in asked], np.int64),
             tuple(Spread.of(each) for each in asked),
             max((shield.k for shield in policy.shields), default=0),
+            tuple(attribute.many for attribute in policy.diverse),
         )
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_kernel
-from stream_anon.microdata.columns import NO_VALUE, Columns
+from stream_anon.microdata.columns import NO_VALUE, Columns, Sets
 from stream_anon.privacy.criteria import ClassCounts, Criteria
 from stream_anon.privacy.generalization import GeneralizedClasses, alike
 from stream_anon.privacy.spreads import spreads_of
@@ -96,7 +96,14 @@ def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, criteri
     records = np.bincount(group_of_row, minlength=groups).astype(np.int64)
     individuals, largest = people_of(group_of_row, groups, rows.individuals)
     values = np.empty((len(rows.sensitive), groups), np.int64)
+    lists = criteria.lists or (False,) * len(rows.sensitive)
     for s, column in enumerate(rows.sensitive):
+        if lists[s]:
+            sets = rows.sets[s]
+            if sets is None:
+                raise ValueError("the sets behind the lists of an attribute are missing")
+            values[s] = _held(group_of_row, groups, rows.individuals, column, sets)
+            continue
         values[s] = _diverse(group_of_row, groups, rows.individuals, column, int(criteria.distinct_l[s]))
     spreads = [
         spreads_of(group_of_row, groups, rows.individuals, column, asked) if asked.asks else None
@@ -128,6 +135,40 @@ def _diverse(
         pairs = zip(person[rows].tolist(), value[rows].tolist(), strict=True)
         counts[short] = max(counts[short], largest_matching(pairs, wanted))
     return counts
+
+
+def _held(
+    group_of_row: NDArray[np.int64],
+    groups: int,
+    individuals: NDArray[np.int32],
+    column: NDArray[np.int32],
+    sets: Sets,
+) -> NDArray[np.int64]:
+    """Return the largest l of each group for which no item is held by more than one in l; int64[groups].
+
+    Of records with an item, and of individuals with one, whichever is less; 0 for a group without any.
+    """
+    present = np.flatnonzero(column != NO_VALUE)
+    group, person = group_of_row[present], individuals[present].astype(np.int64)
+    places, items = sets.occurrences(column[present])
+    span, people = int(items.max(initial=0)) + 1, int(individuals.max(initial=0)) + 1
+    cells = group[places] * span + items
+    by_records = _one_in(cells // span, cells, np.bincount(group, minlength=groups), groups)
+    # An individual counts once, with the items of all their records.
+    _, first = np.unique(cells * people + person[places], return_index=True)
+    whole = np.bincount(np.unique(group * people + person) // people, minlength=groups)
+    by_people = _one_in(cells[first] // span, cells[first], whole, groups)
+    return np.minimum(by_records, by_people)
+
+
+def _one_in(
+    owner: NDArray[np.int64], cells: NDArray[np.int64], whole: NDArray[np.int64], groups: int
+) -> NDArray[np.int64]:
+    """Return how often the count of a group's most frequent cell goes into `whole`, rounded down; int64[groups]."""
+    _, first, counts = np.unique(cells, return_index=True, return_counts=True)
+    most = np.zeros(groups, np.int64)
+    np.maximum.at(most, owner[first], counts)
+    return np.where(most > 0, whole // np.maximum(most, 1), 0)
 
 
 def largest_matching(pairs: Iterable[tuple[int, int]], enough: int) -> int:

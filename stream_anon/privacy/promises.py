@@ -43,5 +43,5 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
             "domain": attribute.domain.outline(),
         }
     if isinstance(attribute, PassThrough):
-        return {"role": attribute.role, "type": attribute.type.value}
+        return {"role": attribute.role, "type": attribute.type.value, **({"list": True} if attribute.many else {})}
     return {"role": attribute.role}

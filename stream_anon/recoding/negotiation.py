@@ -95,6 +95,15 @@ class Answer:
     relaxations: Relaxations | None
     visited: int
 
+    @property
+    def within_limits(self) -> Scheme:
+        """Return the best levels within the limits: the exact ones, else those of the least suppression."""
+        if self.exact is not None:
+            return self.exact
+        if self.relaxations is None:
+            raise ValueError("an answer has exact levels or relaxations")
+        return self.relaxations.suppression
+
 
 def negotiate(lattice: Lattice, request: Request) -> Answer:
     """Answer a request; O(nodes below the limits) at most, a vector operation a height.

@@ -1,4 +1,4 @@
-"""Wait for a broker with growing pauses; tell once when it goes and once when it is back."""
+"""Wait for a broker or a registry with growing pauses; tell once when it goes and once when it is back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from stream_anon.errors import BrokerError
+from stream_anon.errors import BrokerError, RegistryError
 from stream_anon.service.events import Away, BrokerAway, BrokerBack, Listener, ReadinessChanged
 
 FIRST_PAUSE = 0.1
@@ -60,7 +60,7 @@ class Reachability:
             absence.error, absence.told = error, now
             self._tell(BrokerAway(doing, error, again=True))
         absence.attempts += 1
-        self._judge(f"broker away while {doing.value}")
+        self._judge(f"{doing.whom} away while {doing.value}")
 
     def back(self, doing: Away) -> None:
         """Note that an activity succeeded."""
@@ -127,15 +127,19 @@ class Patience(Pauses):
         settles
             Whether its success ends the absence; if not, the caller finds out later.
         """
+        failed = {doing}  # a step may ask brokers, and then the registry
         while not self._stop.is_set():
             try:
                 done, _ = await self.unless_stopped(_call(step))
             except BrokerError as error:
-                self._reachability.away(doing, describe(error))
+                activity = Away.ASKING_REGISTRY if isinstance(error, RegistryError) else doing
+                failed.add(activity)
+                self._reachability.away(activity, describe(error))
                 await self.pause()
                 continue
             if done and settles:
-                self._reachability.back(doing)
+                for activity in sorted(failed):
+                    self._reachability.back(activity)
                 self.relax()
             return done
         return False

@@ -16,7 +16,7 @@ import asyncio
 from collections.abc import Collection, Mapping
 from functools import partial
 
-from stream_anon.errors import BrokerError
+from stream_anon.errors import BrokerError, RegistryError
 from stream_anon.ports import DeadClient, Membership
 from stream_anon.service.closing.preparing import Ahead
 from stream_anon.service.closing.publication import Targets
@@ -134,6 +134,8 @@ class Worker:
         for step in steps:
             if not await self._patience.persist(Away.STARTING, step):
                 return False
+        if not await self._patience.persist(Away.ASKING_REGISTRY, parts.codec.open):
+            return False
         return await self._patience.persist(Away.STARTING, self._source.start)
 
     async def _find_targets(self) -> None:
@@ -226,8 +228,14 @@ class Worker:
                 return  # the takeover seeks, so the polled records come again
             if polled.chunks:
                 self._failed_polls = 0
+            try:
+                full = await self._reader.take(polled)
+            except RegistryError as error:
+                self._reachability.away(Away.ASKING_REGISTRY, describe(error))
+                await self._patience.pause()
+                return
+            if polled.chunks:
                 self._patience.relax()
-            full = await self._reader.take(polled)
             if full is None:
                 self._taken = -1
                 return
@@ -353,6 +361,8 @@ class Worker:
         self._takeover_since, self._parts.keeper.made = None, False
         self._patience.relax()
         self._reachability.back(Away.TAKING_OVER)
+        # No record waits for its schema any more, and those that come may name none that is unknown.
+        self._reachability.back(Away.ASKING_REGISTRY)
         self._reachability.joined()
 
     def _stand_aside(self, taken: TakenOver) -> None:

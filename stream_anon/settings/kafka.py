@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator, model_va
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.conditions import Condition
 from stream_anon.ports import MOST_RECORD_BYTES
+from stream_anon.settings.formats.registry import FormatName, FormatSettings, RegistrySettings
 from stream_anon.settings.section import Duration, Section
 
 FAULT_PATTERN = r"^$|^(closing|takeover)\.\d+:(kill|stop|fail)(@\d+)?$"
@@ -19,6 +20,7 @@ FAULT_PATTERN = r"^$|^(closing|takeover)\.\d+:(kill|stop|fail)(@\d+)?$"
 _ADDRESS = r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?|[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*"
 # Without encryption the client's secret would travel in the open, so only to this very machine.
 _ENDPOINT = r"^(https://[^\s/@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?)(/\S*)?$"
+_REGION = r"^[a-z]{2,4}(-[a-z]+)+-[0-9]{1,2}$"
 
 TopicName = Annotated[str, Field(min_length=1)]
 
@@ -40,12 +42,12 @@ class SecuritySettings(Section):
     ] = """How to set it up and what a user must be allowed: [kafka.md](kafka.md). A SASL protocol needs
 `sasl_mechanism` and, for PLAIN and SCRAM, `username` and either `password` or `password_file`; for OAUTHBEARER
 one of `token_file`, `token_command` and `token_endpoint`, the last with `client_id` and `client_secret_file` or
-`client_secret`. Keep passwords out of the settings file: in a variable, or in a file of
-their own."""
+`client_secret`; for AWS_MSK_IAM `aws_region`. Keep passwords out of the settings file: in a variable, or in a file
+of their own."""
 
     protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     """Encryption and login."""
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None = None
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"] | None = None
     """How to log in, for SASL protocols."""
     username: str | None = None
     """Name to log in with."""
@@ -69,6 +71,8 @@ their own."""
     """File that holds the client's secret; read anew for each token."""
     scope: str | None = Field(default=None, min_length=1)
     """Scopes to ask for at `token_endpoint`, with blanks between."""
+    aws_region: str | None = Field(default=None, pattern=_REGION)
+    """For AWS_MSK_IAM: region of the cluster, such as eu-west-1. Needs the extra `msk`."""
     ca_file: Path | None = None
     """Certificates to trust, PEM."""
     certificate_file: Path | None = None
@@ -85,7 +89,8 @@ their own."""
         sasl, tokens = self.protocol.startswith("SASL"), self.sasl_mechanism == "OAUTHBEARER"
         if sasl and not self.sasl_mechanism:
             raise ValueError("a SASL protocol needs sasl_mechanism")
-        if sasl and not tokens and not (self.username and (self.password or self.password_file)):
+        iam = self.sasl_mechanism == "AWS_MSK_IAM"
+        if sasl and not tokens and not iam and not (self.username and (self.password or self.password_file)):
             raise ValueError("a SASL protocol needs sasl_mechanism, username and password or password_file")
         if self.password and self.password_file:
             raise ValueError("give password or password_file, not both")
@@ -104,6 +109,17 @@ their own."""
             raise ValueError("key_file is for a certificate_file")
         if self.key_password and self.key_password_file:
             raise ValueError("give key_password or key_password_file, not both")
+        return self
+
+    @model_validator(mode="after")
+    def _signed(self) -> SecuritySettings:
+        iam = self.sasl_mechanism == "AWS_MSK_IAM"
+        if iam != (self.aws_region is not None):
+            raise ValueError("sasl_mechanism AWS_MSK_IAM needs aws_region, which is for no other")
+        if iam and self.protocol != "SASL_SSL":  # whoever reads a signed token may log in with it
+            raise ValueError("sasl_mechanism AWS_MSK_IAM needs protocol SASL_SSL")
+        if iam and (self.token_file or self.token_command or self.token_endpoint):
+            raise ValueError("token_file, token_command and token_endpoint are for OAUTHBEARER")
         return self
 
 
@@ -136,8 +152,8 @@ class KafkaSettings(Section):
         str
     ] = """Needed by `run`, `check`, `topics`, `forget`, `realign`, and by `audit` without files; files need no
 such section. `input`, `output`, `certificates`, `dead_letters` and `ledger` must be five different topics, or more.
-What the protocol makes of these settings is told in [exactly-once.md](exactly-once.md). `fault` is allowed with
-`development: true` only."""
+What the protocol makes of these settings is told in [exactly-once.md](exactly-once.md), and
+[change-events.md](change-events.md) explains envelopes. `fault` is allowed with `development: true` only."""
 
     bootstrap_servers: Annotated[str, AfterValidator(_servers)] = Field(min_length=1)
     """Host and port of some brokers, comma-separated."""
@@ -155,6 +171,14 @@ What the protocol makes of these settings is told in [exactly-once.md](exactly-o
     """Compacted topic of released offsets; OUTPUT.ledger if empty."""
     start: Literal["earliest", "latest"] = "earliest"
     """Where to begin on a partition without an offset and without an entry in the ledger."""
+    envelope: Literal["none", "debezium", "cloudevents", "connect"] = "none"
+    """What stands around the records of the input: a change event of Debezium, a CloudEvent, or Kafka Connect's
+    pair of schema and payload. Files have no envelope."""
+    updates: Literal["release", "skip"] = "release"
+    """For envelope: debezium: whether the row after an update is a record like that of an insert, or is ignored."""
+    output_envelope: Literal["none", "connect"] = "none"
+    """What stands around the records of the output: Kafka Connect's pair of schema and payload, for sinks such as
+    JDBC's. It needs output.shape: flat or typed."""
     lost_input: Literal["stop", "skip"] = "stop"
     """What to do if records were deleted before they were read, or are damaged."""
     delivery: Literal["exactly-once", "at-least-once"] = "exactly-once"
@@ -167,6 +191,10 @@ What the protocol makes of these settings is told in [exactly-once.md](exactly-o
     """After how long a silent worker's partitions go to others."""
     transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)
     """After how long the broker aborts a transaction."""
+    format: FormatName | FormatSettings = "json"
+    """Format of the records, of input and output or of each for itself."""
+    registry: RegistrySettings | None = None
+    """The schema registry, for formats that need one."""
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "lz4"
     """Of the records that are written; a topic's own compression.type comes after it."""
     accept_risks: list[Condition] = []
@@ -189,6 +217,14 @@ What the protocol makes of these settings is told in [exactly-once.md](exactly-o
     @model_validator(mode="after")
     def _consistent(self) -> KafkaSettings:
         inputs, own = self.inputs, (self.output, self.certificates, self.dead_letters, self.ledger)
+        if self.updates == "skip" and self.envelope != "debezium":
+            raise ValueError("updates is for envelope: debezium only")
+        if self.registry is None and {self.formats.input, self.formats.output} != {"json"}:
+            raise ValueError("a format other than json needs kafka.registry")
+        if self.formats.input != "json" and self.envelope not in ("none", "debezium"):
+            raise ValueError(f"envelope: {self.envelope} is for records of format json")
+        if self.formats.output != "json" and self.output_envelope != "none":
+            raise ValueError("output_envelope is for output of format json")
         if self.fault and not self.development:
             raise ValueError("fault is for development: true only")
         if len({*inputs.names, *own}) < len(inputs.names) + len(own):
@@ -201,6 +237,13 @@ What the protocol makes of these settings is told in [exactly-once.md](exactly-o
                 f"the pattern of input also fits {', '.join(taken)}: what is released would be read again"
             )
         return self
+
+    @property
+    def formats(self) -> FormatSettings:
+        """Return the formats of input and output."""
+        if isinstance(self.format, FormatSettings):
+            return self.format
+        return FormatSettings(input=self.format, output=self.format)
 
     @property
     def inputs(self) -> InputTopics:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from stream_anon.adapters.codecs import RecordFormats
+from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.conditions import Condition
 from stream_anon.errors import SettingsError
 from stream_anon.settings.kafka import KafkaSettings
@@ -54,6 +57,7 @@ def connection_of(kafka: KafkaSettings) -> Connection:
         client_secret=given.client_secret.get_secret_value() if given.client_secret else None,
         client_secret_file=given.client_secret_file,
         scope=given.scope or "",
+        aws_region=given.aws_region or "",
         ca_file=given.ca_file,
         certificate_file=given.certificate_file,
         key_file=given.key_file,
@@ -73,3 +77,28 @@ def connection_of(kafka: KafkaSettings) -> Connection:
 def topics_of(kafka: KafkaSettings) -> Topics:
     """Return the topics of a service."""
     return Topics(kafka.inputs, kafka.output, kafka.certificates, kafka.dead_letters, kafka.ledger)
+
+
+def formats_of(kafka: KafkaSettings) -> RecordFormats:
+    """Return how records stand in the topics: their formats and envelopes, and where their schemas are."""
+    given = kafka.registry
+    wrapping = Wrapping(EnvelopeKind(kafka.envelope), Updates(kafka.updates), kafka.output_envelope == "connect")
+    if given is None:
+        return RecordFormats(wrapping=wrapping)
+    access = RegistryAccess(
+        given.url,
+        given.framing,
+        given.schemas,
+        username=given.username,
+        password=given.password.get_secret_value() if given.password else None,
+        password_file=given.password_file,
+        token=given.token.get_secret_value() if given.token else None,
+        token_file=given.token_file,
+        ca_file=given.ca_file,
+        certificate_file=given.certificate_file,
+        key_file=given.key_file,
+        timeout=given.timeout,
+    )
+    subject = given.subject or f"{kafka.output}-value"
+    formats = kafka.formats
+    return RecordFormats(formats.input, formats.output, access, subject, given.register_schema, wrapping)

@@ -117,6 +117,7 @@ def _first_error(error: ValidationError, place: str | None) -> SettingsError:
         "WordsSettings",
         "IndividualSettings",
         "InputSettings",
+        "FormatSettings",
         "constrained-str",
         "dict[str,any]",
         "int",

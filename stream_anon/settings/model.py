@@ -17,7 +17,7 @@ from pydantic_settings import (
 )
 
 from stream_anon.microdata.policy import MOST_NULLS, MOST_RECORDS, MOST_ROUNDS
-from stream_anon.settings.domains import AttributeSettings
+from stream_anon.settings.attributes.attribute import AttributeSettings
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.method import MethodSettings
 from stream_anon.settings.privacy import PrivacySettings
@@ -181,6 +181,13 @@ class Settings(BaseSettings):
     """Where health, metrics and status are served."""
     logs: LogSettings = LogSettings()
     """How log lines look."""
+
+    @model_validator(mode="after")
+    def _has_types_for_a_schema(self) -> Settings:
+        paired = self.kafka is not None and self.kafka.output_envelope == "connect"
+        if paired and self.output.shape == "natural":
+            raise ValueError("kafka.output_envelope: connect needs output.shape: flat or typed")
+        return self
 
     @classmethod
     def settings_customise_sources(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -17,7 +18,9 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from stream_anon.settings import domains, kafka, method, model, privacy
+from stream_anon.settings import kafka, method, model, privacy
+from stream_anon.settings.attributes import attribute, domains
+from stream_anon.settings.formats import registry
 from stream_anon.settings.json_schema import is_duration, meaning
 from stream_anon.settings.section import Section
 
@@ -40,6 +43,8 @@ the model that validates the file (`make schemas`); the same as a JSON Schema is
 SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("kafka", kafka.KafkaSettings),
     ("kafka.input", kafka.InputSettings),
+    ("kafka.format", registry.FormatSettings),
+    ("kafka.registry", registry.RegistrySettings),
     ("kafka.security", kafka.SecuritySettings),
     ("privacy", privacy.PrivacySettings),
     ("privacy.individual", privacy.IndividualSettings),
@@ -51,8 +56,8 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("engine", model.EngineSettings),
     ("input", model.RecordSettings),
     ("output", model.OutputSettings),
-    ("attributes.NAME", domains.AttributeSettings),
-    *((f"attributes.NAME.{key}", kind) for key, kind in domains.DOMAINS.items()),
+    ("attributes.NAME", attribute.AttributeSettings),
+    *((f"attributes.NAME.{key}", kind) for key, kind in attribute.DOMAINS.items()),
     ("attributes.NAME.hierarchy", domains.BalancedSettings),
     ("attributes.NAME.hierarchy, by words", domains.WordsSettings),
     ("method", method.MethodSettings),
@@ -142,6 +147,8 @@ def _kinds(annotation: Any) -> Iterator[str]:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         yield ", ".join(f"`{value}`" for value in arguments)
+    elif isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        yield ", ".join(f"`{value}`" for value in annotation)
     elif origin is Annotated:
         yield from _kinds(arguments[0])
     elif origin in (Union, UnionType):

@@ -11,18 +11,25 @@ from typing import Any
 
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.settings.domains import DOMAIN_KEYS
+from stream_anon.settings.attributes.attribute import DOMAIN_KEYS
 from stream_anon.settings.model import Settings
 from stream_anon.settings.privacy import IndividualSettings
 
 # With their defaults.
-_LATER_KEYS = {"path": None, "accept_missing": False, "min_level": 0, "max_level": None, "coerce": False}
+_LATER_KEYS = {
+    "path": None,
+    "accept_missing": False,
+    "min_level": 0,
+    "max_level": None,
+    "coerce": False,
+    "list": False,
+}
 _LATER_KEYS |= dict.fromkeys(set(DOMAIN_KEYS) - {"hierarchy", "values", "numeric", "prefix", "date"})
 _FIRST_CRITERIA = frozenset({"distinct_l", "entropy_l", "recursive_cl", "t_closeness", "p_sensitive", "alpha"})
 _LATER_DOMAIN_KEYS: Mapping[str, Mapping[str, Any]] = {
     "numeric": {"ranges": None, "cuts": [], "arity": 2},
     "prefix": {"pad": None, "shorter": False},
-    "date": {"zone": None},
+    "date": {"zone": None, "finest": "day"},
 }
 _LATER_PRIVACY_KEYS: Mapping[str, Any] = {"max_suppressed": None, "above_max_suppressed": "publish", "shields": []}
 

@@ -34,20 +34,16 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import AboveMost, EngineChoice, Loss, Policy, Shortfall, WindowLimits
-from stream_anon.settings.domains import (
-    DOMAIN_KEYS,
-    DOMAINS,
-    AttributeSettings,
-    BalancedSettings,
-    DomainSettings,
-    WordsSettings,
-)
+from stream_anon.settings.attributes.attribute import DOMAIN_KEYS, DOMAINS, AttributeSettings
+from stream_anon.settings.attributes.domains import BalancedSettings, DomainSettings, WordsSettings
 from stream_anon.settings.label_sample import sample_labels
 from stream_anon.settings.learned_order import read_order
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_digest import hashed_settings
 from stream_anon.settings.privacy import DiversitySettings
+
+LIST_MARK = "[]"  # behind the type of a list's items
 
 
 def load_policy(path: Path, overrides: dict[str, dict[str, Any]] | None = None) -> Policy:
@@ -148,6 +144,13 @@ def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) ->
     domains = [k for k in DOMAIN_KEYS if getattr(given, k) is not None]
     if quasi and len(domains) != 1:
         raise SettingsError(key, f"a quasi-identifier needs exactly one of {', '.join(DOMAIN_KEYS)}")
+    many = (given.type or "").endswith(LIST_MARK)
+    if many and quasi:
+        raise SettingsError(
+            f"{key}.type",
+            "a list cannot be generalized: let the producer write what others may know of it into a field of its "
+            "own, such as the number of its items, and declare the list as sensitive",
+        )
     if not quasi:
         only = [*DOMAIN_KEYS, "publish", "weight", "missing", "unknown", "min_level", "max_level"]
         stray = [k for k in only if k in given.model_fields_set]
@@ -161,10 +164,11 @@ def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) ->
         if given.type is not None:
             raise SettingsError(f"{key}.type", "an identifier needs no type: it is never published")
         return Identifier(name, keys=keys, coerce=given.coerce)
-    kind = ScalarType(given.type or "string")
+    kind = ScalarType((given.type or "string").removesuffix(LIST_MARK))
     if given.role != "quasi-identifier":
         passing = Sensitive if given.role == "sensitive" else Insensitive
         common: dict[str, Any] = {"keys": keys, "accept_missing": given.accept_missing, "coerce": given.coerce}
+        common["many"] = many
         return passing(name, kind, given.accept_linkable, **common)
     return _quasi_identifier(name, given, kind, _domain(key, given, place, digest))
 

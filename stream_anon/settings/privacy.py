@@ -53,7 +53,8 @@ in [privacy.md](privacy.md)."""
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     distinct_l: int | None = Field(default=None, ge=2, le=MOST_CLASS)
-    """Least number of distinct values, held by as many different individuals."""
+    """Least number of distinct values, held by as many different individuals. Of a list: no value is held by more
+    than one in so many individuals of a class."""
     entropy_l: float | None = Field(default=None, gt=1, le=MOST_CLASS)
     """Least exponential of the entropy of the values."""
     recursive_cl: RecursionSettings | None = None

@@ -14,8 +14,9 @@ from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.forest.ordering.order_file import learned_from, order_of
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import Policy
-from stream_anon.privacy.costs.cost import CostModel, cost_model
+from stream_anon.privacy.costs.cost import cost_model
 from stream_anon.privacy.costs.drawn_costs import DrawnCosts
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.privacy.generalization import Generalizer, generalize
 from tests.attacks.town import Person

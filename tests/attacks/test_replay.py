@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.service.events import PartitionStopped
 from tests.attacks.conftest import Measured
 from tests.attacks.replaying import Case, Forests, cases

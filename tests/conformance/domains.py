@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from stream_anon.microdata.domains.addresses import AddressDomain
 from stream_anon.microdata.domains.automatic import balanced, word_prefixes
+from stream_anon.microdata.domains.calendar.cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
@@ -82,6 +84,22 @@ def _is_day_in(zone: str, per_second: int) -> Callable[[Any, Any], bool]:
             moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=value // per_second)
         day = moment.date() if moment.tzinfo is None else moment.astimezone(ZoneInfo(zone)).date()
         return _is_day_of("%Y-%m-%d")(published, day.isoformat())
+
+    return covers
+
+
+def _is_moment_in(zone: str, form: str = "") -> Callable[[Any, Any], bool]:
+    def covers(published: Any, value: Any) -> bool:
+        if isinstance(value, str):
+            moment = dt.datetime.strptime(value, form) if form else dt.datetime.fromisoformat(value)  # noqa: DTZ007
+        else:
+            moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=math.floor(value))
+        if zone:
+            moment = (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))).astimezone(ZoneInfo(zone))
+        day, offset = moment.date().isoformat(), moment.isoformat()[19:] if zone else ""
+        times = [f"{day}T{moment:%H}", f"{day}T{moment:%H:%M}"]
+        hours = [*times, *(time + offset for time in times)] if zone and offset else times
+        return published in hours or _is_day_of("%Y-%m-%d")(published, day)
 
     return covers
 
@@ -254,6 +272,59 @@ SPECIMENS: dict[str, Specimen] = {
         ["2024-02-30T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T10:00:00+24:00", "x", 1, [], "2024-W01-1"],
         _is_day_in("Europe/Berlin", 1),
         [["2024-06-01T22:30:00Z", "2024-06-02T00:30:00+02:00", "2024-06-02 00:30+0200", "2024-06-02t00:30:00"]],
+    ),
+    "hours": Specimen(
+        DateDomain(
+            "epoch-ms", dt.date(2023, 3, 26), dt.date(2024, 12, 31), zone="Europe/Berlin", finest=Finest.HOUR
+        ),
+        [
+            1679785200000, 1679867999999, 1679868000000, 1698530400000 - 1, 1698530400000.5, 1704063600000 - 0.001,
+            1735685999999, 1.7e12, *range(1698440000000, 1698470000000, 1800_000),
+        ],
+        [1679785199999, 1735686000000, 0, -1, -10**17, 10**30, 1e300],
+        ["1704063600000", True, "2024-01-01T10:00", []], _is_moment_in("Europe/Berlin"),
+        [[1.7e12, 1700000000000.25, 1700001599999], [1711846800000, 1711850399999]],
+    ),
+    "minutes": Specimen(
+        DateDomain(
+            "iso8601", dt.date(2024, 1, 1), dt.date(2024, 12, 31), zone="Europe/Berlin", finest=Finest.MINUTE
+        ),
+        [
+            "2023-12-31T23:00:00Z", "2024-03-31T00:59:59.999Z", "2024-03-31T01:00:00+00:00", "2024-12-31T22:59:59Z",
+            "2024-03-31T23:30:00-05:30", "2024-06-01T00:00", "2024-06-01T00:00:59", "2024-06-01T00:59",
+            *(f"2024-10-27T00:{minute}:00Z" for minute in range(10, 60, 7)),
+            *(f"2024-10-27T01:{minute}:00Z" for minute in range(10, 60, 7)), "2024-10-27T02:30", "2024-10-27T03:00",
+        ],
+        ["2023-12-31T22:59:59Z", "2024-12-31T23:00:00Z", "2023-12-31T10:00", "0001-01-01T00:00:00+14:00"],
+        ["2024-02-30T00:00:00Z", "2024-01-01T24:00:00Z", "2024-06-01", "x", 1, [], "2024-W01-1"],
+        _is_moment_in("Europe/Berlin"),
+        [
+            ["2024-06-01T22:30:00Z", "2024-06-02T00:30:00+02:00", "2024-06-02 00:30+0200", "2024-06-02t00:30:59"],
+            ["2024-10-27T02:30", "2024-10-27T00:30:00Z"],
+        ],
+    ),
+    "minutes-small": Specimen(
+        DateDomain("%d.%m.%Y %H:%M", dt.date(2024, 2, 29), dt.date(2024, 3, 1), finest=Finest.MINUTE),
+        ["29.02.2024 00:00", "29.02.2024 23:59", "01.03.2024 00:00", "01.03.2024 23:59", "01.03.2024 07:07"],
+        ["28.02.2024 23:59", "02.03.2024 00:00"], ["29.02.2024", "29.02.2024 24:00", 1, "2024-02-29T10:00"],
+        _is_moment_in("", "%d.%m.%Y %H:%M"),
+    ),
+    "minutes-of-half-hours": Specimen(
+        DateDomain(
+            "epoch-ms", dt.date(2024, 4, 1), dt.date(2024, 10, 31), zone="Australia/Lord_Howe", finest=Finest.MINUTE
+        ),
+        [
+            1712412000000, 1712413740000, *range(1712408400000, 1712419200000, 420_000),
+            *range(1728138600000, 1728149400000, 420_000),
+        ],
+        [0, 10**13], ["x", []], _is_moment_in("Australia/Lord_Howe"), dense=False,
+    ),
+    "hours-one-year": Specimen(
+        DateDomain(
+            "iso8601", dt.date(2024, 5, 1), dt.date(2024, 5, 31), finest=Finest.HOUR, named_whole=False
+        ),
+        ["2024-05-01T00:00", "2024-05-01T23:59:59-11:00", "2024-05-31T23:00Z"], ["2024-06-01T00:00-12:00"],
+        ["2024-05-01", "x", 5], _is_moment_in("", ""),
     ),
     "ip": _addresses(
         4, (8, 16, 24), "0.0.0.0/0", [_FIRST, "255.255.255.255", *(f"10.{i}.2.3" for i in range(20))], _SPELT

@@ -20,7 +20,8 @@ from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Loss
-from stream_anon.privacy.costs.cost import CostModel, interval_cost
+from stream_anon.privacy.costs.cost import interval_cost
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.recoding.full_domain import FullDomain
 from tests.support.tables import Table, is_legal

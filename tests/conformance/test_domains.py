@@ -34,7 +34,7 @@ from stream_anon.microdata.texts import Texts
 from stream_anon.privacy.costs import cost, lowest_nodes
 from stream_anon.privacy.costs.cost import cost_model, interval_cost, level_model
 from stream_anon.privacy.policy_document import PolicyDocument
-from stream_anon.settings.domains import DOMAINS as SETTINGS
+from stream_anon.settings.attributes.attribute import DOMAINS as SETTINGS
 from tests.conformance.domains import SPECIMENS, Specimen
 
 every = pytest.mark.parametrize("name", SPECIMENS)

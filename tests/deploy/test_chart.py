@@ -327,6 +327,19 @@ def test_a_token_comes_from_where_it_is_renewed() -> None:
     assert volume["secret"]["items"] == [{"key": "token", "path": "token"}]
 
 
+def test_msk_with_iam_needs_a_role_and_no_secret() -> None:
+    objects = render(value_set("msk"))
+    deployment = of_kind(objects, "Deployment")
+    variables = environment(deployment)
+    assert variables["STREAM_ANON__KAFKA__SECURITY__SASL_MECHANISM"] == "AWS_MSK_IAM"
+    assert variables["STREAM_ANON__KAFKA__SECURITY__AWS_REGION"] == "eu-west-1"
+    assert not {name for name in variables if "PASSWORD" in name or "USERNAME" in name or "TOKEN" in name}
+    pod = deployment["spec"]["template"]["spec"]
+    assert {volume["name"] for volume in pod["volumes"]} == {"config", "tmp"}
+    role = {"eks.amazonaws.com/role-arn": "arn:aws:iam::111122223333:role/anonymizer"}
+    assert of_kind(objects, "ServiceAccount")["metadata"]["annotations"] == role
+
+
 def test_the_secrets_that_strimzi_makes_are_taken_as_they_are() -> None:
     """The name is no part of them, and the authorities of the cluster lie in another one than the user's own."""
     objects = render(value_set("strimzi"))
@@ -521,6 +534,12 @@ def test_a_release_name_that_no_service_may_have_is_refused(release: str) -> Non
         ("minimal", ["kafkaSecurity.protocol=SASL_SSL"], "kafkaSecurity.sasl.existingSecret"),
         ("production", ["kafkaSecurity.sasl.serviceAccountTokenAudience=x"], "serviceAccountTokenAudience: is for"),
         ("bearer", ["keda.enabled=true"], "keda: cannot log in"),
+        ("msk", ["kafkaSecurity.sasl.awsRegion="], "kafkaSecurity.sasl.awsRegion: is for AWS_MSK_IAM"),
+        ("bearer", ["kafkaSecurity.sasl.awsRegion=eu-west-1"], "kafkaSecurity.sasl.awsRegion: is for AWS_MSK_IAM"),
+        ("msk", ["kafkaSecurity.protocol=SASL_PLAINTEXT"], "kafkaSecurity.protocol: AWS_MSK_IAM needs SASL_SSL"),
+        ("msk", ["kafkaSecurity.sasl.existingSecret=x"], "kafkaSecurity.sasl: AWS_MSK_IAM takes no Secret"),
+        ("msk", ["kafkaSecurity.sasl.awsRegion=Ireland"], "awsRegion"),
+        ("msk", ["keda.enabled=true", "inputPartitions=4"], "keda: cannot log in"),
         ("minimal", ["kafkaSecurity.sasl.existingSecret=x"], "kafkaSecurity.protocol: without a SASL one"),
         ("minimal", ["kafkaSecurity.tls.existingSecret=x"], "kafkaSecurity.protocol: without SSL"),
         ("strimzi", ["kafkaSecurity.tls.existingSecret="], "beside clientSecret it must hold the authorities"),

@@ -46,6 +46,7 @@ def _pins(name: str) -> set[str]:
 def test_the_image_installs_the_versions_that_the_tests_ran_with() -> None:
     """The image installs the very versions that the tests have seen."""
     assert _pins("service.txt") <= _pins("runtime.txt")
+    assert _pins("service.txt") < _pins("msk.txt") <= _pins("dev.txt")
 
 
 def test_the_image_does_without_what_analyses_need_and_the_tests_have_it() -> None:

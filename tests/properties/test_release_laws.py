@@ -148,6 +148,16 @@ def _compares_with_nothing(table: Table) -> bool:
     return not any(asked.compares for asked in table.criteria.asked)
 
 
+def _with_levels(attribute: QuasiIdentifier, data: st.DataObject) -> QuasiIdentifier:
+    """Return an attribute with a highest level and a form of publication that are drawn."""
+    return replace(
+        attribute,
+        unknown=Unknown.ROOT,
+        max_level=data.draw(st.none() | st.integers(0, attribute.domain.height)),
+        publication=Publication.TIGHT if attribute.domain.tight else data.draw(_forms(attribute)),
+    )
+
+
 @pytest.mark.parametrize("engine", ["forest", "mondrian"])
 @examples(100)
 @given(table=tables(), data=st.data())
@@ -155,15 +165,7 @@ def test_with_levels_nothing_finer_or_coarser_is_published_and_every_value_is_re
     engine: str, table: Table, data: st.DataObject
 ) -> None:
     assume(len(table.rows))
-    quasi = [
-        replace(
-            a,
-            unknown=Unknown.ROOT,
-            max_level=data.draw(st.none() | st.integers(0, a.domain.height)),
-            publication=Publication.TIGHT if a.domain.tight else data.draw(_forms(a)),
-        )
-        for a in table.attributes
-    ]
+    quasi = [_with_levels(a, data) for a in table.attributes]
     quasi = [replace(a, min_level=data.draw(_lowest(a))) for a in quasi]
     policy, release = _released_as(table, quasi, EngineChoice(engine))
     assert release.gate_violations == 0
@@ -254,15 +256,7 @@ def test_every_shield_holds_nothing_becomes_finer_and_only_its_attributes_become
     engine: str, table: Table, data: st.DataObject
 ) -> None:
     assume(len(table.rows))
-    quasi = [
-        replace(
-            a,
-            unknown=Unknown.ROOT,
-            max_level=data.draw(st.none() | st.integers(0, a.domain.height)),
-            publication=Publication.TIGHT if a.domain.tight else data.draw(_forms(a)),
-        )
-        for a in table.attributes
-    ]
+    quasi = [_with_levels(a, data) for a in table.attributes]
     if engine == FULL_DOMAIN:
         quasi = [a.at_level(data.draw(st.integers(0, a.domain.height))) for a in quasi]
     shields = data.draw(_shields(table))

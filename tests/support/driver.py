@@ -70,6 +70,7 @@ class Driver:
             }
             | sections.get("attributes", {}),
         }
+        document |= {name: values for name, values in sections.items() if name not in document}
         settings = parse_settings(document)
         self.broker = broker or MemoryBroker()
         self.clock = clock or FakeClock()

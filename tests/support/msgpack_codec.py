@@ -40,6 +40,12 @@ class MsgpackCodec:
         self._coder = RecordCoder(policy)
         self._numbers = 0 if policy.individual == EVERY_RECORD else None
 
+    async def open(self) -> None:
+        pass
+
+    async def learn(self, stretches: Sequence[Sequence[bytes | None]]) -> None:
+        pass
+
     def decode(self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]) -> CodedBatch:
         builder = BatchBuilder(self._policy, source)
         for value, offset in zip(values, offsets.tolist(), strict=True):
@@ -48,6 +54,9 @@ class MsgpackCodec:
         if self._numbers is not None:
             self._numbers += len(batch)
         return batch
+
+    def inner(self, values: Sequence[bytes | None]) -> Sequence[bytes | None]:
+        return values
 
     @property
     def coerced(self) -> int:

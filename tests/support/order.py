@@ -24,6 +24,7 @@ _FIRST = (
     "tests/integration/kafka/test_security.py",
     "tests/integration/kafka/test_storm.py",
     "tests/integration/kafka/test_rollout.py",
+    "tests/integration/test_spark.py",
     "tests/integration/kafka/test_forget.py",
     "tests/integration/kafka/test_fleet.py",
     "tests/integration/kafka/test_worker.py",
@@ -32,6 +33,7 @@ _FIRST = (
     "tests/integration/kafka/test_recreated.py",
     "tests/integration/kafka/test_mirror.py",
     "tests/integration/kafka/test_mirror_back.py",
+    "tests/integration/kafka/test_debezium.py",
     "tests/integration/test_demo.py",
     "tests/deploy/test_chart.py",
     # Without.
@@ -63,6 +65,8 @@ _TOGETHER = {
     "tests/integration/kafka/test_panels.py": "the machine",
     "tests/integration/kafka/test_plan.py": "the machine",
     "tests/deploy/test_wheel.py": "the machine",
+    "tests/integration/test_spark.py": "the machine",
+    "tests/integration/kafka/test_debezium.py": "the machine",
 }
 # Each test of these may run in any process: all that they share is a broker, and each process has one.
 _DEALT_OUT = {

@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +24,7 @@ import yaml
 from aiokafka import AIOKafkaProducer
 
 from stream_anon.service.wiring.warming import warm_up
+from stream_anon.settings.kafka_section import formats_of, kafka_of
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.apache_kafka import ApacheKafka
@@ -42,6 +43,9 @@ class Stage:
     name: str
     folder: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
+    decode: Callable[[bytes], Any] = json.loads  # a released record
+    encode: Callable[[bytes], bytes] = bytes  # a JSON record, as it stands in the input
+    decode_input: Callable[[bytes], Any] = json.loads
 
     @property
     def output(self) -> str:
@@ -77,10 +81,10 @@ class Stage:
         }
         given = {**self.settings, **overrides}
         document = {
-            "kafka": {**kafka, **given.get("kafka", {})},
+            "kafka": {**kafka, **self.settings.get("kafka", {}), **given.get("kafka", {})},
             "privacy": {"k": K, "individual": "person", **given.get("privacy", {})},
             "window": {**window, **given.get("window", {})},
-            **({"engine": given["engine"]} if "engine" in given else {}),
+            **{section: given[section] for section in ("engine", "output") if section in given},
             "attributes": {
                 name: {**own, **given.get("attributes", {}).get(name, {})} for name, own in attributes.items()
             },
@@ -92,14 +96,16 @@ class Stage:
         return path
 
 
-_compiled: list[bool] = []
+_compiled: set[tuple[str, str]] = set()
 
 
 def compile_once(config: Path) -> None:
     """Fill the cache of compiled kernels, or the first worker of a fresh machine spends its time on that."""
-    if not _compiled:
-        warm_up(build_policy(load_settings(config), config))
-        _compiled.append(True)
+    settings = load_settings(config)
+    formats = formats_of(kafka_of(settings))
+    if (formats.input, formats.output) not in _compiled:
+        warm_up(build_policy(settings, config), formats)
+        _compiled.add((formats.input, formats.output))
 
 
 class WorkerProcess:
@@ -275,7 +281,7 @@ async def read_published(stage: Stage) -> Published:
         assert [name for name, _ in record.headers] == ["batch"]
         assert record.timestamp % 1000 == 0
     return Published(
-        [(record.headers[0][1].decode(), json.loads(record.value)) for record in output],
+        [(record.headers[0][1].decode(), stage.decode(record.value)) for record in output],
         [json.loads(record.value) for record in certificates if "batch" in dict(record.headers)],
         [json.loads(record.value) for record in dead_letters],
     )

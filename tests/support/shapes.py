@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Mapping
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from stream_anon.microdata.attributes import PassThrough, Publication, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.dates import DateDomain
@@ -19,6 +21,8 @@ def typed_value(attribute: QuasiIdentifier, natural: Any) -> Any:
     if isinstance(domain, NumericDomain | DateDomain):
         if natural is None:
             return {"min": None, "max": None}
+        if isinstance(domain, DateDomain) and domain.is_fine:
+            return _seconds(domain, natural)
         bounds = (0, domain.size - 1) if natural == "*" else attribute.read(natural)
         assert bounds is not None
         return {"min": _end(domain, bounds[0], "min"), "max": _end(domain, bounds[-1], "max")}
@@ -27,6 +31,29 @@ def typed_value(attribute: QuasiIdentifier, natural: Any) -> Any:
     if attribute.publication is Publication.VALUES:
         return [_label(one) for one in (natural if isinstance(natural, list) else [natural])]
     return _label(natural)
+
+
+def _seconds(domain: DateDomain, natural: str) -> dict[str, str]:
+    """Return the ends of a minute, hour, day, month, quarter or year by Python's own calendar."""
+    day, _, time = natural.partition("T")
+    parts = [int(part) for part in day.replace("Q", "").split("-")] if natural != "*" else []
+    first, last = domain.earliest, domain.latest
+    if len(parts) == 3:
+        first = last = dt.date(*parts)
+    elif parts:
+        months = (1, 12) if len(parts) == 1 else (parts[1] * 3 - 2, parts[1] * 3) if "Q" in day else (parts[1],) * 2
+        later = dt.date(parts[0] + months[1] // 12, months[1] % 12 + 1, 1)
+        first, last = max(first, dt.date(parts[0], months[0], 1)), min(last, later - dt.timedelta(days=1))
+    clock, sign, _ = time.replace("-", "+").partition("+")
+    begin = dt.time(*map(int, clock.split(":"))) if clock else dt.time()
+    end = (
+        dt.time(23, 59, 59) if not clock else begin.replace(second=59, minute=begin.minute if ":" in clock else 59)
+    )
+    zone = ZoneInfo(domain.zone) if domain.zone else dt.UTC if domain.format.startswith("epoch") else None
+    ends = [dt.datetime.combine(first, begin, zone), dt.datetime.combine(last, end, zone)]
+    if sign and not ends[0].isoformat().endswith(natural[-6:]):
+        ends = [moment.replace(fold=1) for moment in ends]
+    return {"min": ends[0].isoformat(), "max": ends[1].isoformat()}
 
 
 def _end(domain: NumericDomain | DateDomain, code: int, which: str) -> Any:

@@ -22,7 +22,8 @@ from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
-from stream_anon.privacy.costs.cost import CostModel, cost_model
+from stream_anon.privacy.costs.cost import cost_model
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.criteria import Criteria, Spread
 
 _RAGGED = Hierarchy.from_tree({"g": {"h": ["a", "b"], "i": ["c"]}, "j": ["d", "e"], "f": None})

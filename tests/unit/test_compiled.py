@@ -16,10 +16,10 @@ PROGRAM = """
 import numpy as np
 from stream_anon.clustering.k_forest.neighbours import pair_weight
 from stream_anon.microdata.domains.walk import TABLE
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 nothing, one, none = np.zeros(1), np.ones(1), np.zeros(1, np.int64)
 kind, table, steps = np.full(1, TABLE, np.int8), np.ones(16, np.float32), np.zeros(0, np.int32)
-model = CostModel(kind, none + 2, none, none, one, nothing, one, table, steps, nothing, 0.0, none)
+model = CostModel(kind, none + 2, none, none, one, nothing, one, table, steps, nothing, 0.0, none, none + 1)
 print(pair_weight(np.zeros(1, np.int32), np.ones(1, np.int32), model, 9.0))
 """
 

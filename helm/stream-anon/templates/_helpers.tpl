@@ -183,6 +183,8 @@ scaleUp:
 {{- $_ := set $chosen "KAFKA__SECURITY__SASL_MECHANISM" $security.sasl.mechanism }}
 {{- if eq $security.sasl.mechanism "OAUTHBEARER" }}
 {{- $_ := set $chosen "KAFKA__SECURITY__TOKEN_FILE" "/etc/stream-anon-sasl/token" }}
+{{- else if eq $security.sasl.mechanism "AWS_MSK_IAM" }}
+{{- $_ := set $chosen "KAFKA__SECURITY__AWS_REGION" $security.sasl.awsRegion }}
 {{- else }}
 {{- $_ := set $chosen "KAFKA__SECURITY__PASSWORD_FILE" "/etc/stream-anon-sasl/password" }}
 {{- end }}
@@ -199,7 +201,7 @@ scaleUp:
 - name: STREAM_ANON__{{ $name }}
   value: {{ $value | quote }}
 {{- end }}
-{{- if and (hasPrefix "SASL" $security.protocol) (ne $security.sasl.mechanism "OAUTHBEARER") }}
+{{- if and (hasPrefix "SASL" $security.protocol) (not (has $security.sasl.mechanism (list "OAUTHBEARER" "AWS_MSK_IAM"))) }}
 - name: STREAM_ANON__KAFKA__SECURITY__USERNAME
   {{- if $security.sasl.username }}
   value: {{ $security.sasl.username | quote }}
@@ -242,20 +244,31 @@ scaleUp:
 {{- end }}
 {{- $bearer := eq $v.kafkaSecurity.sasl.mechanism "OAUTHBEARER" }}
 {{- $audience := $v.kafkaSecurity.sasl.serviceAccountTokenAudience }}
-{{- if and (not (hasPrefix "SASL" $v.kafkaSecurity.protocol)) (or $v.kafkaSecurity.sasl.existingSecret $v.kafkaSecurity.sasl.username $audience) }}
+{{- $iam := eq $v.kafkaSecurity.sasl.mechanism "AWS_MSK_IAM" }}
+{{- $region := $v.kafkaSecurity.sasl.awsRegion }}
+{{- if and (not (hasPrefix "SASL" $v.kafkaSecurity.protocol)) (or $v.kafkaSecurity.sasl.existingSecret $v.kafkaSecurity.sasl.username $audience $region) }}
 {{- fail "kafkaSecurity.protocol: without a SASL one nothing of kafkaSecurity.sasl is used, no Secret and no token" }}
 {{- end }}
 {{- if and (not (hasSuffix "SSL" $v.kafkaSecurity.protocol)) $v.kafkaSecurity.tls.existingSecret }}
 {{- fail "kafkaSecurity.protocol: without SSL or SASL_SSL the Secret of kafkaSecurity.tls is not used" }}
 {{- end }}
-{{- if and (hasPrefix "SASL" $v.kafkaSecurity.protocol) (not $v.kafkaSecurity.sasl.existingSecret) (not (and $bearer $audience)) }}
+{{- if and (hasPrefix "SASL" $v.kafkaSecurity.protocol) (not $v.kafkaSecurity.sasl.existingSecret) (not (and $bearer $audience)) (not $iam) }}
 {{- fail "kafkaSecurity.sasl.existingSecret: a SASL protocol needs it" }}
 {{- end }}
 {{- if and $audience (or (not $bearer) $v.kafkaSecurity.sasl.existingSecret) }}
 {{- fail "kafkaSecurity.sasl.serviceAccountTokenAudience: is for OAUTHBEARER, instead of existingSecret" }}
 {{- end }}
-{{- if and $bearer $v.keda.enabled (hasPrefix "SASL" $v.kafkaSecurity.protocol) }}
-{{- fail "keda: cannot log in with a token from a file; use autoscaling" }}
+{{- if and $iam (or $v.kafkaSecurity.sasl.existingSecret $v.kafkaSecurity.sasl.username) }}
+{{- fail "kafkaSecurity.sasl: AWS_MSK_IAM takes no Secret and no name; the role comes by serviceAccount.annotations" }}
+{{- end }}
+{{- if ne $iam (ne $region "") }}
+{{- fail "kafkaSecurity.sasl.awsRegion: is for AWS_MSK_IAM, and needed by it" }}
+{{- end }}
+{{- if and $iam (ne $v.kafkaSecurity.protocol "SASL_SSL") }}
+{{- fail "kafkaSecurity.protocol: AWS_MSK_IAM needs SASL_SSL" }}
+{{- end }}
+{{- if and (or $bearer $iam) $v.keda.enabled (hasPrefix "SASL" $v.kafkaSecurity.protocol) }}
+{{- fail "keda: cannot log in with a token; use autoscaling" }}
 {{- end }}
 {{- if and $v.kafkaSecurity.tls.clientSecret (not $v.kafkaSecurity.tls.existingSecret) }}
 {{- fail "kafkaSecurity.tls.existingSecret: beside clientSecret it must hold the authorities" }}

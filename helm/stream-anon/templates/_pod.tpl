@@ -1,7 +1,7 @@
 {{/* What every pod that speaks to the brokers mounts: settings, a writable /tmp, and what it logs in with. */}}
 {{- define "stream-anon.volumeMounts" -}}
 {{- $security := .Values.kafkaSecurity }}
-{{- $sasl := hasPrefix "SASL" $security.protocol }}
+{{- $sasl := and (hasPrefix "SASL" $security.protocol) (ne $security.sasl.mechanism "AWS_MSK_IAM") }}
 {{- $tls := and (hasSuffix "SSL" $security.protocol) $security.tls.existingSecret }}
 - name: config
   mountPath: /etc/stream-anon
@@ -22,7 +22,7 @@
 
 {{- define "stream-anon.volumes" -}}
 {{- $security := .Values.kafkaSecurity }}
-{{- $sasl := hasPrefix "SASL" $security.protocol }}
+{{- $sasl := and (hasPrefix "SASL" $security.protocol) (ne $security.sasl.mechanism "AWS_MSK_IAM") }}
 {{- $tls := and (hasSuffix "SSL" $security.protocol) $security.tls.existingSecret }}
 - name: config
   configMap:

@@ -9,18 +9,19 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.json.encoding import ReleaseEncoder
-from stream_anon.adapters.json.passing import PassedTexts
+from stream_anon.adapters.json.record_parts import json_encoder
 from stream_anon.adapters.json.scanner.scanner import Scanner
 from stream_anon.adapters.json.scanner.tables import deep_attributes, scan_tables
 from stream_anon.adapters.json.single_reading import SingleReader
+from stream_anon.adapters.writing.encoding import NOTHING
+from stream_anon.adapters.writing.passing import PassedTexts
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import ScalarType
-from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.attributes import MOST_ITEMS, ScalarType
+from stream_anon.microdata.batch import CodedBatch, joined_sets
 from stream_anon.microdata.coding import BatchBuilder, Passed
 from stream_anon.microdata.payload import joined, taken
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.microdata.release import Classes, Release, made_up_release
+from stream_anon.microdata.release import Release
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import MOST_RECORD_BYTES
 
@@ -38,9 +39,17 @@ class JsonCodec:
         Declares what is read and what may be published.
     max_record_bytes
         Larger records are rejected unread.
+    around
+        The bytes before and behind each record that is written.
     """
 
-    def __init__(self, policy: Policy, *, max_record_bytes: int = MOST_RECORD_BYTES) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        max_record_bytes: int = MOST_RECORD_BYTES,
+        around: tuple[bytes, bytes] = NOTHING,
+    ) -> None:
         self._policy = policy
         for attribute in policy.attributes:
             if _ESCAPED.search(attribute.column):
@@ -50,9 +59,15 @@ class JsonCodec:
         tables = scan_tables(policy)
         self._scanner = None if tables is None else Scanner(policy, tables, max_record_bytes)
         self._single = SingleReader(policy, max_record_bytes)
-        self._encoder = ReleaseEncoder(policy)
+        self._encoder = json_encoder(policy, around)
         self._read_singly = 0
         self._numbers = 0 if policy.individual == EVERY_RECORD else None
+
+    async def open(self) -> None:
+        """Fetch nothing: JSON tells what it holds."""
+
+    async def learn(self, stretches: Sequence[Sequence[bytes | None]]) -> None:
+        """Fetch nothing."""
 
     def decode(self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]) -> CodedBatch:
         """Return the coded records of one partition, each value by itself.
@@ -84,16 +99,15 @@ class JsonCodec:
             self._numbers += len(batch)
         return batch
 
+    def inner(self, values: Sequence[bytes | None]) -> Sequence[bytes | None]:
+        """Return the values: nothing stands around JSON."""
+        return values
+
     def warm_up(self) -> None:
         """Compile every kernel that records of the policy will call."""
         if self._scanner is not None:
             self._scanner.scan(Texts.of([b"{}"]), 0, np.zeros(1, np.int64))
-        # To the compiler, texts of more than one word have another type than those of an empty window. Without this
-        # the first published window would wait for it.
-        self._encoder.encode(made_up_release(self._policy, self._texts([(None,) * len(self._policy.passed)] * 2)))
-        self._encoder.encode_rows(
-            Classes.none(len(self._policy.quasi_identifiers)), np.empty(0, np.int64), np.empty(0, np.int32), []
-        )
+        self._encoder.warm_up()
 
     @property
     def read_singly(self) -> int:
@@ -129,7 +143,8 @@ class JsonCodec:
 
     def most_released(self, read: int) -> int:
         """Return the most bytes that may be written for a record of so many bytes."""
-        return self._encoder.most_around + read + sum(_MOST_GROWTH.get(a.type, 0) for a in self._policy.passed)
+        grown = (_MOST_GROWTH.get(a.type, 0) * (MOST_ITEMS if a.many else 1) for a in self._policy.passed)
+        return self._encoder.most_around + read + sum(grown)
 
     def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
         """Return the released rows that would take more than `most` bytes."""
@@ -155,4 +170,5 @@ def _merge(first: CodedBatch, second: CodedBatch) -> CodedBatch:
         np.concatenate([first.offsets, second.offsets])[order],
         taken(joined([first.payload, second.payload]), order),
         second.rejects,
+        joined_sets([first, second]),
     )

@@ -7,6 +7,7 @@ import re
 import msgspec
 import numpy as np
 
+from stream_anon.adapters.unwrapping import looks_framed
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import UNREADABLE, CodedRecord, Misfit, RecordCoder
 from stream_anon.microdata.policy import Policy
@@ -33,6 +34,29 @@ def too_deep(value: bytes) -> bool:
         return False
     steps = _STEPS[np.frombuffer(_STRING.sub(b"", value), np.uint8)]
     return int(np.cumsum(steps, dtype=np.int64).max(initial=0)) > MOST_LEVELS
+
+
+def members_of_object(value: bytes | None, most: int) -> dict[str, msgspec.Raw] | Reason:
+    """Return the members of a JSON object of at most `most` bytes, or why it is none; never raises."""
+    if not value:
+        return Reason.EMPTY
+    if len(value) > most:
+        return Reason.TOO_LARGE
+    if looks_framed(value):  # no JSON text begins so
+        return Reason.REGISTRY_FRAMED
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return Reason.NOT_UTF8
+    if too_deep(value):
+        return Reason.TOO_DEEP
+    try:
+        _check(value)
+        return _split(value)
+    except msgspec.ValidationError:
+        return Reason.NOT_AN_OBJECT
+    except _ERRORS:
+        return Reason.MALFORMED
 
 
 class SingleReader:
@@ -64,23 +88,9 @@ class SingleReader:
 
     def read(self, value: bytes | None) -> CodedRecord | Misfit:
         """Return the coded record, or why it does not fit; never raises, whatever the bytes."""
-        if not value:
-            return Misfit(Reason.EMPTY)
-        if len(value) > self._most:
-            return Misfit(Reason.TOO_LARGE)
-        try:
-            value.decode()
-        except UnicodeDecodeError:
-            return Misfit(Reason.NOT_UTF8)
-        if too_deep(value):
-            return Misfit(Reason.TOO_DEEP)
-        try:
-            _check(value)
-            fields = _split(value)
-        except msgspec.ValidationError:
-            return Misfit(Reason.NOT_AN_OBJECT)
-        except _ERRORS:
-            return Misfit(Reason.MALFORMED)
+        fields = members_of_object(value, self._most)
+        if isinstance(fields, Reason):
+            return Misfit(fields)
         values: list[object] = [None] * self._count
         self._fill(values, fields, self._tree)
         return self._coder.code(values)

@@ -12,14 +12,16 @@ from stream_anon.microdata.release import Suppression
 OTHER = "other"  # stands for a label outside its set, which is a bug but must not make series grow without bound
 
 SUPPRESSIONS = tuple(reason.value for reason in Suppression)
-REJECTIONS = tuple(reason.label for reason in Reason)
+REJECTIONS = tuple(reason.label for reason in Reason if not reason.is_ignored)
+IGNORED = tuple(reason.label for reason in Reason if reason.is_ignored)
 OUTCOMES = ("committed", "repeated", "found-committed", "fenced", "lost", "refused")
 ABANDONMENTS = ("stopping", "fenced", "lost", "refused", "missing-field", "failed")
 STOPS = ("rewound", "recreated", "unbacked", "unrecorded", "lost-input", "unreadable")
-ACTIVITIES = ("starting", "consuming", "taking-over", "publishing")
+ACTIVITIES = ("starting", "consuming", "taking-over", "publishing", "asking-registry")
 THROTTLES = ("broker", "processor")
 BUSY = ("decode", "window", "partition", "gate", "encode", "publish", "audit", "leakage")
 CHANGES = ("assigned", "revoked")
+SCHEMA_CHANGES = ("lacking", "vanished", "appeared", "retyped", "unreadable")
 VERDICTS = ("passed", "failed", "skipped")
 
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 25, 30, 35, 45, 60, 90, 120, 300, 600, 1800, 3600)

@@ -31,6 +31,7 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_window_closing": max,
     "stream_anon_consumer_paused": max,
     "stream_anon_achieved_k": _least_positive,  # 0 stands for a worker that has published nothing yet
+    "stream_anon_achieved_shield_k": _least_positive,
     "stream_anon_information_loss_ratio": max,
     "stream_anon_information_leakage_ratio": max,
     "stream_anon_last_release_timestamp_seconds": max,
@@ -49,6 +50,7 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_policy_info": max,
     "stream_anon_order_version": min,  # each worker learns by itself
     "stream_anon_policy_k": max,
+    "stream_anon_policy_shield_k": max,
     "stream_anon_policy_max_delay_seconds": max,
     "stream_anon_policy_max_records": max,
     "stream_anon_policy_delay_budget_seconds": max,

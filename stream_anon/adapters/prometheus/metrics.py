@@ -23,9 +23,11 @@ from stream_anon.adapters.prometheus.families import (
     BUSY,
     CHANGES,
     CLASS_SIZES,
+    IGNORED,
     OUTCOMES,
     RATIOS,
     REJECTIONS,
+    SCHEMA_CHANGES,
     SECONDS,
     STOPS,
     SUPPRESSIONS,
@@ -87,6 +89,9 @@ class Metrics:
         self._rejected = self._family(
             "dead_letters", "Records that do not fit the policy, by reason.", "reason", REJECTIONS
         )
+        self._ignored = self._family(
+            "records_ignored", "Records that hold no row of a table and are no dead letters.", "reason", IGNORED
+        )
         self._missing = Counter(
             f"{PREFIX}_records_missing",
             "Released and suppressed records without a value, by published attribute.",
@@ -125,7 +130,14 @@ class Metrics:
             "class_size_records", "Records of each published equivalence class.", CLASS_SIZES
         )
         self._k = self._gauge("achieved_k", "Least number of individuals in a class of the last window.")
-        self._below_k = self._counter("windows_below_k", "Published windows whose achieved k is below k: a bug.")
+        self._shields = self._gauge(
+            "achieved_shield_k",
+            "Least number of individuals in the last window who share the values of a shield's attributes.",
+            ("shield",),
+        )
+        self._below_k = self._counter(
+            "windows_below_k", "Published windows whose achieved k is below k, the policy's or a shield's: a bug."
+        )
         self._loss = self._gauge("information_loss_ratio", "Information loss (GCP) of the last window.")
         self._losses = self._histogram(
             "window_information_loss_ratio", "Information loss (GCP) of each published window.", RATIOS
@@ -222,9 +234,18 @@ class Metrics:
             "by",
             THROTTLES,
         )
+        self._schema_changes = self._family(
+            "schema_changes",
+            "Declared fields that a schema lacks, has no more, has anew or has with another type, when records "
+            "name it for the first time; and schemas that cannot be read.",
+            "change",
+            SCHEMA_CHANGES,
+        )
         self._outages = self._family("broker_outages", "Times the broker was away.", "activity", ACTIVITIES)
-        self._away = self._counter("broker_away_seconds", "Time the broker was away, counted when it is back.")
-        self._reachable = self._gauge("broker_reachable", "0 while the broker is away.")
+        self._away = self._counter(
+            "broker_away_seconds", "Time the broker, or the schema registry, was away, counted when it is back."
+        )
+        self._reachable = self._gauge("broker_reachable", "0 while the broker, or the schema registry, is away.")
 
     def _declare_service(self) -> None:
         self._ready = self._gauge("ready", "1 while the worker owns partitions or stands by for them.")
@@ -233,6 +254,9 @@ class Metrics:
         labels = ("policy", "engine", "delivery", "revision")
         self._policy = self._gauge("policy_info", "The policy in force.", labels)
         self._k_asked = self._gauge("policy_k", "Least number of individuals that the policy asks of a class.")
+        self._shields_asked = self._gauge(
+            "policy_shield_k", "Least number of individuals that the policy asks of a shield.", ("shield",)
+        )
         self._max_delay = self._gauge("policy_max_delay_seconds", "Age at which the policy closes a window.")
         self._max_records = self._gauge("policy_max_records", "Records at which the policy closes a window.")
         self._holds = self._gauge(
@@ -244,6 +268,7 @@ class Metrics:
             "policy_accepts_missing", "1 for attributes that may be absent from every record.", ("attribute",)
         )
         self._limits = (0, 0.0, math.inf)
+        self._asked_of_shields: tuple[tuple[str, int], ...] = ()
         self._published: frozenset[str] = frozenset()
         self._attributes: tuple[str, ...] = ()
 
@@ -260,6 +285,13 @@ class Metrics:
         self._max_delay.set(max_delay)
         self._max_records.set(max_records)
         self._budget.set(delay_budget(max_delay))
+
+    def shields(self, asked: Sequence[tuple[str, int]]) -> None:
+        """Name the shields that the policy declares, each with the k that it asks."""
+        self._asked_of_shields = tuple(asked)
+        for name, k in asked:
+            self._shields_asked.labels(name).set(k)
+            self._shields.labels(name)
 
     def attributes(self, names: Sequence[str]) -> None:
         """Name the quasi-identifiers that the policy declares; no other name becomes a label."""
@@ -366,6 +398,11 @@ class Metrics:
         self._held.set(records)
         self._held_seconds.set(seconds)
 
+    def schema_seen(self, changes: Mapping[str, int]) -> None:
+        """Count what a schema changes, by the kind of the change."""
+        for change, fields in changes.items():
+            self._schema_changes.add(change, fields)
+
     def ledger_held(self, seconds: float) -> None:
         """Show for how long a transaction has been open on the ledger."""
         self._ledger_held.set(seconds)
@@ -394,19 +431,39 @@ class Metrics:
         for reason, count in rejected.items():
             self._rejected.add(reason, count)
 
+    def ignored(self, counts: Mapping[str, int]) -> None:
+        """Count a window's records that are no dead letters and are not published, by reason."""
+        for reason, count in counts.items():
+            self._ignored.add(reason, count)
+
     def suppressed_too_many(self) -> None:
         """Count a window that suppresses more records than the policy allows."""
         self._above_most.inc()
 
     def classes_published(
-        self, sizes: ArrayLike, achieved_k: int | None, information_loss: float | None, gate_violations: int
+        self,
+        sizes: ArrayLike,
+        achieved_k: int | None,
+        information_loss: float | None,
+        gate_violations: int,
+        achieved_shields: Sequence[int] = (),
     ) -> None:
-        """Count a window's classes and show what they reached; None if the window published none."""
+        """Count a window's classes and show what they reached; None if the window published none.
+
+        Parameters
+        ----------
+        achieved_shields
+            In the order of `shields`; empty if the window published nothing.
+        """
         self._class_size.observe(sizes)
         self._violations.inc(gate_violations)
+        below = achieved_k is not None and achieved_k < self._limits[0]
+        for (name, k), achieved in zip(self._asked_of_shields, achieved_shields, strict=False):
+            self._shields.labels(name).set(achieved)
+            below |= achieved < k
+        self._below_k.inc(below)
         if achieved_k is not None:
             self._k.set(achieved_k)
-            self._below_k.inc(achieved_k < self._limits[0])
         if information_loss is not None:
             self._loss.set(information_loss)
             self._losses.observe(information_loss)

@@ -13,10 +13,11 @@ from stream_anon.adapters.tables.passed_columns import PassedColumns
 from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
-from stream_anon.microdata.coding import code_value, individual_text, passed_value, sensitive_keys
+from stream_anon.microdata.coding import code_value, individual_text, passed_value
 from stream_anon.microdata.ids import normalized
 from stream_anon.microdata.keys import text_keys
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.sensitive_keys import criterion_keys
 
 FITS = -1  # in place of a reason
 
@@ -68,12 +69,18 @@ class ColumnCoder:
         Declares the attributes.
     meaning
         What a value of a column stands for, as JSON would hold it; None for a missing one.
+
+    Attributes
+    ----------
+    coerced
+        How many texts of coded records counted as another type so far because their attributes say so.
     """
 
     def __init__(self, policy: Policy, meaning: Callable[[Attribute, Any], object]) -> None:
         self._policy = policy
         self._meaning = meaning
         self._diverse = {name: diversity.ordered for name, diversity in policy.diversity.items()}
+        self.coerced = 0
         self._numbers = 0  # running, where every record is an individual
 
     def batch(
@@ -100,8 +107,10 @@ class ColumnCoder:
         reasons = np.full(n, FITS, np.int8)
         faulty = np.zeros(n, np.int16)
         codes, sensitive = [], []
+        sets: dict[int, tuple[int, ...]] = {}
         passed: list[Column] = []
         individuals = np.zeros(n, np.int64)
+        coerced = np.zeros(n, np.int64)
         for i, (attribute, column) in enumerate(zip(self._policy.attributes, columns, strict=True)):
             if column is None:
                 continue
@@ -109,13 +118,17 @@ class ColumnCoder:
                 found, individuals = column.reasons, column.keys
             elif isinstance(attribute, QuasiIdentifier):
                 values, unfit = self._each(attribute, column, code_value, 0)
+                coerced += self._texts(attribute, column)
                 codes.append(np.array(values, np.int32)[column.places])
                 found = unfit[column.places]
             elif isinstance(attribute, PassThrough):
                 values, unfit = self._each(attribute, column, passed_value, None)
+                coerced += self._texts(attribute, column)
                 passed.append(Column(values, column.places))
                 if attribute.name in self._diverse:
-                    sensitive.append(sensitive_keys(values, self._diverse[attribute.name])[column.places])
+                    keys, own = criterion_keys(attribute, values, self._diverse[attribute.name])
+                    sensitive.append(keys[column.places])
+                    sets |= own
                 found = unfit[column.places]
             else:
                 texts, unfit = self._each(attribute, column, self._individual, "")
@@ -125,6 +138,7 @@ class ColumnCoder:
             reasons[fresh], faulty[fresh] = found[fresh], i
         kept = np.flatnonzero(reasons == FITS)
         lost = np.flatnonzero(reasons != FITS)
+        self.coerced += int(coerced[kept].sum())
         rows = zip(reasons[lost].tolist(), faulty[lost].tolist(), offsets[lost].tolist(), strict=True)
         rejects = sorted([*bad, *((*fault, source, offset) for *fault, offset in rows)], key=lambda row: row[3])
         payload = PassedColumns.of([(column.values, column.places) for column in passed], n)
@@ -136,6 +150,7 @@ class ColumnCoder:
             offsets[kept],
             payload.take(kept) if len(lost) else payload,
             Rejects.of(rejects),
+            sets,
         )
 
     def _each(
@@ -151,6 +166,14 @@ class ColumnCoder:
                 results.append(instead)
                 reasons[place] = unfit.reason
         return results, reasons
+
+    def _texts(self, attribute: Attribute, column: Column) -> NDArray[np.int64] | int:
+        """Return which cells are texts where these count as another type, int64[n]; 0 for none."""
+        if not attribute.coerce:
+            return 0
+        found = np.array([isinstance(self._meaning(attribute, value), str) for value in column.values], np.int64)
+        cells: NDArray[np.int64] = found[column.places]
+        return cells
 
     def _individual(self, _attribute: Attribute, value: object) -> str:
         text = normalized(individual_text(value), self._policy.normalize)

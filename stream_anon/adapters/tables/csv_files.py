@@ -18,6 +18,7 @@ from stream_anon.adapters.tables.passed_columns import columns_of
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
+from stream_anon.microdata.coding import meant
 from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
@@ -70,7 +71,7 @@ class CsvReader:
         self._names = headers[self.delimiter]
         self._places = self._found(name)
         nulls = policy.null_values
-        self._coder = ColumnCoder(policy, lambda attribute, cell: parse(attribute, cell, nulls))
+        self._coder = ColumnCoder(policy, lambda attribute, cell: meant(parse(attribute, cell, nulls), nulls))
         self._first = 0  # number of the last batch's first record
         self._lines: list[int] = []  # of the last batch
 
@@ -90,6 +91,11 @@ class CsvReader:
     def bytes_read(self) -> int:
         """Return how many bytes of the file were read; 0 for a pipe."""
         return self._file.tell() if self._file.seekable() else 0
+
+    @property
+    def coerced(self) -> int:
+        """Return how many cells have a decimal comma: other texts of numbers are numbers in any case."""
+        return self._coder.coerced
 
     def __iter__(self) -> Iterator[CodedBatch]:
         """Yield batches of up to `ROWS` records in order."""

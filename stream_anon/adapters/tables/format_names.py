@@ -7,7 +7,8 @@ from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
-from stream_anon.errors import InputError
+from stream_anon.errors import InputError, SettingsError
+from stream_anon.microdata.output.members import shaped
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 
@@ -50,8 +51,20 @@ def format_of(name: str, standard: Format = Format.JSONL) -> Format:
 
 
 def released_format(path: Path) -> Format:
-    """Return the format of a file of released records: CSV if its name ends so, else JSON Lines."""
-    return Format.CSV if path.suffix.lower() == ".csv" else Format.JSONL
+    """Return the format of a file of released records: CSV or Parquet if its name ends so, else JSON Lines."""
+    return SUFFIXES.get(path.suffix.lower(), Format.JSONL)
+
+
+def check_typed_columns(policy: Policy) -> None:
+    """Raise `SettingsError` if columns of one type cannot say all that a policy publishes."""
+    for own, told in zip(policy.attributes, shaped(policy.attributes, Shape.TYPED), strict=True):
+        if told is not own:
+            raise SettingsError(
+                f"attributes.{own.name}",
+                "all its days lie in one year, quarter or month, which a Parquet file shows as it shows anything: "
+                "widen its range, set missing: reject and unknown: reject, set output.shape: typed, or write CSV "
+                "or JSON Lines",
+            )
 
 
 def as_written(policy: Policy, form: Format) -> Policy:

@@ -30,6 +30,14 @@ class RecordReader(Protocol):
         ...
 
     @property
+    def coerced(self) -> int:
+        """Return how many texts counted as another type because their attributes say so.
+
+        The codec counts those of JSON.
+        """
+        ...
+
+    @property
     def delimiter(self) -> str | None:
         """Return the delimiter of cells; None where there are none."""
         ...

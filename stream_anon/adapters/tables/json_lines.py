@@ -39,6 +39,7 @@ class JsonLinesReader:
     """
 
     delimiter = None
+    coerced = 0
 
     def __init__(self, file: BinaryIO, decode: Decode, source: int = 0, most_line: int = MOST_LINE) -> None:
         self._file = file

@@ -13,6 +13,13 @@ from stream_anon.adapters.tables.format_names import STANDARD
 from stream_anon.errors import InputError
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that appears under its name at once; InputError if it cannot be written."""
+    with NewFile(str(path)) as new:
+        new.file.write(content)
+        new.publish()
+
+
 class NewFile:
     """Writes a file beside its final name and renames it by `publish`; a block that ends before leaves no file.
 

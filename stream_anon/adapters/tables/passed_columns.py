@@ -108,6 +108,4 @@ def columns_of(payload: Sequence[Any], rows: NDArray[np.int64], fields: int) -> 
 
 
 def _objects(values: Sequence[Any]) -> NDArray[np.object_]:
-    found = np.empty(len(values), np.object_)
-    found[:] = values
-    return found
+    return np.fromiter(values, np.object_, len(values))  # not by assignment: values may be tuples

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 
-from stream_anon.microdata.attributes import Attribute, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
 from stream_anon.microdata.coding import UNREADABLE
 
 _PLAIN = (str, int, bool, type(None))
@@ -19,15 +20,19 @@ _MOST_WHOLE = 4300  # digits: Python neither reads nor writes longer ones
 def plain(attribute: Attribute, value: Any) -> object:
     """Return a value as JSON would hold it: None if it is missing, `UNREADABLE` if JSON has nothing like it.
 
-    NaN, NaT and pandas' NA are missing. A day stays a day for an attribute whose domain numbers days. Elsewhere
-    dates and times are text as of ISO 8601, to the microsecond. A `Decimal` is a number, and a `UUID` is its text.
-    A float of 32 bits is the shortest number that stands for it.
+    NaN, NaT and pandas' NA are missing. A day stays a day for an attribute whose domain numbers days, and a moment
+    one where it numbers hours or minutes. Elsewhere dates and times are text as of ISO 8601, to the microsecond. A
+    `Decimal` is a number, and a `UUID` is its text. A float of 32 bits is the shortest number that stands for it. A
+    list is a tuple of such values, where the attribute is one.
     """
     kind = type(value)
     if kind in _PLAIN:
         return value
     if kind is float:
         return None if value != value else value  # noqa: PLR0124 - NaN alone differs from itself
+    if isinstance(attribute, PassThrough) and attribute.many and isinstance(value, list | tuple | np.ndarray):
+        one = replace(attribute, many=False)
+        return tuple(plain(one, item) for item in value)
     if isinstance(value, np.generic):
         return plain(attribute, _of_numpy(value))
     if kind.__name__ in ("NAType", "NaTType") and kind.__module__.startswith("pandas"):
@@ -57,6 +62,8 @@ def _of_day(attribute: Attribute, value: dt.date) -> object:
     if isinstance(value, dt.datetime):
         if isinstance(attribute, QuasiIdentifier) and attribute.domain.takes_days:
             return value.date()
+        if isinstance(attribute, QuasiIdentifier) and attribute.domain.takes_moments:
+            return value
         value = dt.datetime.combine(value.date(), value.timetz())  # without pandas' nanoseconds
     elif isinstance(attribute, QuasiIdentifier) and attribute.domain.takes_days:
         return value

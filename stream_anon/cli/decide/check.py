@@ -110,6 +110,8 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
         "fit the policy": f"{study.fit:,}, of {study.individuals:,} individuals",
         "rejected": f"{study.rejected_share:.2%}",
     }
+    if study.ignored:
+        rows["ignored"] = f"{study.ignored:,} more, which hold no row"
     _grid(console, rows)
     for alike in study.spellings:
         if alike.asked:

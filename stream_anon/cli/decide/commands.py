@@ -118,7 +118,7 @@ def rank_leakage(
 
 @app.command("utility", rich_help_panel="Decide")
 def compare_utility(
-    original: Annotated[str, typer.Argument(help="The records, CSV or JSON Lines.")],
+    original: Annotated[str, typer.Argument(help="The records, CSV, JSON Lines or Parquet.")],
     released: Annotated[list[Path], typer.Argument(help="What was released of them; several are compared.")],
     config: Annotated[
         Path, typer.Option("--config", "-c", "--policy", metavar="FILE", help="Settings file (YAML).")

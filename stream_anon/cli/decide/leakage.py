@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stream_anon.adapters.tables.new_files import NewFile
+from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.leakage.page import leakage_page
@@ -82,9 +82,9 @@ def leakage(
     if suggestion is not None:
         text = with_lowest_levels(original, suggestion.levels, str(config))
     if told.page is not None:
-        _write(told.page, leakage_page(report, suggestion, suggests=told.suggest))
+        write_whole(told.page, leakage_page(report, suggestion, suggests=told.suggest).encode())
     if told.policy is not None and text is not None:
-        _write(told.policy, text)
+        write_whole(told.policy, text.encode())
     if told.as_json:
         found = report.document()
         if told.suggest:
@@ -101,12 +101,6 @@ def leakage(
     if told.suggest:
         return 0 if suggestion is not None else 1
     return 1 if report.above else 0
-
-
-def _write(path: Path, text: str) -> None:
-    with NewFile(str(path)) as new:
-        new.file.write(text.encode())
-        new.publish()
 
 
 def show(report: LeakageReport, console: Console) -> None:

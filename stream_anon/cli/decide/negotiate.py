@@ -18,8 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
-from stream_anon.errors import InputError, Refused, SettingsError
+from stream_anon.errors import Refused, SettingsError
 from stream_anon.operations.negotiate import negotiating
 from stream_anon.operations.negotiate.negotiating import Negotiation, NegotiationRequest
 from stream_anon.operations.negotiate.page import negotiation_page
@@ -130,10 +131,7 @@ def _written(found: Negotiation, text: str, config: Path, relaxation: Relaxation
 
 
 def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    write_whole(path, text.encode())
     typer.echo(f"stream-anon: wrote {path}", err=True)
 
 
@@ -171,6 +169,10 @@ def show(found: Negotiation, console: Console) -> None:
         _show_schemes(console, found, {"level": answer.exact})
     else:
         _show_relaxations(console, found)
+    for own in found.shields:
+        kept = f"{own.records:,} record{'' if own.records == 1 else 's'}"
+        text = f"Shield on {own.shield.in_words}: {kept} more fall short of it"
+        console.print(Text(text, style="yellow" if own.records else ""))
     console.print()
     nodes = f"Looked at {answer.visited:,} of {found.nodes:,} nodes in {found.milliseconds:.2f} ms."
     console.print(Text(nodes, style="dim"))

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stream_anon.adapters.tables.new_files import NewFile
+from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.counting import counting
 from stream_anon.errors import SettingsError
@@ -124,9 +124,7 @@ def _reading(policy: Policy, choices: Choices) -> Policy:
 
 
 def _write(path: Path, content: bytes, console: Console) -> None:
-    with NewFile(str(path)) as new:
-        new.file.write(content)
-        new.publish()
+    write_whole(path, content)
     console.print(f"stream-anon: wrote {path}", soft_wrap=True)
 
 

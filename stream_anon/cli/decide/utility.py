@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.tables.new_files import NewFile
+from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.counting import counting
 from stream_anon.errors import SettingsError
 from stream_anon.operations.samples import SampleSource
@@ -85,9 +85,7 @@ def utility(
     learning = None if lesson is None else _learning(table, releases, test, lesson, seed)
     report = UtilityReport(table.source, table.population.rows, policy.k, seed, found, learning)
     if told.page is not None:
-        with NewFile(str(told.page)) as new:
-            new.file.write(utility_page(report).encode())
-            new.publish()
+        write_whole(told.page, utility_page(report).encode())
     if told.as_json:
         typer.echo(json.dumps(report.document(), indent=2, ensure_ascii=False))
     else:

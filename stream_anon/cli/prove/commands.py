@@ -30,7 +30,9 @@ def audit_release(
             help="Settings file; its output topic is audited, or files.",
         ),
     ] = None,
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Released records to audit.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Released records to audit, CSV, JSON Lines or Parquet.")
+    ] = None,
     certificates: Annotated[Path | None, typer.Option(metavar="FILE", help="Their certificates.")] = None,
     since: Annotated[
         str | None,

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stream_anon.adapters.tables.format_names import STANDARD, Format
-from stream_anon.adapters.tables.formats import size_of
-from stream_anon.adapters.tables.new_files import NewFile
+from stream_anon.adapters.tables.formats import RecordReader, size_of
+from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
 from stream_anon.errors import InputError, SettingsError
@@ -172,17 +172,15 @@ def _not_written(job: FileJob | TwoTablesJob) -> str:
     return f"nothing was written to {job.target}"
 
 
-def _size(source: str) -> int | None:
+def _size(source: str | RecordReader) -> int | None:
     try:
-        return size_of(source)
+        return size_of(source) if isinstance(source, str) else None
     except OSError as error:
         raise InputError(f"{source}: cannot be opened ({error.strerror})") from None
 
 
 def _save(path: Path, report: FileReport) -> None:
-    with NewFile(str(path)) as new:
-        new.file.write(json.dumps(report.as_json(), indent=2).encode() + b"\n")
-        new.publish()
+    write_whole(path, json.dumps(report.as_json(), indent=2).encode() + b"\n")
 
 
 def _shields(report: FileReport) -> str:
@@ -203,6 +201,8 @@ def _summary(report: FileReport) -> str:
     absent = [f"{name} {share:.1%}" for name, share in report.missing_shares.items() if share > MANY_MISSING]
     if absent:
         text += f"; without a value: {', '.join(absent)}"
+    if report.coerced:
+        text += f"; {report.coerced} texts counted as numbers or truth values (coerce)"
     if report.gate_violations:
         text += f"; the gate suppressed {report.gate_violations} classes: please report this"
     return text

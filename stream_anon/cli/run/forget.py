@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from stream_anon.errors import Refused
+from stream_anon.cli.run.confirming import confirmed
 from stream_anon.operations.ledger import forgetting
 from stream_anon.operations.ledger.changes import refuse_members
 from stream_anon.operations.ledger.offsets import OffsetStanding, Survey
@@ -57,7 +57,8 @@ def forget(config: Path, partitions: Sequence[str], *, yes: bool, recreated: boo
         console.print("no topic was created anew" if recreated else "nothing to forget")
         return 0
     refuse_members(shown)
-    if not (yes or confirmed(sys.stdin.isatty(), typer.confirm, recreated=recreated)):
+    question = "Let them begin at their first record?" if recreated else "Let the ledger forget them?"
+    if not (yes or confirmed(question, sys.stdin.isatty(), typer.confirm)):
         console.print("refused; nothing was forgotten")
         return 1
     forgetting.forget_shown(config, partitions, shown)
@@ -92,19 +93,6 @@ def show(survey: Survey, console: Console) -> None:
         console.print(UNBACKED)
     if survey.start == "latest" and any(a.standing is OffsetStanding.MISSING for a in survey.chosen):
         console.print(SKIPPED)
-
-
-def confirmed(terminal: bool, ask: Callable[[str], bool], *, recreated: bool = False) -> bool:
-    """Return whether a person agrees.
-
-    Raises
-    ------
-    Refused
-        If there is no terminal to ask at.
-    """
-    if not terminal:
-        raise Refused("there is no terminal to confirm at; use --yes if this was decided")
-    return ask("Let them begin at their first record?" if recreated else "Let the ledger forget them?")
 
 
 def _text(offset: int | None) -> str:

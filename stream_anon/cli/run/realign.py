@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from stream_anon.errors import Refused
+from stream_anon.cli.run.confirming import confirmed
 from stream_anon.operations.ledger import realigning
 from stream_anon.operations.ledger.changes import refuse_members
 from stream_anon.operations.ledger.mirror_reading import MirrorOptions
@@ -33,7 +32,7 @@ def realign(config: Path, options: MirrorOptions, *, yes: bool) -> int:
         console.print("nothing to realign")
         return 0
     refuse_members(shown)
-    if not (yes or confirmed(sys.stdin.isatty(), typer.confirm)):
+    if not (yes or confirmed("Let the service go on here as shown?", sys.stdin.isatty(), typer.confirm)):
         console.print("refused; nothing was changed")
         return 1
     realigning.realign_shown(config, options, shown)
@@ -63,16 +62,3 @@ def _cells(line: Route) -> tuple[str, ...]:
     its = line.aligned
     withheld = f"{its.withheld:,}" + (f" (offsets {its.begin} to {its.next - 1})" if its.withheld else "")
     return f"{topic}:{number}", released, str(its.next), withheld, line.fate
-
-
-def confirmed(terminal: bool, ask: Callable[[str], bool]) -> bool:
-    """Return whether a person agrees.
-
-    Raises
-    ------
-    Refused
-        If there is no terminal to ask at.
-    """
-    if not terminal:
-        raise Refused("there is no terminal to confirm at; use --yes if this was decided")
-    return ask("Let the service go on here as shown?")

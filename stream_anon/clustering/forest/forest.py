@@ -34,9 +34,9 @@ from stream_anon.clustering.forest.repairing.repair import repaired
 from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.protocol import UNKNOWN, Outlook
-from stream_anon.clustering.rules import FREQUENCIES, Rules, rules_of
+from stream_anon.clustering.rules import FREQUENCIES, LISTED, Rules, rules_of
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.criteria import Criteria
 
 _SWAPS = 2
@@ -237,7 +237,7 @@ class Forest(FromScratch):
         # RESPLIT has more to choose from once PEEL has been there: before it, SWAP does nearly as well for less.
         placed, ends = classes
         classes = peeled_anew(*swapped(placed, split(placed, ends)))
-        if rules.asked[:, FREQUENCIES].any():
+        if rules.asked[:, [FREQUENCIES, LISTED]].any():
             # Classes are large where REPAIR was stopped, and each pass over them is dear.
             reach = 1 if stopped else max(reach_of(self._rounds), _REACH_OF_FREQUENCIES)
         else:

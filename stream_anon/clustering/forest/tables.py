@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import inlined, kernel
 from stream_anon.microdata.domains.walk import TABLE
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 
 
 def tables_first(model: CostModel) -> NDArray[np.int64]:

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.k_forest.neighbours import Neighbours
 from stream_anon.clustering.k_forest.trees import NOTHING, Trees
-from stream_anon.privacy.costs.cost import CostModel, interval_cost
+from stream_anon.privacy.costs.cost import interval_cost
+from stream_anon.privacy.costs.model import CostModel
 
 _ROUNDING = 1e-4  # cost tables hold single precision, and a tree has many edges
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import CostModel, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.model import CostModel
 
 
 @kernel

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import CostModel, interval_cost
+from stream_anon.privacy.costs.cost import interval_cost
+from stream_anon.privacy.costs.model import CostModel
 
 LARGEST_K = 3
 _MOST_POOLED = 10

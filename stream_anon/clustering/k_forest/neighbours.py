@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.k_forest.trees import NOTHING
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import CostModel, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.model import CostModel
 
 
 class Neighbours(NamedTuple):

@@ -31,7 +31,7 @@ from stream_anon.clustering.k_forest.trees import (
 from stream_anon.clustering.protocol import UNKNOWN, UNPLACED, Outlook
 from stream_anon.clustering.rules import Rules
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.criteria import Criteria
 
 

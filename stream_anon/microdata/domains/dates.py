@@ -1,75 +1,69 @@
-"""The domain of dates: day, month, quarter, year."""
+"""The domain of dates: minute, hour, day, month, quarter, year."""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
-from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
-from stream_anon.microdata.domains.intervals import DayInterval
-from stream_anon.microdata.domains.moments import (
+from stream_anon.microdata.domains.calendar.cells import FINEST, Cells, Finest
+from stream_anon.microdata.domains.calendar.iso_reading import iso_reading
+from stream_anon.microdata.domains.calendar.moments import (
     EPOCH_DAYS,
     ISO,
     MOST_LETTERS,
     PER_SECOND,
-    DayTable,
-    count_days,
-    days_of_zone,
     iso_moment,
     seconds_since_epoch,
     tells_offsets,
     zone_of,
 )
+from stream_anon.microdata.domains.calendar.stretches import MomentTable, count_days, days_of_zone
+from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
+from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.domains.intervals import DayInterval, MomentInterval
 from stream_anon.microdata.domains.reading import ByMoment, ByText, OneByOne, Reading
-from stream_anon.microdata.domains.walk import (
-    FIRSTS,
-    FIRSTS_LEVEL,
-    Digit,
-    Walk,
-    digits_of_widths,
-    powers_below,
-)
+from stream_anon.microdata.domains.walk import FIRSTS, FIRSTS_LEVEL, Digit, Walk, digits_of_widths, powers_below
 
 MOST_DAYS = 2**17
+MOST_HOURS = 2**20  # kernels look up the day, month, quarter and year of each one
 _SLICE = 4  # two bits of a code are a digit
 _ORDINARY = dt.date(2023, 11, 27)
-
-
-def _names(day: dt.date) -> tuple[str, str, str, str]:
-    quarter = (day.month - 1) // 3 + 1
-    return day.isoformat(), f"{day.year:04}-{day.month:02}", f"{day.year:04}-Q{quarter}", f"{day.year:04}"
+_EVENING = dt.time(22, 47)  # a clock of twelve hours, or one that shows no minutes, reads it as another time
+_ISO_DAY = "2024-05-13"
 
 
 @dataclass(frozen=True)
 class DateDomain(Domain):
     """Days between `earliest` and `latest`, published as `2024-05-13`, `2024-05`, `2024-Q2` or `2024`.
 
+    With `finest` also hours of them, `2024-05-13T08`, and minutes, `2024-05-13T08:15`. An hour that a day has
+    twice, when clocks go back, is two hours, told apart by their offset from UTC: `2024-10-27T02+01:00`.
+
     Parameters
     ----------
     format
-        How the input writes a day, as `datetime.strptime` reads it; a time of day it holds is dropped. Or
-        `iso8601`, or `epoch-d`, `epoch-s`, `epoch-ms`, `epoch-us` for numbers that count since 1970 in UTC.
+        How the input writes a day, as `datetime.strptime` reads it; a time of day it holds is dropped, unless
+        `finest` asks for it. Or `iso8601`, or `epoch-d`, `epoch-s`, `epoch-ms`, `epoch-us` for numbers that count
+        since 1970 in UTC.
     earliest, latest
         The first and the last day.
     zone
-        The IANA name of the zone whose days are published. Without it a text tells its own day, and numbers
-        are those of UTC.
+        IANA name of the zone whose days are published. Without it a text tells its own, and numbers those of UTC.
+    finest
+        The lowest level.
+    named_whole
+        Whether a year that holds all days is published as that year, and not as "*"; and so of a quarter or month.
 
     Notes
     -----
-    NCP is days under the node / days in all, 0 for one day. A node at either end of the range counts the days
-    of the range only.
+    NCP is days (hours, minutes) under the node / days in all, 0 for one. A node at either end of the range counts
+    the days of the range only.
     """
 
     format: str
@@ -77,6 +71,8 @@ class DateDomain(Domain):
     latest: dt.date
     key: str = "date"
     zone: str = ""
+    finest: Finest = Finest.DAY
+    named_whole: bool = True
 
     kind: ClassVar[str] = "date"
     ordered: ClassVar[bool] = True
@@ -84,7 +80,7 @@ class DateDomain(Domain):
     def __post_init__(self) -> None:
         if not self.earliest < self.latest:
             raise SettingsError(f"{self.key}.min", "must be before max")
-        if self.size > MOST_DAYS:
+        if self._cells.days > MOST_DAYS:
             raise SettingsError(f"{self.key}.max", f"at most {MOST_DAYS} days are possible")
         if self.zone:
             zone_of(self.zone, f"{self.key}.zone")
@@ -92,45 +88,60 @@ class DateDomain(Domain):
                 raise SettingsError(
                     f"{self.key}.zone", "is for moments: epoch-s, -ms, -us, iso8601, or %z in format"
                 )
-        if not self._is_pattern:
-            return
+        if self.is_fine:
+            self._check_fine()
+        if self.format not in (ISO, EPOCH_DAYS, *PER_SECOND):
+            self._check_pattern()
+
+    def _check_fine(self) -> None:
+        if self.format == EPOCH_DAYS:
+            raise SettingsError(f"{self.key}.finest", f"must be day with format: {EPOCH_DAYS}, which tells no hour")
+        if not 1000 <= self.earliest.year <= self.latest.year <= 9998:
+            raise SettingsError(f"{self.key}.finest", "hour and minute are for the years 1000 to 9998")
+        if self._cells.days * 24 > MOST_HOURS:
+            raise SettingsError(
+                f"{self.key}.max", f"at most {MOST_HOURS // 24} days are possible with finest: {self.finest}"
+            )
+
+    def _check_pattern(self) -> None:
         # strftime does not pad years before 1000, strptime wants them padded: try the format 2000 years later.
         # The ends may be days that are told without their month, or by it alone: an ordinary one is tried too.
         for end in (self.earliest, self.latest, _ORDINARY):
             day = end if end.year >= 1000 else end.replace(year=end.year + 2000)
-            moment = self._moment(dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC).strftime(self.format))
-            if moment is not None and moment.date() == day:
-                continue
-            raise SettingsError(
-                f"{self.key}.format",
-                "must hold day, month and year in full, such as %Y-%m-%d, or be one of the words",
-            )
+            told = dt.datetime.combine(day, _EVENING, dt.UTC)
+            moment = self._moment(told.strftime(self.format))
+            if moment is None or moment.date() != day:
+                raise SettingsError(
+                    f"{self.key}.format",
+                    "must hold day, month and year in full, such as %Y-%m-%d, or be one of the words",
+                )
+            hour, minute = self.is_fine, self.finest is Finest.MINUTE
+            if (hour and moment.hour != told.hour) or (minute and moment.minute != told.minute):
+                raise SettingsError(
+                    f"{self.key}.format", f"must hold the time of day for finest: {self.finest}, such as %H:%M"
+                )
 
     @property
-    def _is_pattern(self) -> bool:
-        return self.format not in (ISO, EPOCH_DAYS, *PER_SECOND)
-
-    @property
-    def size(self) -> int:
-        return (self.latest - self.earliest).days + 1
-
-    @property
-    def height(self) -> int:
-        return 4
+    def is_fine(self) -> bool:
+        """Return whether hours or minutes are told apart."""
+        return self.finest is not Finest.DAY
 
     @cached_property
-    def firsts(self) -> NDArray[np.int32]:
-        """Return, the first code of the node above each code; int32[4, n], rows day to year."""
-        names = [_names(self.earliest + dt.timedelta(days=i)) for i in range(self.size)]
-        firsts = np.empty((4, self.size), np.int32)
-        for level in range(4):
-            seen: dict[str, int] = {}
-            firsts[level] = [seen.setdefault(name[level], code) for code, name in enumerate(names)]
-        return firsts
+    def _cells(self) -> Cells:
+        zone = zone_of(self.zone or "UTC", f"{self.key}.zone")
+        return Cells(self.earliest, self.latest, self.finest, zone, self.named_whole)
+
+    @cached_property
+    def size(self) -> int:
+        return self._cells.size
+
+    @cached_property
+    def height(self) -> int:
+        return len(self._cells.levels)
 
     def _moment(self, text: str) -> dt.datetime | None:
         if self.format == ISO:
-            return iso_moment(text)
+            return None if self.is_fine and len(text) <= len(_ISO_DAY) else iso_moment(text)
         try:
             return dt.datetime.strptime(text, self.format)  # noqa: DTZ007 - many days have no zone
         except (ValueError, OverflowError):
@@ -139,50 +150,71 @@ class DateDomain(Domain):
     @property
     def takes_days(self) -> bool:
         """Return whether a moment is published as the day it has by its own clock: not if a zone is named."""
-        return self._days is None and self._counted is None
+        return self._by_second is None and self._counted is None
+
+    @property
+    def takes_moments(self) -> bool:
+        """Return whether `code` takes a `datetime.datetime`, whatever the format is."""
+        return self.is_fine
 
     def code(self, value: object) -> int:
+        if self.is_fine and isinstance(value, dt.datetime):
+            return self._at_moment(value)
         table = self._counted
         if table is not None:
             if not isinstance(value, int | float) or isinstance(value, bool):
                 raise Unfit(Reason.WRONG_TYPE)
-            return self._day_at(table, math.floor(value))
-        if type(value) is dt.date:
-            day = value
-        else:
-            moment = self._moment(value) if isinstance(value, str) and len(value) <= MOST_LETTERS else None
-            if moment is None:
-                raise Unfit(Reason.WRONG_TYPE)
-            if self._days is not None and moment.tzinfo is not None:
-                return self._day_at(self._days, seconds_since_epoch(moment))
-            day = moment.date()
+            return self._at(table, math.floor(value))
+        if type(value) is dt.date and not self.is_fine:
+            return self._of_day(value)
+        moment = self._moment(value) if isinstance(value, str) and len(value) <= MOST_LETTERS else None
+        if moment is None:
+            raise Unfit(Reason.WRONG_TYPE)
+        return self._at_moment(moment)
+
+    def _at_moment(self, moment: dt.datetime) -> int:
+        table = self._by_second
+        if table is None or (moment.tzinfo is None and not self.is_fine):
+            return self._of_day(moment.date())
+        if moment.tzinfo is None or not self._tells_instants:
+            # Clocks that go back show a time twice: it counts as the first one. A time that they skip counts as so
+            # much after the last one that they showed.
+            moment = moment.replace(tzinfo=self._cells.zone)
+        return self._at(table, seconds_since_epoch(moment))
+
+    def _of_day(self, day: dt.date) -> int:
         if not self.earliest <= day <= self.latest:
             raise Unfit(Reason.OUT_OF_RANGE)
         return (day - self.earliest).days
 
     @staticmethod
-    def _day_at(table: DayTable, moment: int) -> int:
-        # A number of the input may exceed what an array holds.
-        if int(table.begins[0]) <= moment < int(table.begins[-1]):
-            code = int(table.codes[bisect_right(table.begins, moment) - 1])
-            if code >= 0:
-                return code
-        raise Unfit(Reason.OUT_OF_RANGE)
+    def _at(table: MomentTable, moment: int) -> int:
+        code = table.code(moment)
+        if code < 0:
+            raise Unfit(Reason.OUT_OF_RANGE)
+        return code
+
+    @property
+    def _tells_instants(self) -> bool:
+        """Return whether a moment's place in time counts, and not what its own clocks showed."""
+        return bool(self.zone) or self.format in PER_SECOND
 
     @cached_property
-    def _counted(self) -> DayTable | None:
-        """Return the days of numbers; None if the input writes texts."""
+    def _counted(self) -> MomentTable | None:
+        """Return the codes of numbers; None if the input writes texts."""
         if self.format == EPOCH_DAYS:
             return count_days(self.earliest, self.latest)
-        if self.format not in PER_SECOND:
-            return None
-        zone = zone_of(self.zone or "UTC", f"{self.key}.zone")
-        return days_of_zone(zone, self.earliest, self.latest, PER_SECOND[self.format])
+        return self._table(PER_SECOND[self.format]) if self.format in PER_SECOND else None
 
     @cached_property
-    def _days(self) -> DayTable | None:
-        """Return the zone's days by seconds; None if a text tells its own day."""
-        return days_of_zone(zone_of(self.zone, self.key), self.earliest, self.latest, 1) if self.zone else None
+    def _by_second(self) -> MomentTable | None:
+        """Return the codes of seconds since 1970 in UTC; None if a text tells its own day."""
+        return self._table(1) if self.zone or self.is_fine else None
+
+    def _table(self, per_second: int) -> MomentTable:
+        if self.is_fine:
+            return self._cells.table(per_second)
+        return days_of_zone(self._cells.zone, self.earliest, self.latest, per_second)
 
     def values(self) -> Mapping[Scalar, int] | None:
         """Return None unless the format writes each day in one way only."""
@@ -194,86 +226,75 @@ class DateDomain(Domain):
             return None
         return {(self.earliest + dt.timedelta(days=i)).isoformat(): i for i in range(self.size)}
 
-    def interval(self) -> DayInterval:
-        return DayInterval(self)
+    def interval(self) -> DayInterval | MomentInterval:
+        return MomentInterval(self, local=not self._tells_instants) if self.is_fine else DayInterval(self)
 
     def reading(self) -> Reading:
         if self._counted is not None:
             return ByMoment(*self._counted)
+        if self.format == ISO:
+            days = count_days(self.earliest, self.latest)
+            return iso_reading(days, self._by_second, fine=self.is_fine, own_clock=not self._tells_instants)
         return OneByOne() if self._texts is None else ByText(self._texts)
 
     def node(self, low: int, high: int) -> tuple[int, int]:
-        level = self.level(low, high)
-        if level == self.height:
-            return 0, self.size - 1
-        firsts = self.firsts[level]
-        first = int(firsts[low])
-        return first, int(np.searchsorted(firsts, first, side="right")) - 1
+        return self._cells.node(low, self.level(low, high))
+
+    def node_at(self, code: int, level: int) -> tuple[int, int]:
+        return self._cells.node(code, level)
+
+    def unnamed_whole(self) -> DateDomain:
+        return replace(self, named_whole=False)
 
     def level(self, low: int, high: int) -> int:
-        for level in range(4):
-            if self.firsts[level, low] == self.firsts[level, high]:
-                return level
-        return 4
+        return self._cells.level(low, high)
 
     def ncp(self, low: int, high: int) -> float:
         return 0.0 if low == high else (high - low + 1) / self.size
 
     def publish(self, low: int, high: int) -> Published:
         level = self.level(low, high)
-        if level == self.height:
-            return ROOT_LABEL
-        return _names(self.earliest + dt.timedelta(days=low))[level]
+        return ROOT_LABEL if level == self.height else self._cells.name(low, level)
 
     def ends(self, low: int, high: int) -> tuple[dt.date, dt.date]:
-        return self.earliest + dt.timedelta(days=low), self.earliest + dt.timedelta(days=high)
-
-    @cached_property
-    def _codes(self) -> dict[str, int]:
-        codes: dict[str, int] = {}
-        for code in range(self.size):
-            for name in _names(self.earliest + dt.timedelta(days=code)):
-                codes.setdefault(name, code)
-        return codes
+        if not self.is_fine:
+            return self.earliest + dt.timedelta(days=low), self.earliest + dt.timedelta(days=high)
+        first, last = (self._cells.moment(second) for second in self._cells.seconds(low, high))
+        if not self._tells_instants:
+            return first.replace(tzinfo=None), last.replace(tzinfo=None)
+        return first, last
 
     def read(self, published: object) -> tuple[int, int] | None:
         if published == ROOT_LABEL:
             return (0, self.size - 1) if self.level(0, self.size - 1) == self.height else None
-        if not isinstance(published, str) or published not in self._codes:
-            return None
-        low = self._codes[published]
-        level = {4: 3, 7: 1 if "Q" not in published else 2, 10: 0}[len(published)]
-        high = int(np.searchsorted(self.firsts[level], self.firsts[level, low], side="right")) - 1
-        # A month, quarter or year of which the range holds less is written as what the range holds of it.
-        return (low, high) if self.publish(low, high) == published else None
+        bounds = self._cells.read(published) if isinstance(published, str) else None
+        return bounds if bounds is not None and self.publish(*bounds) == published else None
 
     def outline(self) -> dict[str, Any]:
-        names = ("day", "month", "quarter", "year")
         return {
             "kind": "date",
             "grid": {},
             "range": [self.earliest.isoformat(), self.latest.isoformat()],
             "levels": [
-                {"name": name, "groups": len(set(firsts.tolist()))}
-                for name, firsts in zip(names, self.firsts, strict=True)
+                {"name": name, "groups": self._cells.groups(level)} for level, name in enumerate(self._cells.levels)
             ],
         }
 
     def longest(self) -> Sequence[Published]:
-        return [self.publish(0, 0)]  # a day; all of them are equally long
+        return [self.publish(0, 0), *self._cells.longest()]
 
     def walk(self) -> Walk:
-        return Walk(FIRSTS, 1 / self.size, 1 / self.size, self.firsts[1:].ravel())
+        return Walk(FIRSTS, 1 / self.size, 1 / self.size, self._cells.firsts[1:].ravel(), self._cells.width)
 
     def level_walk(self) -> Walk:
-        return Walk(FIRSTS_LEVEL, 1 / self.height, 0.0, self.firsts[1:].ravel())
+        return Walk(FIRSTS_LEVEL, 1 / self.height, 0.0, self._cells.firsts[1:].ravel(), self._cells.width)
 
     def digits(self) -> Sequence[Digit]:
         return digits_of_widths(self.size, powers_below(self.size, _SLICE))
 
     def schemas(self, form: Form) -> list[Schema]:  # noqa: ARG002 - days are texts
-        pattern = r"^[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?|-Q[1-4])?$"
-        return [{"type": "string", "pattern": pattern, "description": "a day, month, quarter or year"}]
+        words = f"{FINEST[self.finest]}day, month, quarter or year"
+        return [{"type": "string", "pattern": self._cells.pattern(), "description": words}]
 
     def words(self) -> str:
-        return f"days from {self.earliest} to {self.latest}" + (f" in {self.zone}" if self.zone else "")
+        return f"{self.finest}s from {self.earliest} to {self.latest}" + (f" in {self.zone}" if self.zone else "")

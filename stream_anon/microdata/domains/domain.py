@@ -57,7 +57,8 @@ class Interval(Protocol):
     Parameters
     ----------
     type
-        `integer`, `number` or `date`; a date is a text such as `2024-05-13`.
+        `integer`, `number`, `date`, `timestamp` or `local-timestamp`. A date is a text such as `2024-05-13`, a
+        timestamp one such as `2024-05-13T08:00:00+02:00`, and a local one has no offset from UTC.
     least, greatest
         The ends of the whole range.
     """
@@ -103,6 +104,11 @@ class Domain(Protocol):
     @property
     def takes_days(self) -> bool:
         """Return whether `code` takes a `datetime.date`."""
+        return False
+
+    @property
+    def takes_moments(self) -> bool:
+        """Return whether `code` takes a `datetime.datetime`."""
         return False
 
     @property
@@ -161,6 +167,10 @@ class Domain(Protocol):
 
     def by_nodes(self) -> Self:
         """Return the domain as it publishes nodes only."""
+        return self
+
+    def unnamed_whole(self) -> Self:
+        """Return the domain as it publishes all its values together under no other name than the root's."""
         return self
 
     def ncp(self, low: int, high: int) -> float:

@@ -42,18 +42,43 @@ class ByNumber:
 
 @dataclass(frozen=True, eq=False)
 class ByMoment:
-    """Numbers, rounded down, that fall into stretches of one code each.
+    """Numbers, rounded down, that fall into stretches; within one, codes follow each other in equal steps.
 
     Parameters
     ----------
     begins
         int64[m], ascending: the first number of each stretch.
     codes
-        int32[m]: its code, -1 if it has none, as the last one.
+        int32[m]: its first code, -1 if it has none, as the last one.
+    anchors
+        int64[m], at or before `begins`: where its codes are counted from.
+    unit
+        How many numbers have one code.
     """
 
     begins: NDArray[np.int64]
     codes: NDArray[np.int32]
+    anchors: NDArray[np.int64]
+    unit: int
+
+
+@dataclass(frozen=True, eq=False)
+class ByIsoText:
+    """Texts of ISO 8601; see `calendar.moments`. The domain judges what is no moment, or has no table here.
+
+    Parameters
+    ----------
+    own_clock
+        The codes of seconds from 1970 to what the text's own clock shows; None if that does not tell.
+    instants
+        Those of seconds since 1970 in UTC, for texts with an offset; None if their own clock tells.
+    with_time
+        Whether a text must hold a time of day.
+    """
+
+    own_clock: ByMoment | None
+    instants: ByMoment | None
+    with_time: bool
 
 
 @dataclass(frozen=True)
@@ -83,4 +108,4 @@ class OneByOne:
     """Texts whose code the domain tells, asked once for each different text of a batch."""
 
 
-Reading: TypeAlias = ByLabel | ByText | ByNumber | ByMoment | ByPrefix | OneByOne
+Reading: TypeAlias = ByLabel | ByText | ByNumber | ByMoment | ByIsoText | ByPrefix | OneByOne

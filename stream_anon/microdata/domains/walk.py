@@ -36,12 +36,16 @@ class Walk(NamedTuple):
     steps
         int32: widths of the levels in codes, or for FIRSTS and FIRSTS_LEVEL the first code of each code's node,
         level by level.
+    cell
+        Of FIRSTS and FIRSTS_LEVEL: how many codes are one node of the lowest level above a code, so that `steps`
+        has an entry for each such node only; 1 for an entry for each code.
     """
 
     kind: int
     slope: float
     base: float
     steps: NDArray[np.int32] = _NOTHING
+    cell: int = 1
 
 
 class Digit(NamedTuple):

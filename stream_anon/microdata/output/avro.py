@@ -13,6 +13,8 @@ _TYPES: dict[str, Any] = {
     "number": "double",
     "boolean": "boolean",
     "date": {"type": "int", "logicalType": "date"},
+    "timestamp": {"type": "long", "logicalType": "timestamp-millis"},
+    "local-timestamp": {"type": "long", "logicalType": "local-timestamp-millis"},
 }
 
 

@@ -48,17 +48,28 @@ def data_contract(policy: Policy) -> dict[str, Any]:
     }
 
 
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "date": {"format": "yyyy-MM-dd"},
+    "timestamp": {"format": "yyyy-MM-dd'T'HH:mm:ssXXX", "timezone": True},
+    "local-timestamp": {"format": "yyyy-MM-dd'T'HH:mm:ss", "timezone": False},
+}
+
+
+def _type(field: Field) -> str:
+    return "timestamp" if field.type == "local-timestamp" else field.type
+
+
 def _property(field: Field) -> dict[str, Any]:
     told: dict[str, Any] = {
         "name": field.name,
-        "logicalType": "array" if field.many else field.type,
+        "logicalType": "array" if field.many else _type(field),
         "description": field.words,
         "required": not field.nullable,
     }
     if field.many:
-        told["items"] = {"logicalType": field.type}
-    if field.type == "date":
-        told["logicalTypeOptions"] = {"format": "yyyy-MM-dd"}
+        told["items"] = {"logicalType": _type(field)}
+    if field.type in _OPTIONS:
+        told["logicalTypeOptions"] = _OPTIONS[field.type]
     if field.fields:
         told["properties"] = [_property(one) for one in field.fields]
     return told

@@ -25,7 +25,8 @@ class Field:
     name
         Its key.
     type
-        `string`, `integer`, `number`, `boolean`, `date`, or `object` for one that has fields itself.
+        `string`, `integer`, `number`, `boolean`, `date`, `timestamp`, `local-timestamp`, or `object` for one that
+        has fields itself.
     nullable
         Whether it may be null; objects and their fields are always there.
     words
@@ -82,7 +83,8 @@ def _fields(placed: Iterable[Placed]) -> tuple[Field, ...]:
 def _field(name: str, member: Member) -> Field:
     attribute = member.attribute
     if isinstance(attribute, PassThrough):
-        return Field(name, attribute.type.value, nullable=True, words=f"{attribute.role}, as it came")
+        words = f"{attribute.role}, as it came"
+        return Field(name, attribute.type.value, nullable=True, words=words, many=attribute.many)
     assert isinstance(attribute, QuasiIdentifier)  # noqa: S101 - identifiers are not published
     nullable = attribute.missing is Missing.LEAF
     if not isinstance(member.form, IntervalForm):

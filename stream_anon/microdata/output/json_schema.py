@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stream_anon.microdata.attributes import (
+    MOST_ITEMS,
     Missing,
     PassThrough,
     Publication,
@@ -16,7 +17,13 @@ from stream_anon.microdata.policy import Policy
 
 _GENERALIZED = "quasi-identifier, generalized"
 _MEANING = {"min": "the least value, null for missing", "max": "the greatest value, null for missing"}
-_DAY = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
+_DAY = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_TIME = r"T([01][0-9]|2[0-3])(:[0-5][0-9]){2}"
+_TEXTS: dict[str, Schema] = {
+    "date": {"format": "date", "pattern": f"{_DAY}$"},
+    "timestamp": {"format": "date-time", "pattern": rf"{_DAY}{_TIME}[+-][0-9]{{2}}(:[0-5][0-9]){{1,2}}$"},
+    "local-timestamp": {"pattern": f"{_DAY}{_TIME}$"},
+}
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -58,7 +65,11 @@ def _member(member: Member) -> Schema:
     if isinstance(attribute, QuasiIdentifier):
         return _natural(attribute) if member.form is None else _typed(member, attribute)
     if isinstance(attribute, PassThrough):
-        return {"description": f"{attribute.role}, as it came", "type": [attribute.type.value, "null"]}
+        words, kind = f"{attribute.role}, as it came", attribute.type.value
+        if attribute.many:
+            items = {"type": kind}
+            return {"description": words, "type": ["array", "null"], "items": items, "maxItems": MOST_ITEMS}
+        return {"description": words, "type": [kind, "null"]}
     raise TypeError("only published attributes have a schema")
 
 
@@ -95,6 +106,6 @@ def _typed(member: Member, attribute: QuasiIdentifier) -> Schema:
 def _end(form: IntervalForm, *, nullable: bool) -> Schema:
     interval = form.interval
     kind, bounds = interval.type, {"minimum": interval.least, "maximum": interval.greatest}
-    if kind == "date":
-        kind, bounds = "string", {"format": "date", "pattern": _DAY}
+    if kind in _TEXTS:
+        kind, bounds = "string", _TEXTS[kind]
     return {"type": [kind, "null"] if nullable else kind, **bounds}

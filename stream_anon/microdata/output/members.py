@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Attribute, Publication, QuasiIdentifier, ScalarType
+from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import ENDS, IntervalForm, TypedForm, typed_form
 
@@ -86,31 +87,35 @@ def by_first_key(members: Iterable[Placed]) -> dict[str, list[Placed]]:
     return groups
 
 
-def check_shape(attributes: Sequence[Attribute], shape: Shape) -> None:
-    """Raise `SettingsError` if records of that shape cannot say all that natural ones say."""
+def shaped(attributes: Sequence[Attribute], shape: Shape) -> tuple[Attribute, ...]:
+    """Return the attributes as records of that shape can tell all that is published of them."""
     if shape is Shape.NATURAL:
-        return
+        return tuple(attributes)
+    return tuple(_told(one) if isinstance(one, QuasiIdentifier) else one for one in attributes)
+
+
+def _told(attribute: QuasiIdentifier) -> QuasiIdentifier:
+    """Return an attribute whose whole range has one name.
+
+    Days in one year are published as that year where all values are known, and as "*" where one is missing or
+    unknown. Intervals are the same for both, so that two classes would look like one, and an audit could not tell
+    which is which. Where both are possible, both are "*": that says less, and nothing else changes.
+    """
+    form = typed_form(attribute)
+    if not isinstance(form, IntervalForm) or not attribute.root_is_possible:
+        return attribute
+    top = attribute.domain.publish(0, attribute.domain.size - 1)
+    if top == ROOT_LABEL or form.write(top) != form.write(ROOT_LABEL):
+        return attribute
+    return replace(attribute, domain=attribute.domain.unnamed_whole())
+
+
+def check_shape(attributes: Sequence[Attribute], shape: Shape) -> None:
+    """Raise `SettingsError` if two fields of a record of that shape would have one name."""
     published = [attribute for attribute in attributes if attribute.published]
-    for attribute in published:
-        if isinstance(attribute, QuasiIdentifier):
-            _check_root(attribute, shape)
     columns: dict[tuple[str, ...], str] = {}
     for member in members_of(published, shape) if shape is Shape.FLAT else ():
         twin = columns.setdefault(member.path, member.attribute.name)
         if twin != member.attribute.name:
             key = f"attributes.{member.attribute.name}"
             raise SettingsError(key, f"would be written under {member.path[0]} as {twin} is: name it otherwise")
-
-
-def _check_root(attribute: QuasiIdentifier, shape: Shape) -> None:
-    """Refuse a whole range that has a name of its own beside the root's, as that of days in one year has."""
-    form = typed_form(attribute)
-    if not isinstance(form, IntervalForm) or not attribute.root_is_possible:
-        return
-    top = attribute.domain.publish(0, attribute.domain.size - 1)
-    if form.write(top) == form.write("*") and top != "*":
-        raise SettingsError(
-            f"attributes.{attribute.name}",
-            f"all its days lie in {top}, which output.shape: {shape} would write as it writes anything: "
-            "widen its range, or set missing: reject and unknown: reject",
-        )

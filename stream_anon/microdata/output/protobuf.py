@@ -8,14 +8,20 @@ from collections.abc import Iterator
 from stream_anon.microdata.output.fields import Field, check_plain_names, fields_of
 from stream_anon.microdata.policy import Policy
 
-_TYPES = {"string": "string", "integer": "int64", "number": "double", "boolean": "bool", "date": "string"}
+_TYPES = {"string": "string", "integer": "int64", "number": "double", "boolean": "bool"}
+_TEXTS = {
+    "date": "2024-05-13",
+    "timestamp": "2024-05-13T08:00:00+02:00",
+    "local-timestamp": "2024-05-13T08:00:00",
+}
+_TYPES |= dict.fromkeys(_TEXTS, "string")
 
 
 def protobuf_schema(policy: Policy) -> str:
     """Return the Protobuf schema (proto3) of a released record; a JSON record is read by it as it is.
 
-    A field is numbered by its place. A missing value is a field that is not set, a missing list an empty one: no
-    other list is empty. A date is a text.
+    A field is numbered by its place. A missing value is a field that is not set, a missing list an empty one. No
+    list of categories is empty otherwise, and a list that passes may be. A date and a timestamp are texts.
 
     Raises
     ------
@@ -34,6 +40,11 @@ def protobuf_schema(policy: Policy) -> str:
     return "\n".join([*head, *_message("ReleasedRecord", fields, "")]) + "\n"
 
 
+def field_number(place: int) -> int:
+    """Return the number of the field at a place, counted from 1: Protobuf keeps 19000 to 19999 for itself."""
+    return place if place < 19_000 else place + 1_000
+
+
 def _message(name: str, fields: tuple[Field, ...], indent: str) -> Iterator[str]:
     yield f"{indent}message {name} {{"
     inner = indent + "  "
@@ -47,20 +58,16 @@ def _message(name: str, fields: tuple[Field, ...], indent: str) -> Iterator[str]
         label = "repeated" if field.many else "optional"
         # Else JSON that is written of a message would name it in camel case.
         option = f" [json_name = {json.dumps(field.name)}]" if "_" in field.name else ""
-        yield f"{inner}{label} {kind} {field.name} = {_number(number)}{option};  // {field.words}{_form(field)}"
+        own = f"{inner}{label} {kind} {field.name} = {field_number(number)}{option};"
+        yield f"{own}  // {field.words}{_form(field)}"
     yield f"{indent}}}"
 
 
 def _form(field: Field) -> str:
-    return ", such as 2024-05-13" if field.type == "date" else ""
+    return f", such as {_TEXTS[field.type]}" if field.type in _TEXTS else ""
 
 
 def _free(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def _number(place: int) -> int:
-    """Return the number of the field at a place, counted from 1: Protobuf keeps 19000 to 19999 for itself."""
-    return place if place < 19_000 else place + 1_000

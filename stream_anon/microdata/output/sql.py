@@ -12,6 +12,8 @@ _TYPES = {
     "number": "DOUBLE PRECISION",
     "boolean": "BOOLEAN",
     "date": "DATE",
+    "timestamp": "TIMESTAMP WITH TIME ZONE",
+    "local-timestamp": "TIMESTAMP",
 }
 
 

@@ -18,16 +18,16 @@ from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, com
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.adapters.tables.format_names import as_written, released_format
 from stream_anon.audit.audit import Audit, TopicTest, audit_in_order
-from stream_anon.audit.records import decode_record
 from stream_anon.audit.stretch import SLACK, Horizon, Stretch
 from stream_anon.audit.verdict import Verdict
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.audit.output_records import OutputDecoder
 from stream_anon.operations.audit.released_files import lines_of, opened, released_records
 from stream_anon.ports import Clock
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.kafka_section import connection_of, kafka_of
+from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 
@@ -111,14 +111,14 @@ def since_of(text: str, now: float) -> float:
 def audit_files(
     policy_path: Path, output: Path, certificates: Path, wanted: Wanted | None = None, clock: Clock | None = None
 ) -> AuditReport:
-    """Audit released records in a CSV or JSON Lines file, one window in memory at a time.
+    """Audit released records in a CSV, JSON Lines or Parquet file, one window in memory at a time.
 
     Parameters
     ----------
     policy_path
         Settings file of the policy.
     output
-        Released records; CSV if its name ends so, else JSON Lines.
+        Released records; CSV or Parquet if its name ends so, else JSON Lines.
     certificates
         A policy document or a part of a certificate a line, windows in the order of `output`.
 
@@ -179,15 +179,17 @@ async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted |
         since=since,
         trimmed=starts.lacks,
     )
+    decoder = OutputDecoder(policy, formats_of(kafka))
     async for records in read:
         wanted.progress(len(records))
+        await decoder.learn(record.value for record in records if record.topic == kafka.output)
         for record in records:
             starts.see(record)
             if record.topic == kafka.certificates:
                 audit.add_part(record.value, _batch(record) or "")
             else:
                 bare = not record.keyed and len(record.headers) == 1
-                audit.add_record(_batch(record), decode_record(record.value), record.time, bare=bare)
+                audit.add_record(_batch(record), decoder.decode(record.value), record.time, bare=bare)
     return audit.finish(horizon())
 
 

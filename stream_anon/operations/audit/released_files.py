@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from stream_anon.adapters.tables.format_names import Format, released_format
-from stream_anon.audit.cells import CellReader, header_cells
+from stream_anon.adapters.tables.arrow.installed import require_pyarrow
+from stream_anon.adapters.tables.format_names import Format, check_typed_columns, released_format
+from stream_anon.audit.cells import CellReader, TypedReader, header_cells
 from stream_anon.audit.records import decode_record
 from stream_anon.errors import InputError
 from stream_anon.microdata.policy import Policy
@@ -22,21 +23,39 @@ Decoded = dict[str, Any] | None
 
 @contextmanager
 def released_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
-    """Open a file of released records, CSV if its name ends so, else JSON Lines; None for what is no record.
+    """Open a file of released records, CSV or Parquet if its name ends so, else JSON Lines.
+
+    What is no record is None.
 
     Raises
     ------
     InputError
-        If it cannot be read, or is a Parquet file: there values have other forms than in certificates.
+        If it cannot be read.
+    SettingsError
+        For a Parquet file, if pyarrow is not installed, or such a file cannot say all that the policy publishes.
     """
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        raise InputError(f"{path}: released records are read from CSV or JSON Lines only, not from Parquet")
+    form = released_format(path)
+    if form is Format.PARQUET:
+        with _typed_records(path, policy) as records:
+            yield records
+        return
     with opened(path) as file:
-        if released_format(path) is Format.CSV:
+        if form is Format.CSV:
             yield _rows(file, path, policy)
         else:
             yield map(decode_record, lines_of(file, path))
+
+
+@contextmanager
+def _typed_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
+    """Open a Parquet file; 4,096 of its records are in memory at a time."""
+    require_pyarrow(str(path))
+    from stream_anon.adapters.tables.arrow.parquet_input import opened_parquet, rows_of
+
+    check_typed_columns(policy)
+    with closing(opened_parquet(str(path))) as file:
+        reader = TypedReader(policy, file.schema_arrow.names)
+        yield map(reader.read, rows_of(file, str(path)))
 
 
 def opened(path: Path) -> BinaryIO:

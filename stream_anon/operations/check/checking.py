@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from stream_anon.adapters.codecs import check_formats
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.conditions import Condition
 from stream_anon.errors import TopicError
@@ -23,8 +24,9 @@ from stream_anon.service.starting.findings import (
 from stream_anon.service.starting.ledger_findings import ledger_findings
 from stream_anon.service.starting.rollout import published_before, rollout_findings
 from stream_anon.service.starting.sample_study import Study
+from stream_anon.service.starting.schema_findings import output_findings
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
+from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, topics_of
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 
@@ -89,10 +91,12 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
     kafka = kafka_of(settings)
     policy = build_policy(settings, config)
     policy.check_streamed()
+    check_formats(policy, formats_of(kafka))
     connection, topics = connection_of(kafka), topics_of(kafka)
     deployment = await look_at_deployment(connection, topics, kafka, policy)
     sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
     findings = [*deployment.findings, *policy_findings(policy), *sampled.findings]
+    findings += await output_findings(policy, formats_of(kafka))
     absent = {each.place for each in deployment.findings if each.condition is Condition.MISSING_TOPIC}
     if kafka.certificates not in absent:
         findings += await _rollout(connection, kafka, policy, settings.privacy.accept_weaker)

@@ -17,6 +17,7 @@ from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.negotiate.shields import ShieldShortfall, shortfalls
 from stream_anon.operations.samples import RecordSample
 from stream_anon.ports import Clock
 from stream_anon.recoding.lattice.lattice import Lattice
@@ -68,6 +69,9 @@ class Negotiation:
         The attributes whose values l counts.
     milliseconds
         Median time of the answer.
+    shields
+        Those of the policy that do not hold by themselves, with what falls short of them: by the exact answer, or
+        by the relaxation of suppression where there is none.
     """
 
     request: Request
@@ -80,6 +84,7 @@ class Negotiation:
     nodes_in_all: int
     sensitive: tuple[str, ...]
     milliseconds: float
+    shields: tuple[ShieldShortfall, ...] = ()
 
     @property
     def levels(self) -> tuple[AttributeLevels, ...]:
@@ -112,6 +117,11 @@ class Negotiation:
                 "privacy": privacy,
             }
         document |= {"visited": self.answer.visited, "milliseconds": round(self.milliseconds, 3)}
+        if self.shields:
+            document["shields"] = [
+                {"attributes": list(own.shield.attributes), "k": own.shield.k, "records_short": own.records}
+                for own in self.shields
+            ]
         if self.subset:
             document["subset"] = {"nodes": self.nodes, "of": self.nodes_in_all}
         return document
@@ -157,6 +167,7 @@ def negotiate_over(policy: Policy, sample: RecordSample, asked: NegotiationReque
         prod(each.height + 1 for each in every),
         tuple(attribute.name for attribute in counted_policy(policy, l).diverse),
         median(times),
+        shortfalls(policy.open_shields, rows, levels, answer.within_limits.levels, k),
     )
 
 
@@ -170,7 +181,17 @@ def wanted_l(policy: Policy, asked: int | None) -> int:
 
 
 def counted_policy(policy: Policy, l: int) -> Policy:  # noqa: E741
-    """Return the policy under which the sensitive values are read that l counts."""
+    """Return the policy under which the sensitive values are read that l counts.
+
+    Raises
+    ------
+    SettingsError
+        If one of them is a list: its sets of values are no values that groups could count.
+    """
+    for attribute in policy.counted if l > 1 else ():
+        if attribute.many:
+            told = f"counts single values, and {attribute.name} is a list: say --l 1, and try lists with plan"
+            raise SettingsError("--l", told)
     diversity = {attribute.name: Diversity(distinct_l=l) for attribute in policy.counted} if l > 1 else {}
     return replace(policy, diversity=diversity)
 

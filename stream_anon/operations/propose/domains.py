@@ -15,9 +15,9 @@ from functools import partial
 from stream_anon.adapters.tables.samples import Column, Value
 from stream_anon.errors import HierarchyError, SettingsError
 from stream_anon.microdata.domains import automatic
+from stream_anon.microdata.domains.calendar.moments import ISO, MOST_LETTERS, PER_SECOND, iso_moment
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
-from stream_anon.microdata.domains.moments import ISO, PER_SECOND, iso_moment
 from stream_anon.operations.propose.recognised import fitting, recognised
 from stream_anon.operations.propose.roles import is_age, is_moment, is_postal
 from stream_anon.operations.propose.support import FEWEST, People
@@ -169,9 +169,28 @@ def _dates(name: str, column: Column, people: People, texts: bool) -> Guess | No
     remarks = _misfits(column, len(days))
     if form in (ISO, *PER_SECOND):
         remarks += ("`zone` names the zone whose days are published, such as Europe/Berlin",)
+        remarks += (
+            "DECIDE: times of day are dropped; `finest: hour` publishes them where a class allows",
+        ) * _hours(form, column, texts)
     if others:
         remarks += ("DECIDE: day and month could be the other way round",)
     return Guess({"date": settings, "unknown": "root"}, remarks, is_time=True)
+
+
+def _hours(form: str, column: Column, texts: bool) -> bool:
+    """Return whether values tell different hours of the day."""
+    found = {
+        int(told) // (3600 * PER_SECOND[form]) % 24 if isinstance(told, Decimal) else told.hour
+        for value in column.values
+        if (told := _number_or_moment(form, texts, value)) is not None
+    }
+    return len(found) > 1
+
+
+def _number_or_moment(form: str, texts: bool, value: Value) -> Decimal | dt.datetime | None:
+    if form in PER_SECOND:
+        return number(value, texts, 10**17)
+    return iso_moment(value) if isinstance(value, str) and len(value) <= MOST_LETTERS else None
 
 
 def _day_formats(name: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from stream_anon.errors import Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.registry import DOMAINS
-from stream_anon.settings.domains import DOMAINS as SETTINGS
+from stream_anon.settings.attributes.attribute import DOMAINS as SETTINGS
 
 
 def recognised(values: Sequence[Value]) -> Mapping[str, Mapping[str, object]] | None:

@@ -9,7 +9,6 @@ all values between them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,49 +28,7 @@ from stream_anon.microdata.domains.walk import (
     WIDTHS,
     Walk,
 )
-
-
-class CostModel(NamedTuple):
-    """The cost tables of q attributes as flat arrays.
-
-    Parameters
-    ----------
-    kind
-        int8[q], one of the constants of `domains.walk`.
-    domain
-        int64[q], codes of the domain; the codes for missing and unknown values follow.
-    levels
-        int64[q], number of levels stored in `steps`.
-    start
-        int64[q], where the attribute's entries begin, in `table` for TABLE and in `steps` else.
-    slope, base, weight
-        float64[q].
-    table
-        float32, row-major (domain + 2) squared per attribute, weighted.
-    steps
-        int32: widths of the levels, or for FIRSTS and RANGES domain entries a level.
-    share
-        float64[q], what each value of a published set costs, 0 where nodes or ranges are published.
-    crowd
-        What a record pays for each record of its class, itself included.
-    least
-        int64[q], for attributes without a table: which of the levels in `steps` is the lowest that is published,
-        counted from 1; for HALVING how many halvings lead down to it, and one; 0 where each code may be published,
-        -1 where only the root. See `lowest_nodes`.
-    """
-
-    kind: NDArray[np.int8]
-    domain: NDArray[np.int64]
-    levels: NDArray[np.int64]
-    start: NDArray[np.int64]
-    slope: NDArray[np.float64]
-    base: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    table: NDArray[np.float32]
-    steps: NDArray[np.int32]
-    share: NDArray[np.float64]
-    crowd: float
-    least: NDArray[np.int64]
+from stream_anon.privacy.costs.model import CostModel
 
 
 def cost_model(attributes: Sequence[QuasiIdentifier]) -> CostModel:
@@ -115,7 +72,7 @@ def _model(
         else:
             steps.append(walk.steps)
     levels = [
-        len(walk.steps) // (size if walk.kind in (FIRSTS, FIRSTS_LEVEL, RANGES) else 1)
+        len(walk.steps) // (size // walk.cell if walk.kind in (FIRSTS, FIRSTS_LEVEL, RANGES) else 1)
         for size, walk in zip(sizes, walked, strict=True)
     ]
     return CostModel(
@@ -136,6 +93,7 @@ def _model(
         ),
         0.0,
         np.zeros(len(attributes), np.int64),
+        np.array([walk.cell for walk in walked], np.int64),
     )
 
 
@@ -194,8 +152,51 @@ def _least_bounds(model: CostModel, j: int, low: int, high: int) -> tuple[int, i
     if model.kind[j] in (WIDTHS, PREFIX):
         width = model.steps[model.start[j] + level]
         return low // width * width, min(high // width * width + width, n) - 1
+    cell = model.cell[j]
+    if cell > 1:
+        level -= 1
+        if level < 0:
+            return low // cell * cell, high // cell * cell + cell - 1
+        n //= cell
     begin = model.start[j] + level * n
-    return model.steps[begin + low], _last_of_node(model, begin, high, n)
+    return model.steps[begin + low // cell] * cell, (_last_of_node(model, begin, high // cell, n) + 1) * cell - 1
+
+
+@bare_kernel
+def _level_of_firsts(model: CostModel, j: int, low: int, high: int) -> int:
+    """Return the level of the node around different codes, of an attribute whose nodes are listed; O(levels)."""
+    cell = model.cell[j]
+    n = model.domain[j]
+    finer = 0
+    if cell > 1:
+        if low // cell == high // cell:
+            return 1
+        low //= cell
+        high //= cell
+        n //= cell
+        finer = 1
+    for level in range(model.levels[j]):
+        begin = model.start[j] + level * n
+        if model.steps[begin + low] == model.steps[begin + high]:
+            return level + 1 + finer
+    return int(model.levels[j] + 1 + finer)
+
+
+@bare_kernel
+def _node_of_firsts(model: CostModel, j: int, low: int, high: int) -> tuple[int, int]:
+    """Return the bounds of the node around different codes, of an attribute whose nodes are listed."""
+    cell = model.cell[j]
+    n = model.domain[j] // cell
+    level = _level_of_firsts(model, j, low, high) - 1
+    if cell > 1:
+        level -= 1
+        if level < 0:
+            return low // cell * cell, low // cell * cell + cell - 1
+    if level >= model.levels[j]:
+        return 0, model.domain[j] - 1
+    begin = model.start[j] + level * n
+    place = low // cell
+    return model.steps[begin + place] * cell, (_last_of_node(model, begin, place, n) + 1) * cell - 1
 
 
 @bare_kernel
@@ -243,23 +244,11 @@ def walked_cost(model: CostModel, j: int, low: int, high: int) -> float:
                 last = min(first + width, n) - 1
                 break
     elif kind == FIRSTS_LEVEL and low < high:
-        cut = model.levels[j] + 1
-        for level in range(model.levels[j]):
-            begin = start + level * n
-            if model.steps[begin + low] == model.steps[begin + high]:
-                cut = level + 1
-                break
+        cut = _level_of_firsts(model, j, low, high)
     elif kind in (FIRSTS, SPAN) and low == high:
         return 0.0
     elif kind in (FIRSTS, RANGES) and low < high:
-        first = 0
-        last = n - 1
-        for level in range(model.levels[j]):
-            begin = start + level * n
-            if model.steps[begin + low] == model.steps[begin + high]:
-                first = model.steps[begin + low]
-                last = _last_of_node(model, begin, high, n)
-                break
+        first, last = _node_of_firsts(model, j, low, high)
     if kind in (PREFIX, HALVING_LEVEL, FIRSTS_LEVEL):
         return float(min(1.0, cut * model.slope[j] + model.base[j]) * model.weight[j])
     width = (last - first) * model.slope[j] + model.base[j]

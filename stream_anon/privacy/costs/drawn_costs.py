@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_kernel
 from stream_anon.microdata.domains.walk import TABLE
-from stream_anon.privacy.costs.cost import CostModel
 from stream_anon.privacy.costs.lowest_nodes import LowestNodes
+from stream_anon.privacy.costs.model import CostModel
 
 WEIGHT_SPREAD = 0.1  # of the logarithm of an attribute's weight
 STEP_SPREAD = 0.1  # of the logarithm of the cost of uniting two neighbouring values

@@ -16,7 +16,7 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.domains.levels import nodes_at
 from stream_anon.microdata.domains.walk import FIRSTS, HALVING, RANGES, TABLE
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 
 
 @bare_kernel

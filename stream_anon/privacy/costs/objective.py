@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Loss
-from stream_anon.privacy.costs.cost import CostModel, cost_model, level_model
+from stream_anon.privacy.costs.cost import cost_model, level_model
+from stream_anon.privacy.costs.model import CostModel
 
 _PRIOR = 10  # records of the whole sample's mixture that stand beside those of a value: few records prove little
 _NCP_PART = 0.1  # of the classification loss: what tells nothing of the target shall not be thrown away for nothing

@@ -26,7 +26,7 @@ def encode_dead_letters(rejects: Rejects, places: Sequence[tuple[str, int]], pol
     policy
         Names the attributes.
     """
-    labels = [reason.label for reason in Reason]
+    labels = {int(reason): reason.label for reason in Reason}
     names = [attribute.name for attribute in policy.attributes]
     columns = (rejects.reasons, rejects.attributes, rejects.sources, rejects.offsets)
     letters = []

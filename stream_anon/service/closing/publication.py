@@ -213,9 +213,10 @@ class Writer:
         ]
 
     def _dead_letters(self, release: Release, targets: Targets, places: Sequence[Place], time: int) -> list[Parcel]:
-        if not len(release.rejects):
+        dead = release.rejects.dead
+        if not len(dead):
             return []
-        values = encode_dead_letters(release.rejects, places, self._policy)
+        values = encode_dead_letters(dead, places, self._policy)
         partition = secrets.randbelow(targets.partitions[targets.dead_letters])
         return [Parcel(targets.dead_letters, partition, values, time)]
 

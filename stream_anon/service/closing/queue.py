@@ -167,13 +167,15 @@ class ClosingQueue:
 
     def _published(self, result: PublicationResult, times: NDArray[np.float64]) -> WindowPublished:
         release, publication = result.release, result.publication
+        counts = release.rejects.counts()
         return WindowPublished(
             batch=publication.batch,
             ranges=tuple((*place, start, publication.ends[place]) for place, start in publication.starts.items()),
             records_in=release.records_in,
             released=release.released,
             suppressed={reason.value: count for reason, count in release.suppressed.items()},
-            rejected=_by_reason(release.rejects),
+            rejected={reason.label: count for reason, count in counts.items() if not reason.is_ignored},
+            ignored={reason.label: count for reason, count in counts.items() if reason.is_ignored},
             classes=release.classes,
             achieved_k=release.achieved_k,
             achieved_l=release.achieved_l,
@@ -187,7 +189,7 @@ class ClosingQueue:
             wall=self._clock.wall(),
             durations=result.durations,
             outcome=result.outcome,
-            faults=_by_attribute(release.rejects),
+            faults=_by_attribute(release.rejects.dead),
             missing=release.missing,
             above_max_suppressed=release.above_max_suppressed,
             achieved_shields=release.achieved_shields,
@@ -198,11 +200,6 @@ def _forget(closing: asyncio.Task[ClosedWindow]) -> None:
     """Retrieve an error that nobody waits for any more, so that asyncio does not log it."""
     if not closing.cancelled():
         closing.exception()
-
-
-def _by_reason(rejects: Rejects) -> dict[str, int]:
-    counts = np.bincount(rejects.reasons, minlength=len(Reason)).tolist()
-    return {reason.label: counts[reason] for reason in Reason if counts[reason]}
 
 
 def _by_attribute(rejects: Rejects) -> dict[tuple[str, int], int]:

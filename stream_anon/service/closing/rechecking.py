@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 
 from stream_anon.audit.audit import Audit
+from stream_anon.audit.formats.decoding import Decode
 from stream_anon.audit.records import decode_record
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.policy import Policy
@@ -33,10 +34,20 @@ class Rechecks:
     ----------
     output, certificates
         The topics whose parcels are audited.
+    decode
+        Decodes a record of the output.
     """
 
-    def __init__(self, policy: Policy, output: str, certificates: str, clock: Clock, tell: Listener) -> None:
-        self._policy = policy
+    def __init__(
+        self,
+        policy: Policy,
+        output: str,
+        certificates: str,
+        clock: Clock,
+        tell: Listener,
+        decode: Decode = decode_record,
+    ) -> None:
+        self._policy, self._decode = policy, decode
         self._promises = PolicyDocument.of(policy).promises
         self._topics = (output, certificates)
         self._tell = tell
@@ -46,7 +57,7 @@ class Rechecks:
         """Audit a window, or report that it is skipped."""
 
         def audit() -> tuple[str, ...]:
-            return recheck(self._policy, publication.parcels, *self._topics, self._promises)
+            return recheck(self._policy, publication.parcels, *self._topics, self._promises, self._decode)
 
         if not self._sampler.offer(audit, partial(self._audited, publication.batch)):
             self._tell(WindowAudited(publication.batch, "skipped"))
@@ -61,7 +72,12 @@ class Rechecks:
 
 
 def recheck(
-    policy: Policy, parcels: tuple[Parcel, ...], output: str, certificates: str, promises: str | None = None
+    policy: Policy,
+    parcels: tuple[Parcel, ...],
+    output: str,
+    certificates: str,
+    promises: str | None = None,
+    decode: Decode = decode_record,
 ) -> tuple[str, ...]:
     """Return what is wrong with a window, in words without a value; nothing if all is right.
 
@@ -71,6 +87,8 @@ def recheck(
     ----------
     promises
         Hash of the policy's document, if it is known already.
+    decode
+        Decodes a record of the output.
     """
     audit = Audit(policy, promises)
     for parcel in parcels:
@@ -82,6 +100,6 @@ def recheck(
         elif parcel.topic == output:
             bare = parcel.keys is None and headers.keys() <= {"batch"}
             for value in parcel.values:
-                audit.add_record(batch, decode_record(value), parcel.time, bare=bare)
+                audit.add_record(batch, decode(value), parcel.time, bare=bare)
     violations = audit.finish().violations
     return tuple(sorted({str(one.kind) for one in violations if one.kind not in _OF_MANY_WINDOWS}))

@@ -17,6 +17,7 @@ from stream_anon.service.events.brokers import (
     CertificatesRead,
     LedgerCreated,
     LedgerHeld,
+    SchemaSeen,
     Throttle,
     Throttled,
 )
@@ -66,6 +67,7 @@ Event = (
     | Throttled
     | LedgerHeld
     | LedgerCreated
+    | SchemaSeen
     | OrderAdopted
     | PartitionsRevoked
     | TakeoverStarted
@@ -112,6 +114,7 @@ __all__ = [
     "ReadingOrdered",
     "ReadingSlowly",
     "RecordsConsumed",
+    "SchemaSeen",
     "StandingBy",
     "Superseded",
     "TakeoverDone",

@@ -6,14 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from stream_anon.ports.schemas import SchemaChange
+
 
 class Away(StrEnum):
-    """What the worker was doing when the broker could not be reached."""
+    """What the worker was doing when the broker, or the schema registry, could not be reached."""
 
     STARTING = "starting"
     CONSUMING = "consuming"
     TAKING_OVER = "taking-over"
     PUBLISHING = "publishing"
+    ASKING_REGISTRY = "asking-registry"
+
+    @property
+    def whom(self) -> str:
+        """Return who could not be reached."""
+        return "schema registry" if self is Away.ASKING_REGISTRY else "broker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +124,10 @@ class LedgerCreated:
     """The ledger was missing and has been created. It was lost, unless this is a first run."""
 
     topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaSeen:
+    """Records name a schema that tells something about declared fields; see `ports.schemas.SchemaChange`."""
+
+    change: SchemaChange

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stream_anon.microdata.bounds import Shield
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerStarted:
@@ -27,6 +29,8 @@ class WorkerStarted:
         Those published attributes that may be absent, as the policy says.
     revision
         `privacy.revision`.
+    shields
+        The shields of the policy, in its order.
     """
 
     software: str
@@ -46,6 +50,7 @@ class WorkerStarted:
     published: tuple[str, ...] = ()
     accept_missing: tuple[str, ...] = ()
     revision: int = 0
+    shields: tuple[Shield, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,8 @@ class WindowPublished:
         Released and suppressed records without a value, by attribute.
     above_max_suppressed
         Whether it suppresses, or would have suppressed, more records than the policy allows.
+    ignored
+        Records by reason that are no dead letters, see `Reason.is_ignored`.
     achieved_shields
         The least number of individuals by each shield, in the policy's order; empty without a shield or a class.
     """
@@ -121,6 +123,7 @@ class WindowPublished:
     durations: Durations
     outcome: Outcome
     faults: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    ignored: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
     above_max_suppressed: bool = False
     achieved_shields: tuple[int, ...] = ()

@@ -17,6 +17,7 @@ from stream_anon.ports import Chunk, DeadClient, Held, Lost, Polled
 from stream_anon.service.components import Components
 from stream_anon.service.events import Away, InputSkipped, PartitionStopped, RecordsConsumed
 from stream_anon.service.intake.arrival_times import BrokerTimes
+from stream_anon.service.intake.unlearned import Unlearned
 from stream_anon.service.intake.unread_records import Backlog
 
 MOST_POLLED = 10_000
@@ -49,6 +50,7 @@ class Reader:
         self._probed = parts.clock.monotonic()
         self._topic_ids: Mapping[str, str] = {}
         self._is_another_topic = False
+        self._unlearned = Unlearned(parts.codec, parts.source)
         self._doubts = 0  # polls that must succeed before a broker that answers counts as one that gives records
 
     def go_on(
@@ -68,6 +70,7 @@ class Reader:
             Kafka's ids of the input topics, as far as known.
         """
         self._next = dict(opened)
+        self._unlearned.forget()
         self._times.keep(kept)
         self._stopped.reset(stopped)
         self._topic_ids, self._is_another_topic = topic_ids, False
@@ -81,6 +84,7 @@ class Reader:
     def let_go(self) -> None:
         """Read nothing any more."""
         self._next.clear()
+        self._unlearned.forget()
         self._times.keep(())
 
     @property
@@ -113,19 +117,28 @@ class Reader:
         return Full(window, self._times.take(window.ranges))
 
     async def poll(self, wait: float) -> Polled:
-        """Return the records that there are, waiting at most `wait` seconds. Raises BrokerError."""
+        """Return the records that there are, waiting at most `wait` seconds. Raises BrokerError.
+
+        Records that wait for their schemas come first. Meanwhile nothing is fetched, but polls go on: they keep the
+        membership.
+        """
         try:
             polled = await self._source.poll(wait, self._most)
         except (BrokerError, DeadClient):
             self._doubts = POLLS_TO_TRUST
             raise
         self._doubts = 0 if polled.chunks else max(self._doubts - 1, 0)
-        return polled
+        return self._unlearned.before(polled)
 
     async def take(self, polled: Polled) -> list[Full] | None:
         """Hand records to the engine; return the windows they filled, or None if a stretch is missing.
 
         After None nothing of this poll counts, and a takeover must seek to where the windows stand.
+
+        Raises
+        ------
+        RegistryError
+            If the schemas that the records name cannot be learned. The next poll returns the records again.
         """
         for lost in polled.lost:
             await self._answer_loss(lost)
@@ -135,6 +148,10 @@ class Reader:
         chunks = [chunk for chunk in polled.chunks if chunk.source in self._next]
         if any(chunk.first != self._next[chunk.source] for chunk in chunks):
             return None
+        if chunks:
+            if not await self._unlearned.learned(chunks, self.reading):
+                return []
+            self._reachability.back(Away.ASKING_REGISTRY)
         full, decoding, adding = [], 0.0, 0.0
         codec = self._parts.codec
         singly, coerced = codec.read_singly, codec.coerced
@@ -248,6 +265,7 @@ class Reader:
 
     async def close(self) -> None:
         """Stop asking."""
+        await self._unlearned.close()
         if self._probe is not None:
             self._probe.cancel()
             await asyncio.gather(self._probe, return_exceptions=True)

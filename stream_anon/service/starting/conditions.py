@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from aiokafka import ConsumerRecord
 
-from stream_anon.adapters.codecs import codec_of
+from stream_anon.adapters.codecs import topic_codec
 from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
+from stream_anon.adapters.kafka.bulk.records import value_behind
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading, read_topic
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
@@ -27,7 +28,9 @@ from stream_anon.service.closing.publication import ANY_BATCH, header_of
 from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
 from stream_anon.service.starting.mirror_findings import mirror_findings
 from stream_anon.service.starting.sample_study import Sample, Study, study
+from stream_anon.service.starting.schema_findings import reader_of, schema_findings
 from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.kafka_section import formats_of
 
 LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows, if they hold a number between these
 MOST_SAMPLED_BYTES = 128 * 1024 * 1024
@@ -81,7 +84,8 @@ async def look_at_deployment(
         transactions=exactly_once,
         development=kafka.development,
         largest_release=least_batch_bytes(
-            codec_of(policy).most_released(kafka.max_record_bytes), header_of(ANY_BATCH)
+            topic_codec(policy, formats=formats_of(kafka)).most_released(kafka.max_record_bytes),
+            header_of(ANY_BATCH),
         ),
     )
     seen, findings = _split(looked_at)
@@ -106,9 +110,12 @@ async def look_at_sample(
     except TopicError as error:
         finding = Finding(Severity.FORBIDS, str(kafka.inputs), str(error), Condition.INPUT_UNREADABLE)
         return Sampled(None, (finding,))
-    found = await asyncio.to_thread(_study, policy, readings, kafka.max_record_bytes)
+    sample = sample_of(*readings, header=formats_of(kafka).header)
+    codec, changes = await reader_of(policy, kafka, sample)
+    found = await asyncio.to_thread(study, policy, sample, codec)
     complete = all(reading.complete for reading in readings)
-    return Sampled(found, tuple(sample_findings(policy, found)), complete)
+    findings = (*sample_findings(policy, found), *schema_findings(found, changes))
+    return Sampled(found, findings, complete)
 
 
 def weighed(findings: Iterable[Finding], accepted: Collection[Condition]) -> tuple[Finding, ...]:
@@ -257,12 +264,10 @@ async def newest_records(connection: Connection, inputs: Sequence[str], policy: 
     ]
 
 
-def _study(policy: Policy, readings: Sequence[TopicReading], max_record_bytes: int) -> Study:
-    return study(policy, sample_of(*readings), max_record_bytes=max_record_bytes)
-
-
-def sample_of(*readings: TopicReading) -> Sample:
+def sample_of(*readings: TopicReading, header: bytes = b"") -> Sample:
     """Return the records of readings in order of time, from where all partitions overlap.
+
+    The value of the header `header`, if one is named, is put before each record's own.
 
     If older records of a partition were left out, nothing is known of it before its first record. With records of
     the other partitions alone, windows would look poorer than they are.
@@ -278,4 +283,4 @@ def sample_of(*readings: TopicReading) -> Sample:
     records: list[ConsumerRecord] = [record for part in parts for record in part if record.timestamp >= begin]
     records.sort(key=lambda record: (record.timestamp, record.offset))
     times = np.array([record.timestamp for record in records], np.float64) / 1000
-    return Sample([record.value for record in records], times)
+    return Sample([value_behind(record.value, record.headers, header) for record in records], times)

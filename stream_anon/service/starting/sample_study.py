@@ -23,7 +23,7 @@ from stream_anon.microdata.coding import Passed
 from stream_anon.microdata.payload import Payload, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release, Suppression
-from stream_anon.ports import MOST_RECORD_BYTES
+from stream_anon.ports import Codec
 from stream_anon.service.starting.missing_values import MissingValues, missing_values
 from stream_anon.service.starting.replay import replayed
 from stream_anon.service.starting.singling import Singled, singled
@@ -160,12 +160,16 @@ class Study:
 
     Parameters
     ----------
+    records
+        Records of the sample, without those that are ignored.
     fit
         Records that fit the policy.
     individuals
         Distinct individuals among them.
     singled
         The most telling set of one, of two and of three quasi-identifiers.
+    ignored
+        Further records, which are neither published nor dead letters.
     """
 
     records: int
@@ -178,6 +182,7 @@ class Study:
     missing: tuple[MissingValues, ...] = ()
     spellings: tuple[Spelling, ...] = ()
     singled: tuple[Singled, ...] = ()
+    ignored: int = 0
 
     @property
     def rejected_share(self) -> float:
@@ -185,21 +190,29 @@ class Study:
         return 1 - self.fit / self.records if self.records else 0.0
 
 
-def study(policy: Policy, sample: Sample, *, max_record_bytes: int = MOST_RECORD_BYTES) -> Study:
-    """Return what a sample tells about a run under a policy; O(n log n), a few microseconds a record."""
-    codec = codec_of(policy, max_record_bytes)
+def study(policy: Policy, sample: Sample, codec: Codec | None = None) -> Study:
+    """Return what a sample tells about a run under a policy; O(n log n), a few microseconds a record.
+
+    Parameters
+    ----------
+    codec
+        What reads the input; without it records are JSON.
+    """
+    codec = codec or codec_of(policy)
     batch = codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
+    dead, texts = batch.rejects.dead, codec.inner(sample.values)
     windows, whole = _released(policy, batch, sample.times) if len(batch) else ([], False)
     return Study(
-        records=len(sample),
+        records=len(batch) + len(dead),
+        ignored=len(batch.rejects) - len(dead),
         seconds=sample.seconds,
         fit=len(batch),
         individuals=len(np.unique(batch.individuals)),
-        rejects=_reject_counts(policy, batch.rejects),
+        rejects=_reject_counts(policy, dead),
         rare=_rare_values(policy, batch, windows),
         forecast=_forecast(windows, whole) if len(batch) else None,
-        missing=missing_values(policy, batch, sample.values),
-        spellings=spellings(policy, sample.values),
+        missing=missing_values(policy, batch, texts),
+        spellings=spellings(policy, texts),
         singled=singled(policy, batch) if len(batch) else (),
     )
 

@@ -65,6 +65,7 @@ class StatusBoard:
         self._suppressed: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
+        self._ignored: Counter[str] = Counter()
         self._leakage: tuple[tuple[str, float, float], ...] = ()
         self._flow = FlowHistory()
         self._missing: Counter[str] = Counter()
@@ -141,6 +142,7 @@ class StatusBoard:
         self._totals["gate violations"] += event.gate_violations
         self._suppressed.update(event.suppressed)
         self._rejected.update(event.rejected)
+        self._ignored.update(event.ignored)
         self._missing.update(event.missing)
 
     def _take_audit(self, event: e.WindowAudited) -> None:
@@ -187,6 +189,7 @@ class StatusBoard:
                 "suppressed": dict(self._suppressed),
                 "rejected": dict(self._rejected),
                 "rejected_by_attribute": dict(self._faults),
+                "ignored": dict(self._ignored),
                 "read_again": self._totals["read again"],
                 "moved_away": self._totals["moved away"],
                 "missing": dict(self._missing),
@@ -244,7 +247,7 @@ class StatusBoard:
         if self._started is not None:
             found += [text for delivery, text in REMARKS.items() if delivery == self._started.delivery]
         found += [
-            f"the broker cannot be reached or refuses (while {away.doing.value}): {away.error}"
+            f"the {away.doing.whom} cannot be reached or refuses (while {away.doing.value}): {away.error}"
             for away in self._away.values()
         ]
         if self._ledger_held is not None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stream_anon.adapters.codecs import codec_of
+from stream_anon.adapters.codecs import RecordFormats, described, topic_codec
 from stream_anon.adapters.kafka.bulk.packed_batch import most_bytes_of_value
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
@@ -19,6 +19,7 @@ from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSin
 from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.adapters.processor import throttled_seconds
+from stream_anon.audit.formats.decoding import of_policy
 from stream_anon.clustering.forest.ordering.current_order import Adoption
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
@@ -32,7 +33,7 @@ from stream_anon.service.closing.publication import Writer
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.components import Choices, Components
-from stream_anon.service.events import Listener, OrderAdopted, ReadingSlowly, Throttle
+from stream_anon.service.events import Listener, OrderAdopted, ReadingSlowly, SchemaSeen, Throttle
 from stream_anon.service.fault_points import At, fault_at
 from stream_anon.service.retrying import Reachability
 from stream_anon.service.shadow import Beside
@@ -41,7 +42,7 @@ from stream_anon.service.starting.permission import raise_if_weaker_or_forbidden
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 from stream_anon.service.troubles import Troubles
 from stream_anon.service.worker import Worker
-from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
+from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, topics_of
 from stream_anon.settings.model import Settings
 
 
@@ -84,7 +85,7 @@ def build_worker(
     worker = assemble(
         settings,
         policy,
-        source=source or KafkaSource(connection, kafka.inputs, kafka.max_record_bytes),
+        source=source or KafkaSource(connection, kafka.inputs, kafka.max_record_bytes, formats_of(kafka).header),
         sink=sink,
         ledger=ledger,
         clock=clock,
@@ -115,7 +116,7 @@ def build_shadow(
     return assemble(
         settings,
         policy,
-        source=KafkaSource(connection, kafka.inputs, kafka.max_record_bytes),
+        source=KafkaSource(connection, kafka.inputs, kafka.max_record_bytes, formats_of(kafka).header),
         sink=ShadowSink(
             connection, kafka.certificates, (kafka.output, kafka.certificates, kafka.dead_letters), beside.keep
         ),
@@ -126,6 +127,7 @@ def build_shadow(
         at=fault_at(kafka.fault),
         prepare=prepare,
         delivery="file",
+        formats=replace(formats_of(kafka), output="json"),
         throttled=lambda: connection.throttling.seconds,
     )
 
@@ -144,22 +146,25 @@ def assemble(  # noqa: PLR0913 - a part an argument
     prepare: Callable[[], Awaitable[str | None]],
     delivery: Delivery | None = None,
     throttled: Callable[[], float] = lambda: 0.0,
+    formats: RecordFormats | None = None,
 ) -> Worker:
     """Return a worker between a source and a sink of any kind.
 
-    Certificates name `delivery`, or else that of the settings. `throttled` returns for how many seconds brokers
-    have held the clients back.
+    Records are read and written in `formats`, or else in those of the settings. Certificates name `delivery`, or
+    else that of the settings. `throttled` returns for how many seconds brokers have held the clients back.
 
     Age limits, engines without a seed, shuffles, batch ids, output partitions and the noise on what windows leak
     draw from the operating system's entropy.
     """
     kafka = kafka_of(settings)
-    codec = codec_of(policy, kafka.max_record_bytes)
+    formats = formats_of(kafka) if formats is None else formats
+    codec = topic_codec(policy, kafka.max_record_bytes, formats, lambda change: tell(SchemaSeen(change)))
     if codec.slow_attributes:
         tell(ReadingSlowly(codec.slow_attributes))
     reachability = Reachability(clock.monotonic, tell)
     draws = np.random.default_rng(secrets.randbits(256))
 
+    decode = of_policy(policy, formats.output, described)
     keeper = LedgerKeeper(ledger=ledger, prepare=prepare, tell=tell, reachability=reachability)
 
     def adopted(adoption: Adoption) -> None:
@@ -203,7 +208,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         tell=tell,
         at=at,
         keeper=keeper,
-        rechecks=Rechecks(policy, kafka.output, kafka.certificates, clock, tell),
+        rechecks=Rechecks(policy, kafka.output, kafka.certificates, clock, tell, decode),
         leakages=LeakageSamples(policy, clock, tell, np.random.default_rng(secrets.randbits(256))),
         troubles=Troubles(
             ledger,

@@ -45,6 +45,9 @@ def into_log(log: Log) -> e.Listener:  # noqa: C901, PLR0915 - a table: one case
                 _write_ledger_held(log, event)
             case e.ReadinessChanged():
                 _write_readiness(log, event)
+            case e.SchemaSeen(change=change):
+                told = {kind: list(names) for kind, names in change.fields.items() if names}
+                log.warning(Line.SCHEMA_CHANGED, schema=change.schema, readable=change.readable, **told)
             case e.BrokerAway():
                 log.warning(Line.BROKER_AWAY, doing=event.doing.value, error=event.error)
             case e.BrokerBack():
@@ -206,6 +209,7 @@ def _write_window(log: Log, event: e.WindowPublished) -> None:
         released=event.released,
         suppressed=_reasons(event.suppressed),
         rejected=_reasons(event.rejected),
+        **({"ignored": _reasons(event.ignored)} if event.ignored else {}),
         classes=len(event.class_sizes),
         achieved_k=event.achieved_k,
         **({"achieved_shields": list(event.achieved_shields)} if event.achieved_shields else {}),

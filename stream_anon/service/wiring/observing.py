@@ -39,6 +39,9 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
                 metrics.ledger_held(event.seconds)
             case e.ReadinessChanged():
                 metrics.readiness(event.ready)
+            case e.SchemaSeen(change=change):
+                counts = {kind: len(names) for kind, names in change.fields.items()}
+                metrics.schema_seen(counts | {"unreadable": int(not change.readable)})
             case e.BrokerAway():
                 metrics.broker_away(event.doing.value, again=event.again)
             case e.BrokerBack():
@@ -93,6 +96,7 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
 def _count_start(metrics: Metrics, event: e.WorkerStarted) -> None:
     metrics.started(event.software, event.policy, event.engine, event.delivery, event.revision)
     metrics.limits(event.k, event.max_delay, event.max_records, holds=event.holds)
+    metrics.shields([(", ".join(shield.attributes), shield.k) for shield in event.shields])
     metrics.attributes(event.attributes)
     metrics.published_attributes(event.published, event.accept_missing)
 
@@ -111,10 +115,13 @@ def _show_progress(metrics: Metrics, event: e.WindowProgress) -> None:
 
 def _count_window(metrics: Metrics, event: e.WindowPublished) -> None:
     metrics.records_settled(event.records_in, event.released, event.suppressed, event.rejected)
+    metrics.ignored(event.ignored)
     metrics.missing(event.missing)
     if event.above_max_suppressed:
         metrics.suppressed_too_many()
-    metrics.classes_published(event.class_sizes, event.achieved_k, event.gcp, event.gate_violations)
+    metrics.classes_published(
+        event.class_sizes, event.achieved_k, event.gcp, event.gate_violations, event.achieved_shields
+    )
     lost = event.classes.ncp @ event.classes.records + sum(event.suppressed.values())
     metrics.attribute_losses(lost.tolist())
     arrivals = np.array(event.arrivals, np.float64).reshape(-1, 2)

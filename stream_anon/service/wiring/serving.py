@@ -10,6 +10,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.codecs import check_formats
 from stream_anon.adapters.http.answers import ObservedService
 from stream_anon.adapters.http.server import HttpServers
 from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
@@ -32,7 +33,7 @@ from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
 from stream_anon.service.wiring.tls_validity import watch_certificates
 from stream_anon.service.wiring.warming import warm_up, warm_up_aside
-from stream_anon.settings.kafka_section import connection_of, kafka_of, settings_of_run
+from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, settings_of_run
 from stream_anon.settings.model import HttpSettings, Settings
 from stream_anon.settings.policy_file import build_policy
 from stream_anon.version import SOFTWARE
@@ -58,6 +59,7 @@ def serve(config: Path, accepted: Sequence[Condition] = (), shadow: Shadow | Non
     settings = settings_of_run(config, accepted)
     connection_of(kafka_of(settings)).options("start")  # fails before the start if a file cannot be read
     policy = build_policy(settings, config)
+    check_formats(policy, formats_of(kafka_of(settings)))
     silence_the_end()
     with nullcontext() if shadow is None else shadow.beside(kafka_of(settings)) as beside:
         asyncio.run(_serve(settings, policy, beside))
@@ -121,9 +123,10 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
     The caller has checked that the options of a connection can be built.
     """
     tell(started(settings, policy, beside))
+    formats = formats_of(kafka_of(settings))
     # Compiling takes seconds. Probes are answered meanwhile, no record waits for it later, and a stop does not wait
     # for it either. It comes first, since building a worker would compile too.
-    warmed_up, _ = await unless_stopped(stop, warm_up_aside(lambda: warm_up(policy), clock, tell))
+    warmed_up, _ = await unless_stopped(stop, warm_up_aside(lambda: warm_up(policy, formats), clock, tell))
     if not warmed_up:
         tell(WorkerStopping("asked to"))
         tell(WorkerStopped(0.0))
@@ -164,4 +167,5 @@ def started(settings: Settings, policy: Policy, beside: Beside | None = None) ->
         published=tuple(attribute.name for attribute in policy.published),
         accept_missing=tuple(attribute.name for attribute in policy.published if attribute.accept_missing),
         revision=policy.revision,
+        shields=policy.shields,
     )

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from stream_anon.adapters.codecs import codec_of
+from stream_anon.adapters.codecs import PLAIN, RecordFormats, codec_of, topic_codec
 from stream_anon.adapters.kafka.bulk import draining, packed_batch
 from stream_anon.adapters.second_process import compile_in_two
 from stream_anon.compiled import when_compiling
@@ -16,11 +16,12 @@ from stream_anon.ports import Clock
 from stream_anon.service.events import KernelsCompiled, KernelsCompiling, Listener
 
 
-def warm_up(policy: Policy) -> None:
+def warm_up(policy: Policy, formats: RecordFormats = PLAIN) -> None:
     """Compile every kernel that a service with this policy will call, on two cores where there are two."""
     compile_in_two(warming.warm_up_first_half, _warm_up_rest, policy)
     warming.warm_up(policy)
     _warm_up_adapters(policy)
+    topic_codec(policy, formats=formats).warm_up()
 
 
 def _warm_up_rest(policy: Policy) -> None:

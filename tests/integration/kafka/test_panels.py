@@ -22,6 +22,7 @@ PAGE = json.loads((ROOT / "deploy" / "grafana" / "dashboards" / "stream-anon.jso
 LOAD_SECONDS = 14
 RATE = 400  # records a second
 WINDOW = {"max_records": 1000, "max_delay": "3s"}  # enough people for their leakage to be shown
+SHIELDED = {"shields": [{"attributes": ["age"], "k": 20}]}
 # What Grafana fills in, for a scrape every second.
 FILLED = {"$__rate_interval": "8s", "$__range": "60s", "$namespace": ".*", "$job": ".+", "$instance": ".+"}
 
@@ -49,7 +50,7 @@ async def test_every_panel_and_every_rule_works_on_the_metrics_of_a_real_service
     records = make_records(RATE * LOAD_SECONDS, 1)
     for place in range(0, len(records), 50):
         records[place] = b"{"  # every fiftieth is a dead letter
-    with WorkerProcess(stage.config(window=WINDOW)) as worker:
+    with WorkerProcess(stage.config(window=WINDOW, privacy=SHIELDED)) as worker:
         await worker.wait_for("ready")
         target = worker.said("serving")[0]["public"]
         with PrometheusServer(tmp_path / "prometheus", target) as prometheus:

@@ -60,6 +60,9 @@ def _scram(secured: SecuredKafka) -> dict[str, Any]:
     }
 
 
+_SIGNER = "aws_msk_iam_sasl_signer.MSKAuthTokenProvider.generate_auth_token"
+
+
 def _printing(folder: Path, words: str) -> tuple[str, ...]:
     script = folder / "token.py"
     script.write_text(words)
@@ -76,9 +79,12 @@ async def _opens(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize(
-    "way", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "token file", "token command", "token endpoint", "mutual"]
+    "way",
+    ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "token file", "token command", "token endpoint", "IAM", "mutual"],
 )
-async def test_every_way_of_logging_in_works(secured: SecuredKafka, unique: str, tmp_path: Path, way: str) -> None:
+async def test_every_way_of_logging_in_works(
+    secured: SecuredKafka, unique: str, tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await secured.allow(least_privileges(unique, Topics(InputTopics(("a",)), "b", "c", "d", "e"), ("a",)))
     authority = secured.authority
     (tmp_path / "token").write_text(token() + "\n")
@@ -87,6 +93,9 @@ async def test_every_way_of_logging_in_works(secured: SecuredKafka, unique: str,
         given = {"mechanism": "OAUTHBEARER", "token_file": tmp_path / "token"}
     elif way == "token command":
         given = {"mechanism": "OAUTHBEARER", "token_command": _printing(tmp_path, f"print({token()!r})")}
+    elif way == "IAM":  # Apache Kafka cannot check what AWS signs: the signer gives a token of its kind
+        monkeypatch.setattr(_SIGNER, lambda region: (token(), 0))
+        given = {"mechanism": "AWS_MSK_IAM", "aws_region": "eu-west-1"}
     security = Security(protocol="SASL_SSL", ca_file=authority.certificate, **given)
     address = secured.at("SASL")
     if way == "mutual":
@@ -115,6 +124,7 @@ REFUSALS = {
     "token of two words": "token_file: holds no token",
     "no token file": "token_file: cannot be read",
     "token command fails": "token_command: ended with exit code 3",
+    "signed by AWS": "refuses our token (AWS_MSK_IAM)",
     "mechanism that is not offered": "does not offer",
     "authority unknown": "signed by nobody whom kafka.security.ca_file names",
     "expired": "certificate has expired",
@@ -144,6 +154,8 @@ def _refused(secured: SecuredKafka, folder: Path, case: str) -> Connection:  # n
         case "token of two words":
             (folder / "token").write_text(token() + " " + token())
             given = tokens
+        case "signed by AWS":
+            given = {**tokens, "mechanism": "AWS_MSK_IAM", "token_file": None, "aws_region": "eu-west-1"}
         case "no token file":
             given = tokens
         case "token command fails":
@@ -173,8 +185,14 @@ def _refused(secured: SecuredKafka, folder: Path, case: str) -> Connection:  # n
 
 @pytest.mark.parametrize("case", REFUSALS)
 async def test_a_refusal_is_told_with_its_reason(
-    secured: SecuredKafka, tmp_path: Path, case: str, caplog: pytest.LogCaptureFixture
+    secured: SecuredKafka,
+    tmp_path: Path,
+    case: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, PASSWORD)
     if case == "mechanism that is not offered":
         pytest.importorskip("gssapi", reason="every mechanism that the client knows without it is offered")
     connection = _refused(secured, tmp_path, case)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.apache_kafka import missing_parts
+from tests.support.registry import apicurio, confluent
 from tests.support.service import Stage, compile_once
 from tests.support.storm.control import FENCED, MOST_ZOMBIES, UNFENCED, wake_zombies
 from tests.support.storm.stage import stage_behind_lines
@@ -19,6 +20,7 @@ from tests.support.storm.storm import Storm
 
 SHORT = 5
 LONG = int(os.environ.get("STREAM_ANON_STORM_FAULTS", "40"))
+AVRO = int(os.environ.get("STREAM_ANON_STORM_AVRO_FAULTS", "20"))
 SEED = int(os.environ.get("STREAM_ANON_STORM_SEED", "1"))
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -36,6 +38,27 @@ async def test_a_storm_loses_repeats_and_exposes_no_record(faults: int, unique: 
     assert report.verdict.clean, figures
     assert not report.failures, figures
     assert report.faults.total() >= faults // 2, f"too slow a machine for a storm: {figures}"
+    assert report.verdict.released > 0.8 * (report.verdict.accepted - report.verdict.gone), figures
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600 + 20 * AVRO)
+async def test_a_storm_on_avro_and_its_registry_loses_repeats_and_exposes_no_record(
+    unique: str, tmp_path: Path
+) -> None:
+    missing = missing_parts() or apicurio.missing_parts()
+    if missing:
+        pytest.skip(missing)
+    with apicurio.Apicurio(tmp_path / "registry") as registry:
+        async with stage_behind_lines(tmp_path / "storm", unique) as (plain, lines):
+            stage = confluent.avro_stage(plain, registry.url)
+            storm = Storm(stage, lines, SEED, registry=registry)
+            report = await storm.run(AVRO, 150 + 15.0 * AVRO)
+    confluent.Confluent.close_all()
+    figures = report.figures()
+    assert report.verdict.clean, figures
+    assert not report.failures, figures
+    assert report.faults["registry-kill"], figures
     assert report.verdict.released > 0.8 * (report.verdict.accepted - report.verdict.gone), figures
 
 

@@ -104,7 +104,8 @@ class Crowd:
         if self._draws.random() < _BAD:
             age = "no number"
         city = CITIES[int(self._draws.integers(len(CITIES)))]
-        return json.dumps({"person": person, "age": age, "city": city, "serial": serial}).encode()
+        record = {"person": person, "age": age, "city": city, "serial": serial}
+        return self._stage.encode(json.dumps(record).encode())
 
 
 async def _end(producer: AIOKafkaProducer) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
+from tests.support.registry.apicurio import Apicurio
 from tests.support.service import PARTITIONS, Stage
 from tests.support.storm.crowd import Crowd
 from tests.support.storm.line import Line
@@ -42,6 +43,8 @@ class Storm:
         Records a second.
     say
         Is told of each fault.
+    registry
+        Is killed and started again too, where the stage has one.
     """
 
     stage: Stage
@@ -49,6 +52,7 @@ class Storm:
     seed: int
     rate: float = 300.0
     say: Callable[[str], None] = lambda _: None
+    registry: Apicurio | None = None
     faults: Counter[str] = field(default_factory=Counter)
     missed: int = 0
 
@@ -70,6 +74,8 @@ class Storm:
             **{name: partial(self._change, change) for name, change in CHANGES.items()},
             **self.operator.faults(),
         }
+        if self.registry is not None:
+            self._kinds |= {"registry-kill": partial(self._restart_registry, self.registry)}
 
     async def run(self, faults: int, limit: float) -> Report:
         """Break so many things, but no longer than `limit` seconds; then wait for calm and judge.
@@ -102,7 +108,9 @@ class Storm:
         return Report(self.seed, verdict, self.faults, self.missed, team.said, team.failures, seconds)
 
     async def _break(self, faults: int, deadline: float) -> None:
-        decks: dict[str, list[str]] = {"steps": [], "others": []}
+        # A short storm would seldom draw the one fault that only its registry has.
+        first = [] if self.registry is None else ["registry-kill"] * 2
+        decks: dict[str, list[str]] = {"steps": [], "others": first}
         while self.faults.total() < faults and time.monotonic() < deadline:
             steps_running = sum(member.busy for member in self.team.members)
             name = "steps" if self._draws.random() < 0.5 and steps_running < 2 else "others"
@@ -211,6 +219,12 @@ class Storm:
         await asyncio.to_thread(end)
         await asyncio.sleep(self._some(0, 2))
         await asyncio.to_thread(self.stage.kafka.start)
+        return True
+
+    async def _restart_registry(self, registry: Apicurio) -> bool:
+        await asyncio.to_thread(registry.kill)
+        await asyncio.sleep(self._some(0, 4))
+        await asyncio.to_thread(registry.start)
         return True
 
     async def _change(self, change: Change) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
 from types import MappingProxyType
@@ -97,7 +98,19 @@ async def read_topics(stage: Stage, before: Sequence[Life] = (), within: float =
     """Return what the topics hold; `before` are the lives of the input before the present one."""
     names = ("", ".out.certificates", ".out", ".out.dead-letters")
     read = [await stage.kafka.read_to_end(stage.name + name, within=within) for name in names]
-    return Topics([*before, Life("", read[0])], read[2], read[1], read[3])
+    lives = [*before, Life("", read[0])]
+    lives = [
+        replace(life, given=await asyncio.to_thread(_as_json, life.given, stage.decode_input)) for life in lives
+    ]
+    output = await asyncio.to_thread(_as_json, read[2], stage.decode)
+    return Topics(lives, output, read[1], read[3])
+
+
+def _as_json(records: Sequence[ConsumerRecord], decode: Callable[[bytes], Any]) -> Sequence[ConsumerRecord]:
+    """Return records of any format as the JSON that they mean."""
+    if decode is json.loads:
+        return records
+    return [replace(record, value=json.dumps(decode(record.value)).encode()) for record in records]
 
 
 def judge(

@@ -94,6 +94,9 @@ BREAKS: dict[str, tuple[Break, set[Kind]]] = {
     "suppressed for no reason": (_reasons("suppressed"), {Kind.WRONG_SUPPRESSED}),
     "suppressed for another reason": (_reasons("suppressed", unplaced=2, mood=1), {Kind.UNKNOWN_REASON}),
     "rejected for another reason": (_reasons("rejected", mood=2), {Kind.UNKNOWN_REASON}),
+    "ignored and not in": (_certificate(1, ignored={"deleted": 1}), {Kind.WRONG_IN}),
+    "ignored for another reason": (_certificate(1, **{"in": 12}, ignored={"mood": 1}), {Kind.UNKNOWN_REASON}),
+    "a dead letter that is ignored": (_reasons("rejected", deleted=2), {Kind.UNKNOWN_REASON}),
     "released one less": (
         _certificate(1, **{"in": 10}, released=5),
         {Kind.WRONG_RELEASED, Kind.WRONG_CLASS_SIZE, Kind.WRONG_GCP, Kind.NO_CERTIFICATE},

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from stream_anon.audit.cells import CellReader, header_cells
-from stream_anon.microdata.attributes import Insensitive, QuasiIdentifier, ScalarType
+from stream_anon.audit import cells
+from stream_anon.audit.cells import CellReader, TypedReader, header_cells
+from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
@@ -47,11 +49,30 @@ def test_a_row_is_a_nested_record() -> None:
     }
 
 
+def test_an_identifier_stands_where_the_audit_looks_for_it() -> None:
+    policy = replace(MORE, attributes=(Identifier("patient.name"), *MORE.attributes))
+    read = CellReader(policy, ["patient.name", "dose"])
+    assert read.read(["Ida", "3"]) == {"patient": {"name": "Ida"}, "dose": 3}
+    assert read.read(["", "3"]) == {"patient": {"name": ""}, "dose": 3}  # a column of its name is one too many
+    typed = TypedReader(policy, ["patient.name", "dose"])
+    assert typed.read([7, {"min": 3, "max": 3}]) == {"patient": {"name": 7}, "dose": 3}
+
+
 def test_a_row_of_another_length_than_the_header_is_no_record() -> None:
     reader = CellReader(ward_policy(), ["illness", "visits"])
     assert reader.read(["flu", "3"]) == {"illness": "flu", "visits": 3}
     assert reader.read(["flu"]) is None
     assert reader.read(["flu", "3", "x"]) is None
+
+
+def test_typed_values_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cells, "_MOST_REMEMBERED", 3)
+    reader = TypedReader(MORE, ["dose"])
+    sizes = []
+    for dose in [*range(9), 8, 7, 6, 5]:
+        assert reader.read([{"min": dose, "max": dose}]) == {"dose": dose}
+        sizes.append(len(reader._known))
+    assert sizes == [1, 2, 3, 1, 2, 3, 1, 2, 3, 3, 3, 3, 1]  # it is emptied where a fourth comes
 
 
 def test_a_header_that_names_a_column_twice_has_no_records() -> None:

@@ -101,10 +101,12 @@ def test_numbers_are_integers_or_decimals() -> None:
     assert _problems(_home(income="1")) == [(Kind.WRONG_TYPE, "home.income")]
 
 
-def test_where_types_are_not_known_a_text_may_be_any_scalar() -> None:
-    for value in (3, 3.5, True, "x"):
+def test_where_types_are_not_known_a_text_may_be_any_scalar_and_a_list_of_them() -> None:
+    for value in (3, 3.5, True, "x", [1], ["x", 3]):
         assert _problems(_with(illness=value), typed=False) == []
-    assert _problems(_with(illness=[1]), typed=False) == [(Kind.WRONG_TYPE, "illness")]
+    for value in ([[1]], {"x": 1}, [None]):
+        assert _problems(_with(illness=value), typed=False) == [(Kind.WRONG_TYPE, "illness")]
+    assert _problems(_with(illness=[1])) == [(Kind.WRONG_TYPE, "illness")]
     assert _problems(_with(visits="3"), typed=False) == [(Kind.WRONG_TYPE, "visits")]
 
 

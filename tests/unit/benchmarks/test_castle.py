@@ -8,7 +8,8 @@ from benchmarks.baselines.castle import Castle
 from benchmarks.windows import class_sizes
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.costs.cost import CostModel, cost_model
+from stream_anon.privacy.costs.cost import cost_model
+from stream_anon.privacy.costs.model import CostModel
 from tests.support.tables import DOMAINS
 
 pytestmark = pytest.mark.slow  # the kernels of a baseline compile for seconds

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import utility_study
 from benchmarks.utility.correlation import mean_spearman, spearman
-from benchmarks.utility.releases import METHODS, released
+from benchmarks.utility.releases import METHODS, OTHER_METHODS, released
 from benchmarks.utility.tasks import TASKS, Task
 from benchmarks.utility_study import MEASURES, Study, averaged, correlations, lines, run
 
@@ -62,7 +62,7 @@ def test_rows_are_averaged_over_splits_and_useless_classifiers_left_out() -> Non
     assert found["gcp"]["classifiers"] == {"good": pytest.approx(1)}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, *OTHER_METHODS])
 def test_every_method_publishes_classes_of_k_records_that_cover_their_own(method: str) -> None:
     task, _ = TASKS["made-up"](NOWHERE).split(0, 300)
     found = released(task, method, 10, 8)

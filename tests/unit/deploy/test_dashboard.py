@@ -124,7 +124,7 @@ def test_figures_are_compared_with_the_policy_of_their_own_service(title: str) -
     """The least figure of one service beside the policy of another one would look like a breach."""
     (panel,) = [panel for panel in PANELS if panel["title"] == title]
     for target in panel["targets"]:
-        assert re.search(r"by \(namespace, job(, le)?\)", target["expr"]), target["expr"]
+        assert re.search(r"by \(namespace, job(, le|, shield)?\)", target["expr"]), target["expr"]
         assert "{{namespace}} {{job}}" in target["legendFormat"]
 
 

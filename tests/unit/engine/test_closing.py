@@ -12,9 +12,9 @@ import pytest
 from stream_anon.engine import closing
 from stream_anon.engine.closing import Closer, missing_by_name
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Publication, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.columns import Columns, Sets
 from stream_anon.microdata.diversity import Closeness, Diversity, Recursion
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
@@ -127,6 +127,21 @@ def test_a_class_that_fails_is_a_fault_unless_it_was_united_for_frequencies() ->
     assert violations(apart, told, values, people) == 0
     assert violations([0] * 9, told, values, people) == 0
     assert violations([0] * 9, [0] * 9, values, people) == 1
+
+
+def test_a_union_that_misses_the_criterion_of_lists_is_no_fault() -> None:
+    """Two clusters of one tuple share person 1: of three people two hold item 0, and one of two in each cluster."""
+    attributes = (QuasiIdentifier("x0", LEAVES), Sensitive("s", ScalarType.STRING, many=True))
+    policy = Policy(attributes, 2, EVERY_RECORD, diversity={"s": Diversity(2)})
+    values, people = np.array([[0, 1, 0, 1]], np.int32), np.array([0, 1, 2, 1], np.int32)
+
+    def released(codes: list[int]) -> Release:
+        rows = Columns(np.array([codes], np.int32), people, values, (Sets.of([[7], [8]]),))
+        return _released(policy, sealed(policy, rows, Told([0, 0, 1, 1])))
+
+    apart, united = released([0, 0, 8, 8]), released([0] * 4)
+    assert (apart.released, apart.gate_violations) == (4, 0)
+    assert (united.released, united.gate_violations) == (0, 0)
 
 
 def test_each_reached_figure_is_that_of_the_worst_class() -> None:

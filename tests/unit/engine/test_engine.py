@@ -232,6 +232,24 @@ def test_a_held_window_without_room_for_rejects_is_sealed_and_makes_room(
     assert engine.room
 
 
+def test_ignored_records_stop_no_reading_where_as_many_dead_letters_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that is emptied must not hold up what comes behind."""
+    monkeypatch.setattr("stream_anon.engine.engine.LEAST_REJECTS", 5)
+    monkeypatch.setattr("stream_anon.engine.engine.MOST_IGNORED", 300)
+    policy = small_policy(shortfall=Shortfall.HOLD)
+    engine = _engine(policy)
+    deletions = batch_of(policy, 0, [], rejected=range(299))
+    deletions.rejects.reasons[:] = Reason.DELETED
+    engine.add(deletions, 1.0)
+    assert engine.room
+    more = batch_of(policy, 0, [], rejected=[299])
+    more.rejects.reasons[:] = Reason.TOMBSTONE
+    engine.add(more, 1.0)
+    assert not engine.room
+    engine.revoke([0])
+    assert engine.room
+
+
 class _Liar:
     """A partitioner that puts rows where it likes."""
 

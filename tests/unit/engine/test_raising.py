@@ -26,7 +26,8 @@ from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release, Suppression
-from stream_anon.privacy.costs.cost import CostModel, cost_model, interval_cost
+from stream_anon.privacy.costs.cost import cost_model, interval_cost
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.generalization import Generalizer, generalize
 from tests.support.effort import examples
 from tests.support.lying import Told, sealed

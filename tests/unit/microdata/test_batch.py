@@ -40,6 +40,24 @@ def test_rejects_are_joined_column_by_column() -> None:
     assert Reason.NOT_AN_OBJECT.label == "not-an-object"
 
 
+def test_ignored_records_stand_among_the_rejects_and_are_no_dead_letters() -> None:
+    reasons = [Reason.DELETED, Reason.EMPTY, Reason.TOMBSTONE, Reason.DELETED, Reason.WRONG_ENVELOPE]
+    rejects = Rejects.of([(reason, -1, 0, place) for place, reason in enumerate(reasons)])
+    assert (
+        rejects.are_ignored.tolist()
+        == [reason.is_ignored for reason in reasons]
+        == [True, False, True, True, False]
+    )
+    assert rejects.dead.offsets.tolist() == [1, 4]
+    assert rejects.counts() == {
+        Reason.EMPTY: 1,
+        Reason.DELETED: 2,
+        Reason.TOMBSTONE: 1,
+        Reason.WRONG_ENVELOPE: 1,
+    }
+    assert Rejects.of([]).counts() == {}
+
+
 def test_columns_are_joined_without_losing_a_row() -> None:
     columns = Columns(
         np.arange(6, dtype=np.int32).reshape(2, 3), np.arange(3, dtype=np.int32), np.zeros((1, 3), np.int32)

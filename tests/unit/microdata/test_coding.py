@@ -16,10 +16,10 @@ from stream_anon.microdata.coding import (
     RecordCoder,
     find,
     individual_key,
-    sensitive_key,
 )
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.sensitive_keys import sensitive_key
 
 POLICY = Policy(
     (

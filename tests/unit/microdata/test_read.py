@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import Missing, Publication, QuasiIdentifier, ScalarType, Unknown
+from stream_anon.microdata.domains.calendar.cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
@@ -73,6 +74,9 @@ DOMAINS: dict[str, Domain] = {
     "one letter up to a length": PrefixDomain(3, "ab", 1, shorter=True),
     "days of a year": DateDomain("%Y-%m-%d", DAY(2024, 1, 31), DAY(2024, 4, 2)),
     "days of a month": DateDomain("%Y-%m-%d", DAY(2024, 2, 3), DAY(2024, 2, 9)),
+    "hours of an October": DateDomain(
+        "iso8601", DAY(2024, 10, 26), DAY(2024, 10, 28), zone="Europe/Berlin", finest=Finest.HOUR
+    ),
     "days over years": DateDomain("%Y-%m-%d", DAY(2023, 12, 30), DAY(2024, 1, 5)),
 }
 

@@ -72,6 +72,21 @@ def test_every_promise_of_the_design_stands_in_it(policy: Policy, release: Relea
     assert document["previous"] == "sha256:" + "a" * 64
 
 
+def test_ignored_records_are_counted_by_reason_and_are_not_among_the_rejected(policy: Policy) -> None:
+    reasons = [Reason.DELETED, Reason.TOMBSTONE, Reason.DELETED, Reason.MALFORMED]
+    release = release_of(policy, [ward_people(5)], rejected=reasons)
+    (part,) = certificate_parts(release, policy, frame_of(release))
+    document = json.loads(part)
+    assert document["ignored"] == {"deleted": 2, "tombstone": 1}
+    assert (document["in"], document["released"], document["rejected"]) == (9, 5, 1)
+    assert document["rejected_by_reason"] == {"malformed": 1}
+
+
+def test_a_certificate_without_ignored_records_has_no_key_for_them(policy: Policy, release: Release) -> None:
+    (part,) = certificate_parts(release, policy, frame_of(release))
+    assert "ignored" not in json.loads(part)
+
+
 def test_neither_the_seed_nor_a_field_that_passes_is_in_it(policy: Policy, release: Release) -> None:
     (part,) = certificate_parts(release, policy, frame_of(release))
     text = part.decode()

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from stream_anon.errors import BrokerError
+from stream_anon.errors import BrokerError, RegistryError
 from stream_anon.service import retrying
 from stream_anon.service.events import Away, BrokerAway, BrokerBack, Event, ReadinessChanged
 from stream_anon.service.fault_points import fault_at, nowhere
-from stream_anon.service.retrying import Pauses, Reachability, describe
+from stream_anon.service.retrying import Patience, Pauses, Reachability, describe
 from tests.support.clock import FakeClock
 
 
@@ -55,6 +55,36 @@ def test_ready_only_when_nothing_is_away() -> None:
     assert ready == [True, False]
     reachability.back(Away.PUBLISHING)
     assert told[-1] == ReadinessChanged(True)
+
+
+async def test_a_start_that_waits_for_the_registry_says_so_and_not_that_the_broker_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(retrying, "FIRST_PAUSE", 0.001)
+    told, errors = list[Event](), [BrokerError("no broker"), RegistryError("no registry")]
+    reachability = Reachability(FakeClock().monotonic, told.append)
+    reachability.joined()
+
+    async def step() -> None:
+        if errors:
+            raise errors.pop(0)
+
+    assert await Patience(asyncio.Event(), reachability).persist(Away.STARTING, step)
+    asking = Away.ASKING_REGISTRY
+    assert [(event.doing, event.error) for event in told if isinstance(event, BrokerAway)] == [
+        (Away.STARTING, "no broker"),
+        (asking, "no registry"),
+    ]
+    assert {event.doing for event in told if isinstance(event, BrokerBack)} == {Away.STARTING, asking}
+    assert told[-1] == ReadinessChanged(True)
+
+
+def test_readiness_names_the_registry_where_it_is_the_registry() -> None:
+    told = list[Event]()
+    reachability = Reachability(FakeClock().monotonic, told.append)
+    reachability.joined()
+    reachability.away(Away.ASKING_REGISTRY, "x")
+    assert told[-1] == ReadinessChanged(False, "schema registry away while asking-registry")
 
 
 async def test_pauses_grow_and_end_with_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,6 +177,11 @@ def test_a_token_endpoint_needs_encryption_unless_it_is_this_machine(document: A
         {"sasl_mechanism": "OAUTHBEARER", **_OIDC, "token_file": "f"},
         {"sasl_mechanism": "OAUTHBEARER", "token_file": "f", "scope": "s"},
         {"sasl_mechanism": "SCRAM-SHA-512", "username": "u", "token_file": "a"},
+        {"sasl_mechanism": "AWS_MSK_IAM"},
+        {"sasl_mechanism": "AWS_MSK_IAM", "aws_region": "Ireland"},
+        {"sasl_mechanism": "AWS_MSK_IAM", "aws_region": "eu-west-1", "token_file": "a"},
+        {"sasl_mechanism": "AWS_MSK_IAM", "aws_region": "eu-west-1", "protocol": "SASL_PLAINTEXT"},
+        {"sasl_mechanism": "OAUTHBEARER", "token_file": "f", "aws_region": "eu-west-1"},
         {"protocol": "SSL", "key_file": "a"},
         {"protocol": "SSL", "certificate_file": "a", "key_password": "a", "key_password_file": "b"},
     ],
@@ -185,6 +190,16 @@ def test_a_login_that_cannot_succeed_is_refused(document: dict[str, Any], securi
     kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
     error = _refused(document | {"kafka": kafka | {"security": {"protocol": "SASL_SSL"} | security}})
     assert error.key.startswith("kafka.security")
+
+
+@pytest.mark.parametrize("region", ["eu-west-1", "us-gov-east-1", "ap-southeast-2", "cn-northwest-1"])
+def test_msk_with_iam_needs_a_region_only(document: Any, region: str) -> None:
+    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
+    login = {"protocol": "SASL_SSL", "sasl_mechanism": "AWS_MSK_IAM", "aws_region": region}
+    settings = parse_settings(document | {"kafka": kafka | {"security": login}})
+    assert settings.kafka is not None
+    security = connection_of(settings.kafka).security
+    assert (security.mechanism, security.aws_region, security.by_token) == ("AWS_MSK_IAM", region, True)
 
 
 def test_the_settings_name_a_secret_file_and_the_connection_reads_it(

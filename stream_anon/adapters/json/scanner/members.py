@@ -9,7 +9,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.json.scanner.forms import ABSENT, FALSE, NULL, OBJECT, ODD, OTHER, STRING, TRUE
+from stream_anon.adapters.json.scanner.forms import (
+    ABSENT,
+    FALSE,
+    LIST,
+    NEST,
+    NULL,
+    OBJECT,
+    ODD,
+    OTHER,
+    STRING,
+    TRUE,
+)
 from stream_anon.adapters.json.scanner.letters import (
     BACKSLASH,
     CLOSE_BRACE,
@@ -31,7 +42,9 @@ from stream_anon.adapters.json.scanner.skipping import (
     skipped_text,
     unescaped_key,
 )
+from stream_anon.adapters.json.scanner.tables import WHOLE_VALUE
 from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.microdata.keys import tail_bits
 
 
 @bare_inlined
@@ -78,6 +91,19 @@ def _past_value(
     return OTHER, start, start, -1
 
 
+@bare_inlined
+def _stands_again(words: NDArray[np.int64], at: int, end: int, start: int, stop: int) -> bool:
+    """Tell whether the bytes from `start` to `stop`, at least one, stand at `at` again."""
+    if start >= stop or at + stop - start > end:
+        return False
+    while start + 8 <= stop:
+        if words[at] != words[start]:
+            return False
+        at += 8
+        start += 8
+    return bool(((words[at] ^ words[start]) & tail_bits(stop - start)) == 0)
+
+
 @bare_kernel
 def find_members(
     text: NDArray[np.uint8],
@@ -88,6 +114,7 @@ def find_members(
     slots: NDArray[np.int64],
     tables: NDArray[np.int64],
     inner: NDArray[np.int64],
+    last_whole: NDArray[np.int64],
     above: NDArray[np.int64],
     following: NDArray[np.int64],
     key: NDArray[np.uint8],
@@ -110,7 +137,11 @@ def find_members(
     labels, slots, tables
         See `ScanTables`.
     inner
-        int64[fields]: the table of the keys within a field, -1 if it is no parent of others.
+        int64[fields]: the table of the keys within a field, -1 if it is no parent of others, `LIST` of a list,
+        `WHOLE_VALUE` if its arrays and objects are taken as they stand.
+    last_whole
+        int64[fields, 2], 0 at first: where the array or object stood that was taken last for each field. If the
+        same bytes stand there again, as a schema does beside each record, they are not read again.
     above
         int64[parents of a field at most]: room.
     following
@@ -167,9 +198,21 @@ def find_members(
                 if at >= end:
                     break
                 # 2. The value.
-                form, start, stop, at = _past_value(text, words, at, end, field)
-                if at < 0:
-                    break
+                many = field >= 0 and inner[field] == LIST
+                whole = field >= 0 and inner[field] == WHOLE_VALUE
+                if whole and _stands_again(words, at, end, last_whole[field, 0], last_whole[field, 1]):
+                    form, start = NEST, at
+                    at += last_whole[field, 1] - last_whole[field, 0]
+                    stop = at
+                else:
+                    form, start, stop, at = _past_value(text, words, at, end, -1 if whole or many else field)
+                    if at < 0:
+                        break
+                    if whole and form == OTHER:
+                        form = NEST
+                        last_whole[field, 0], last_whole[field, 1] = start, stop
+                    elif many and form == OTHER and text[start] == OPEN_BRACKET:
+                        form = ODD
                 if field >= 0:
                     if forms[field, i] != ABSENT or form == OTHER:
                         break

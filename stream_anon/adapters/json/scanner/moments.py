@@ -1,6 +1,8 @@
-"""From numbers that count moments to the days that they fall on."""
+"""From numbers that count moments to the days, hours or minutes that they fall on."""
 
 from __future__ import annotations
+
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,9 +10,36 @@ from numpy.typing import NDArray
 from stream_anon.adapters.json.scanner import tables as t
 from stream_anon.adapters.json.scanner.fields import units_of
 from stream_anon.adapters.json.scanner.forms import ABSENT, DECIMAL, INTEGER, NULL, ODD
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.microdata.domains.reading import ByMoment
+
+MomentArrays: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], int]
+"""The fields of `ByMoment`."""
 
 _MISSING, _UNKNOWN = t.MISSING, t.UNKNOWN
+
+
+def moment_arrays(moments: ByMoment | None) -> MomentArrays:
+    """Return the table of moments for kernels; one without stretches for None."""
+    if moments is None:
+        return np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64), 1
+    return moments.begins, moments.codes, moments.anchors, moments.unit
+
+
+@bare_inlined
+def code_at(number: int, moments: MomentArrays) -> int:
+    """Return the code of a moment, -1 if it has none; O(log stretches)."""
+    begins, firsts, anchors, unit = moments
+    low, high = 0, len(begins)
+    while low < high:
+        middle = (low + high) // 2
+        if begins[middle] <= number:
+            low = middle + 1
+        else:
+            high = middle
+    if low == 0 or firsts[low - 1] < 0:
+        return -1
+    return int(firsts[low - 1] + (number - anchors[low - 1]) // unit)
 
 
 @bare_kernel
@@ -20,8 +49,7 @@ def moment_codes(
     starts: NDArray[np.int64],
     stops: NDArray[np.int64],
     field: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    days: NDArray[np.int32],
+    moments: MomentArrays,
     codes: NDArray[np.int32],
     plain: NDArray[np.bool_],
 ) -> None:
@@ -34,14 +62,7 @@ def moment_codes(
             code = 0
         elif form == INTEGER or form == DECIMAL:
             number, _ = units_of(text, starts[i], stops[i], 0)
-            low, high = 0, len(begins)
-            while low < high:
-                middle = (low + high) // 2
-                if begins[middle] <= number:
-                    low = middle + 1
-                else:
-                    high = middle
-            code = days[low - 1] if low > 0 else -1
+            code = code_at(number, moments)
             if code < 0:
                 code = field[_UNKNOWN]
         codes[i] = code

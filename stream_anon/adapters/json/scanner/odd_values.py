@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from stream_anon.adapters.json.scanner.forms import ABSENT, NULL, ODD, STRING
 from stream_anon.adapters.json.scanner.letters import QUOTE
 from stream_anon.errors import Unfit
-from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
-from stream_anon.microdata.batch import MISSING_KEY
-from stream_anon.microdata.coding import code_value, individual_text, passed_value, sensitive_keys
-from stream_anon.microdata.domains.domain import Scalar
+from stream_anon.microdata.attributes import Passing, PassThrough, QuasiIdentifier
+from stream_anon.microdata.batch import MISSING_KEY, ItemKeys
+from stream_anon.microdata.coding import code_value, individual_text, meant, passed_value
 from stream_anon.microdata.ids import Normalization, normalized
 from stream_anon.microdata.keys import PADDING, padded_words, text_keys
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.sensitive_keys import criterion_keys
 
 _T = TypeVar("_T")
 _value = msgspec.json.Decoder().decode
@@ -105,6 +105,7 @@ class OddValues:
 
     def __init__(self, policy: Policy) -> None:
         self._nulls = policy.null_values
+        self._sets: dict[int, tuple[int, ...]] = {}
         self._steps: Collection[Normalization] = policy.normalize
 
     def codes(
@@ -138,7 +139,7 @@ class OddValues:
         if not len(rows):
             return
 
-        def judge(value: object) -> tuple[bytes, Scalar | None]:
+        def judge(value: object) -> tuple[bytes, Passing]:
             passed = passed_value(attribute, value)
             return _encode(passed), passed
 
@@ -150,8 +151,15 @@ class OddValues:
                 found.replace(field, row, one[0])
         if keys is not None:
             distinct = dict(zip(texts, [None if one is None else one[1] for one in judged], strict=True))
-            made = dict(zip(distinct, sensitive_keys(list(distinct.values()), ordered).tolist(), strict=True))
+            coded, sets = criterion_keys(attribute, list(distinct.values()), ordered)
+            self._sets |= sets
+            made = dict(zip(distinct, coded.tolist(), strict=True))
             keys[rows] = [made[text] for text in texts]
+
+    def taken_sets(self) -> ItemKeys:
+        """Return the sets behind the keys of lists that were written since the last time."""
+        sets, self._sets = self._sets, {}
+        return sets
 
     def individuals(self, found: Found, field: int, keys: NDArray[np.int64]) -> None:
         """Write the keys of odd ids into int64[n]."""
@@ -183,7 +191,7 @@ class OddValues:
                 known[text] = None
                 try:
                     value = _value(text)
-                    known[text] = judge(None if isinstance(value, str) and value in self._nulls else value)
+                    known[text] = judge(meant(value, self._nulls))
                 except _ERRORS:
                     continue
         return list(map(known.__getitem__, texts))

@@ -5,28 +5,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.json.passing import PassedTexts
 from stream_anon.adapters.json.scanner import fields
+from stream_anon.adapters.json.scanner.forms import LIST
 from stream_anon.adapters.json.scanner.id_spans import IdSpans
-from stream_anon.adapters.json.scanner.members import find_members
-from stream_anon.adapters.json.scanner.moments import moment_codes
+from stream_anon.adapters.json.scanner.iso_texts import iso_codes
+from stream_anon.adapters.json.scanner.moments import moment_arrays, moment_codes
 from stream_anon.adapters.json.scanner.nulls import clear_nulls
 from stream_anon.adapters.json.scanner.odd_values import Found, OddValues
-from stream_anon.adapters.json.scanner.skipping import KEY_ROOM
+from stream_anon.adapters.json.scanner.spans import SpanFinder
 from stream_anon.adapters.json.scanner.tables import (
     ANY,
     CATEGORY,
     DATE,
+    ISO_TEXT,
     KEYED,
     KIND,
     MOMENT,
-    MOST_PARENTS,
     NUMBER,
     PARENT,
+    PASS_LIST,
     TABLE,
     ScanTables,
 )
+from stream_anon.adapters.writing.passing import PassedTexts
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
+from stream_anon.microdata.domains.reading import ByIsoText, ByMoment
 from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, text_keys
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.texts import Texts
@@ -63,9 +66,20 @@ class Scanner:
         read = [*self._quasi, *self._passing]
         self._coercing = [place for place, attribute in enumerate(read) if attribute.coerce]
         self.coerced = 0
-        self._inner = np.where(tables.fields[:, KIND] == PARENT, tables.fields[:, TABLE], -1)
-        self._most = max_record_bytes
-        self._longest_key = max(len(key.encode()) for a in policy.attributes for key in a.path)
+        kinds = tables.fields[:, KIND]
+        inner = np.where(kinds == PARENT, tables.fields[:, TABLE], np.where(kinds == PASS_LIST, LIST, -1))
+        keys = (key for attribute in policy.attributes for key in attribute.path)
+        self._finder = SpanFinder(tables, inner, keys, max_record_bytes)
+        self._moments = {
+            place: moment_arrays(moments)
+            for place, moments in tables.moments.items()
+            if isinstance(moments, ByMoment)
+        }
+        self._iso_moments = {
+            place: (moment_arrays(texts.own_clock), moment_arrays(texts.instants), texts.with_time)
+            for place, texts in tables.moments.items()
+            if isinstance(texts, ByIsoText)
+        }
         self._others = np.array([MISSING_KEY, *text_keys(["True", "False"])], np.int64)
 
     def scan(self, texts: Texts, source: int, offsets: NDArray[np.int64]) -> tuple[CodedBatch, NDArray[np.intp]]:
@@ -80,24 +94,12 @@ class Scanner:
         offsets
             int64[n].
         """
-        # 1. Find the value of each field in each record.
-        found = Found(texts.room, len(self._inner), len(texts))
-        tables = self._tables
-        key = np.zeros(self._longest_key + KEY_ROOM + len(PADDING), np.uint8)
-        find_members(
-            found.text, found.words, texts.stops, self._most,
-            tables.labels, tables.slots, tables.tables, self._inner, np.empty(MOST_PARENTS, np.int64),
-            np.full(len(self._inner) + 1, -1), key[: -len(PADDING)], padded_words(key),
-            found.forms, found.starts, found.stops, found.plain,
-        )  # fmt: skip
-        # 2. No letter of several bytes holds a newline, so if the whole is text, each record is text. If it is not,
-        # each record is looked at, so that one that is no text does not make the others slow.
-        if not texts.is_text():
-            found.plain &= np.fromiter(map(_is_text, texts), np.bool_, len(texts))
+        # 1. Find the value of each field in each record, and see which records are text at all.
+        found, tables = self._finder.find(texts), self._tables
         if tables.nulls >= 0:
             table = tables.tables[tables.nulls]
             clear_nulls(found.words, found.forms, found.starts, found.stops, table, tables.slots, tables.labels)
-        # 3. Make columns; a value that does not fit excludes its record.
+        # 2. Make columns; a value that does not fit excludes its record.
         coerced = [found.look_closer(field) for field in self._coercing]
         codes, sensitive, individuals = self._columns(found)
         self.coerced += sum(int((texts_there & found.plain).sum()) for texts_there in coerced)
@@ -106,7 +108,9 @@ class Scanner:
         if len(places) < len(texts):
             codes, sensitive, individuals = codes[:, places], sensitive[:, places], individuals[places]
         sources = np.full(len(places), source, np.int32)
-        batch = CodedBatch(codes, sensitive, individuals, sources, offsets[places], passed, Rejects.of([]))
+        batch = CodedBatch(
+            codes, sensitive, individuals, sources, offsets[places], passed, Rejects.of([]), self._odd.taken_sets()
+        )
         return batch, np.flatnonzero(~found.plain)
 
     def _columns(self, found: Found) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
@@ -140,8 +144,9 @@ class Scanner:
         elif field[KIND] == NUMBER:
             fields.number_codes(found.text, *own, field, codes, found.plain)
         elif field[KIND] == MOMENT:
-            moments = tables.moments[place]
-            moment_codes(found.text, *own, field, moments.begins, moments.codes, codes, found.plain)
+            moment_codes(found.text, *own, field, self._moments[place], codes, found.plain)
+        elif field[KIND] == ISO_TEXT:
+            iso_codes(found.text, *own, field, *self._iso_moments[place], codes, found.plain)
         elif field[KIND] != ANY:
             fields.prefix_codes(found.text, *own, field, tables.letters[place], codes, found.plain)
 
@@ -169,11 +174,3 @@ class Scanner:
         own = (found.forms[first:last], found.starts[first:last], found.stops[first:last])
         filled = fields.copy_passing(padded_words(text), *own, found.plain, padded_words(room), ends)
         return PassedTexts(room[:filled].copy(), ends)
-
-
-def _is_text(value: bytes | None) -> bool:
-    try:
-        (value or b"").decode()
-    except UnicodeDecodeError:
-        return False
-    return True

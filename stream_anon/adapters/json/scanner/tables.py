@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,19 +18,21 @@ from stream_anon.microdata.attributes import (
     ScalarType,
     Unknown,
 )
-from stream_anon.microdata.domains.reading import ByLabel, ByMoment, ByNumber, ByPrefix, ByText, OneByOne
+from stream_anon.microdata.domains.reading import ByIsoText, ByLabel, ByMoment, ByNumber, ByPrefix, ByText, OneByOne
 from stream_anon.microdata.policy import Policy
 
 MOST_PARENTS = 24  # objects within objects; with `MOST_NESTED` more no record is too deep
 MOST_UNITS = 10**17  # a number in units of its last decimal stays exact in 64 bits
 _NONE = -1
+WHOLE_VALUE = -2  # in place of the table of the keys within a field
 _FREE = (_NONE, _NONE, _NONE)
 
 # How a field's value is handled.
 CATEGORY, DATE, NUMBER, PREFIX, INDIVIDUAL, PARENT = range(6)
 PASS_STRING, PASS_INTEGER, PASS_NUMBER, PASS_BOOLEAN = range(6, 10)
-MOMENT = 10
-ANY = 11  # a domain whose values no kernel knows; each distinct one is looked at, see `odd_values`
+MOMENT, ISO_TEXT = 10, 11
+ANY = 12  # a domain whose values no kernel knows; each distinct one is looked at, see `odd_values`
+PASS_LIST = 13  # each distinct one is looked at too
 _PASSES = {
     ScalarType.STRING: PASS_STRING,
     ScalarType.INTEGER: PASS_INTEGER,
@@ -87,7 +89,7 @@ class ScanTables:
     nulls
         The table of the texts that mean a missing value, -1 if there are none.
     moments
-        By field: the stretches of numbers that have one code each.
+        By field: how numbers that count moments, or texts of ISO 8601, are read.
     """
 
     labels: NDArray[np.int64]
@@ -97,7 +99,7 @@ class ScanTables:
     letters: NDArray[np.int16]
     longest: int
     nulls: int
-    moments: Mapping[int, ByMoment]
+    moments: Mapping[int, ByMoment | ByIsoText]
 
 
 def scan_tables(policy: Policy) -> ScanTables | None:
@@ -115,9 +117,16 @@ def scan_tables(policy: Policy) -> ScanTables | None:
     moments = {
         place: reading
         for place, a in enumerate(policy.quasi_identifiers)
-        if isinstance(reading := a.domain.reading(), ByMoment)
+        if isinstance(reading := a.domain.reading(), ByMoment | ByIsoText)
     }
     return builder.build(np.array([_letters(a) for a in policy.quasi_identifiers], np.int16), nulls, moments)
+
+
+def key_tables(paths: Sequence[tuple[str, ...]]) -> ScanTables:
+    """Return tables of nothing but keys: a field for each path, then one for each parent."""
+    builder = _Builder([[_NONE] * _WIDTH for _ in paths])
+    builder.keys([(path, place) for place, path in enumerate(paths)])
+    return builder.build(np.empty((0, 256), np.int16), _NONE, {})
 
 
 def deep_attributes(policy: Policy) -> tuple[str, ...]:
@@ -134,7 +143,10 @@ def _read(policy: Policy) -> list[Attribute]:
 def _field(policy: Policy, attribute: Attribute) -> list[int]:
     row = [_NONE] * _WIDTH
     if isinstance(attribute, PassThrough):
-        row[KIND], row[ROW] = _PASSES[attribute.type], policy.passed.index(attribute)
+        row[KIND], row[ROW] = (
+            PASS_LIST if attribute.many else _PASSES[attribute.type],
+            policy.passed.index(attribute),
+        )
         names = [diverse.name for diverse in policy.diverse]
         row[KEYED] = names.index(attribute.name) if attribute.name in names else _NONE
     elif isinstance(attribute, QuasiIdentifier):
@@ -164,6 +176,8 @@ def _describe(row: list[int], attribute: QuasiIdentifier) -> bool:
             return _describe_grid(row, grid)
         case ByMoment(begins) if abs(begins).max() <= MOST_UNITS:
             row[KIND] = MOMENT
+        case ByIsoText():
+            row[KIND] = ISO_TEXT
         case ByPrefix() | ByMoment() | OneByOne():
             return False
     return True
@@ -243,7 +257,9 @@ class _Builder:
             meanings[key.encode()] = place
         return self.table(meanings)
 
-    def build(self, letters: NDArray[np.int16], nulls: int, moments: Mapping[int, ByMoment]) -> ScanTables:
+    def build(
+        self, letters: NDArray[np.int16], nulls: int, moments: Mapping[int, ByMoment | ByIsoText]
+    ) -> ScanTables:
         return ScanTables(
             np.array(self._labels, np.int64),
             np.array(self._slots, np.int64),

@@ -46,7 +46,7 @@ class Unreadable(CorruptRecordException):  # type: ignore[misc] # aiokafka ships
         self.after = after
 
 
-def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget) -> bool:
+def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget, header: bytes = b"") -> bool:
     """Let `getmany` of a started consumer return `Records`; return whether that was possible.
 
     The function that handles the answer to a fetch names three classes. It gets ours under these names.
@@ -55,12 +55,14 @@ def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget) -> bool:
     ----------
     budget
         What one call of `getmany` may unpack.
+    header
+        The name of a header whose value is put before each record's own; empty for none.
     """
     own = consumer._fetcher  # noqa: SLF001 - pinned by a test
     answer = getattr(fetcher.Fetcher, "_proc_fetch_request", None)
     if not isinstance(answer, FunctionType) or not set(answer.__code__.co_names) >= _REPLACED:
         return False
-    unread = partial(Unread, budget=budget)
+    unread = partial(Unread, budget=budget, header=header)
     names = {**answer.__globals__, "MemoryRecords": Fetched, "PartitionRecords": unread, "FetchResult": _result}
     replaced = FunctionType(answer.__code__, names, answer.__name__)
     own._proc_fetch_request = MethodType(replaced, own)  # noqa: SLF001

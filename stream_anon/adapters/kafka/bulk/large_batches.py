@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from stream_anon.adapters.kafka.bulk.record_kernels import MOST_HEADER
 from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.bulk.unpacking import Stream, UnsoundError
 from stream_anon.microdata.texts import Texts
@@ -41,15 +42,17 @@ class LargeBatch:
     ----------
     wanted
         The first offset that is returned.
+    header
+        The name of a header whose value is put before each record's own; empty for none.
     most_value
         A larger value is cut one byte behind this; the codec rejects it as too large, unread.
     """
 
-    def __init__(self, head: Head, stream: Stream, wanted: int, most_value: int) -> None:
+    def __init__(self, head: Head, stream: Stream, wanted: int, most_value: int, header: bytes = b"") -> None:
         self._head = head
         self._stream = stream
         self._wanted = wanted
-        self._most_value = most_value
+        self._most_value, self._header = most_value, header
         self._piece, self._at = b"", 0
         self._unpacked = 0
         self._turn = 0  # what was unpacked when this turn began
@@ -102,13 +105,38 @@ class LargeBatch:
             value = self._bytes(min(size, self._most_value + 1)) if size >= 0 else None
             if self._position > end:
                 raise UnsoundError
+            before = b""
+            if self._header and value is not None:
+                yield from self._pass(max(size, 0) - len(value))
+                before = yield from self._held_by_header(end)
+                if self._position > end:
+                    raise UnsoundError
             yield from self._pass(end - self._position)  # headers too
             place = head.base_offset + offset
             if place >= self._wanted:
                 self._wanted = place + 1
-                yield place, head.base_time + time if head.fixed_time is None else head.fixed_time, value
+                yield (
+                    place,
+                    head.base_time + time if head.fixed_time is None else head.fixed_time,
+                    (value if value is None else before + value),
+                )
         if self._at < len(self._piece) or self._stream.read(_PIECE):
             raise UnsoundError
+
+    def _held_by_header(self, end: int) -> Generator[None, None, bytes]:
+        """Return the value of the wanted header, which must end before `end`; empty without one."""
+        held = b""
+        for _ in range(max(self._length(end), 0)):
+            size = self._length(end)
+            same = size == len(self._header) and self._bytes(size) == self._header
+            if size != len(self._header):
+                yield from self._pass(size)
+            size = self._length(end)
+            if same and size <= MOST_HEADER:
+                held = self._bytes(max(size, 0))
+            else:
+                yield from self._pass(size)
+        return held
 
     @property
     def _position(self) -> int:

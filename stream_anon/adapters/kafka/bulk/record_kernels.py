@@ -30,6 +30,8 @@ _NEWLINE = ord("\n")
 # A varint has seven bits in each byte, and a bit that says whether more follow.
 _SEVEN_BITS, _MORE = 127, 128
 LEAST_RECORD = 7  # bytes
+MOST_HEADER = 17
+"""Bytes of a header that may stand before a value; a longer one is none that anybody wants."""
 RECORDS, FILLED, NEXT, BROKEN = range(4)
 """What `read_run` has found: places in `found`."""
 
@@ -128,6 +130,30 @@ def survey(data: NDArray[np.uint8], at: int, found: NDArray[np.int64]) -> None:
 
 
 @bare_inlined
+def _header(data: NDArray[np.uint8], at: int, stop: int, wanted: NDArray[np.uint8]) -> tuple[int, int]:
+    """Return where the value of the last header with a name begins and ends; twice the same place without one."""
+    begin = end = at
+    count, at = _varint(data, at, stop)
+    while at >= 0 and count > 0:
+        count -= 1
+        size, at = _varint(data, at, stop)
+        if at < 0 or size < 0 or size > stop - at:
+            break
+        same = size == len(wanted)
+        for i in range(len(wanted)):
+            if not same:
+                break
+            same = data[at + i] == wanted[i]
+        size, at = _varint(data, at + size, stop)
+        if at < 0 or size > stop - at:
+            break
+        if same:
+            begin, end = at, at + max(size, 0)
+        at += max(size, 0)
+    return begin, end
+
+
+@bare_inlined
 def _read(
     data: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -143,6 +169,7 @@ def _read(
     offsets: NDArray[np.int64],
     times: NDArray[np.int64],
     missing: NDArray[np.bool_],
+    wanted: NDArray[np.uint8],
     found: NDArray[np.int64],
 ) -> bool:
     """Read `count` records that end at `end`; return whether they are sound. See `read_run`."""
@@ -167,6 +194,12 @@ def _read(
         if base_offset + place >= after:
             after = base_offset + place + 1
             last = at + max(size, 0)
+            if len(wanted) and size >= 0:
+                begin, end_of_header = _header(data, last, stop, wanted)
+                if end_of_header - begin <= MOST_HEADER:
+                    for place in range(begin, end_of_header):
+                        room[filled] = data[place]
+                        filled += 1
             while at + 8 <= last:
                 room_words[filled] = words[at]
                 at += 8
@@ -199,6 +232,7 @@ def read_run(
     offsets: NDArray[np.int64],
     times: NDArray[np.int64],
     missing: NDArray[np.bool_],
+    wanted: NDArray[np.uint8],
     found: NDArray[np.int64],
 ) -> None:
     """Read the records of batches that `survey` has found; markers of transactions are passed over.
@@ -217,6 +251,8 @@ def read_run(
         uint8[], int64[], written: the values, a newline behind each.
     stops, offsets, times, missing
         int64[n], int64[n], int64[n], bool[n], written.
+    wanted
+        uint8[]: the name of a header whose value is put before the record's own; empty for none.
     found
         int64[4], updated: records so far, bytes so far, the next offset (records below are left out), and whether
         what was read is broken.
@@ -233,7 +269,7 @@ def read_run(
             sound = _read(
                 data, words, at + HEAD, stop, _big(data, at + _COUNT, 4),
                 base_offset, _big(data, at + _FIRST_TIME, 8), fixed_time,
-                room, room_words, stops, offsets, times, missing, found,
+                room, room_words, stops, offsets, times, missing, wanted, found,
             )  # fmt: skip
             if not sound:
                 found[BROKEN] = 1

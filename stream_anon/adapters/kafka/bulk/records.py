@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -12,7 +13,15 @@ from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.texts import Texts
 
-_OFFSET, _TIME, _VALUE = attrgetter("offset"), attrgetter("timestamp"), attrgetter("value")
+_OFFSET, _TIME = attrgetter("offset"), attrgetter("timestamp")
+
+
+def value_behind(value: bytes | None, headers: Sequence[tuple[str, bytes | None]], name: bytes) -> bytes | None:
+    """Return a record's value behind that of the last header with a name, where there is one."""
+    if value is None or not name:
+        return value
+    found = [held or b"" for key, held in headers if key.encode() == name]
+    return found[-1] + value if found and len(found[-1]) <= kernels.MOST_HEADER else value
 
 
 class Records:
@@ -32,12 +41,19 @@ class Records:
         self.times = times
 
     @classmethod
-    def of(cls, records: list[Any]) -> Records:
-        """Return what the client's own reader made of each record."""
+    def of(cls, records: list[Any], header: bytes = b"") -> Records:
+        """Return what the client's own reader made of each record.
+
+        Parameters
+        ----------
+        header
+            The name of a header whose value is put before the record's own; empty for none.
+        """
         n = len(records)
         offsets = np.fromiter(map(_OFFSET, records), np.int64, n)
         times = [-1 if time is None else time for time in map(_TIME, records)]  # the first format has none
-        return cls(Texts.of(list(map(_VALUE, records))), offsets, np.array(times, np.int64))
+        values = [value_behind(each.value, each.headers, header) if header else each.value for each in records]
+        return cls(Texts.of(values), offsets, np.array(times, np.int64))
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -61,7 +77,7 @@ class Records:
 class RecordColumns:
     """Room for the records of a stretch of bytes, and the records that were found."""
 
-    def __init__(self, count: int, size: int, wanted: int) -> None:
+    def __init__(self, count: int, size: int, wanted: int, header: bytes = b"") -> None:
         room = np.empty(size + len(PADDING), np.uint8)
         self.arrays = (
             room,
@@ -71,13 +87,16 @@ class RecordColumns:
             np.empty(count, np.int64),
             np.empty(count, np.bool_),
         )
+        self._header = np.frombuffer(header, np.uint8)
         self.found = np.zeros(4, np.int64)
         self.found[kernels.NEXT] = wanted
 
     def read(self, data: bytes, at: int, end: int, *, checked: bool) -> bool:
         """Read batches of `data`, which ends in `PADDING`; return whether they are sound."""
         text = np.frombuffer(data, np.uint8)
-        kernels.read_run(text, padded_words(data), at, end, checked, kernels.CRC_TABLES, *self.arrays, self.found)
+        kernels.read_run(
+            text, padded_words(data), at, end, checked, kernels.CRC_TABLES, *self.arrays, self._header, self.found
+        )
         return not self.found[kernels.BROKEN]
 
     @property

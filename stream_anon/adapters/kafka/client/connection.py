@@ -25,6 +25,7 @@ from stream_anon.adapters.kafka.client.connection_errors import (
     chain,
     in_words,
 )
+from stream_anon.adapters.kafka.client.iam import IamToken
 from stream_anon.adapters.kafka.client.oidc import EndpointToken
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.throttling import Throttling
@@ -117,7 +118,8 @@ class Connection:
             options["ssl_context"] = self._ssl_context()
         if security.protocol.startswith("SASL"):
             options["sasl_mechanism"] = security.mechanism
-            if security.mechanism == "OAUTHBEARER":
+            if security.by_token:
+                options["sasl_mechanism"] = "OAUTHBEARER"
                 options["sasl_oauth_token_provider"] = self._tokens
             else:
                 options["sasl_plain_username"] = security.username
@@ -158,6 +160,8 @@ class Connection:
         if self.security.token_file is not None:
             return FileToken(self.security.token_file)
         given = self.security
+        if given.aws_region:
+            return IamToken(given.aws_region)
         if given.token_endpoint is not None:
             return EndpointToken(
                 given.token_endpoint, given.client_id, self._client_secret, given.scope, given.token_ca_file
@@ -207,7 +211,7 @@ class Connection:
         conn = AIOKafkaConnection(
             host, port, client_id=f"{self.group}-knock", request_timeout_ms=int(_KNOCK_WITHIN * 1000), **options
         )
-        tokens = self.security.mechanism == "OAUTHBEARER"
+        tokens = self.security.by_token
         welcomed = False
         refusal: BaseException | None
         try:

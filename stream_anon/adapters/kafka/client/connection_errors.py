@@ -36,7 +36,7 @@ def in_words(error: BaseException, security: Security) -> str:
             case UnsupportedSaslMechanismError():
                 return f"the broker does not offer kafka.security.sasl_mechanism {security.mechanism}"
             case SaslAuthenticationFailed() | AuthenticationFailedError():
-                what = "token" if security.mechanism == "OAUTHBEARER" else "user name or password"
+                what = "token" if security.by_token else "user name or password"
                 return f"the broker refuses our {what} ({security.mechanism})"
             case ValueError():  # of SCRAM: the broker's last answer proves that it knows the password
                 return f"the broker's answer does not fit our password ({security.mechanism})"

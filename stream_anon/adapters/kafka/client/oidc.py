@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import ssl
 from base64 import b64encode
 from collections.abc import Callable
@@ -13,9 +12,8 @@ from urllib.parse import quote_plus
 
 import aiohttp
 import msgspec
-from aiokafka.abc import AbstractTokenProvider
 
-from stream_anon.adapters.kafka.client.tokens import MOST_BYTES, TokenError, cleaned
+from stream_anon.adapters.kafka.client.tokens import MOST_BYTES, KeptToken, TokenError, cleaned
 
 _KEY = "kafka.security.token_endpoint"
 _WITHIN = 10.0
@@ -30,8 +28,8 @@ class _Answer(msgspec.Struct):
     expires_in: Annotated[float, msgspec.Meta(gt=0)] = _LIVES
 
 
-class EndpointToken(AbstractTokenProvider):  # type: ignore[misc] # aiokafka ships no types
-    """Ask a token endpoint, and keep the token for most of the time that it lives; connections share one request.
+class EndpointToken(KeptToken):
+    """Ask a token endpoint, and keep the token for most of the time that it lives.
 
     Parameters
     ----------
@@ -50,26 +48,20 @@ class EndpointToken(AbstractTokenProvider):  # type: ignore[misc] # aiokafka shi
     def __init__(
         self, endpoint: str, client_id: str, secret: Callable[[], str], scope: str = "", ca_file: Path | None = None
     ) -> None:
+        super().__init__()
         self._endpoint, self._client_id, self._secret, self._scope = endpoint, client_id, secret, scope
         self._ca_file = ca_file
-        self._asking = asyncio.Lock()
-        self._token, self._until = "", -math.inf
 
-    async def token(self) -> str:
-        """Return the token. Raises TokenError."""
-        async with self._asking:
-            now = asyncio.get_running_loop().time()
-            if now >= self._until:
-                try:
-                    async with asyncio.timeout(_WITHIN):
-                        status, body = await self._asked()
-                except TimeoutError:
-                    raise TokenError(f"{_KEY}: took more than {_WITHIN:g} s") from None
-                except (aiohttp.ClientError, OSError) as error:
-                    raise TokenError(f"{_KEY}: cannot be reached ({type(error).__name__})") from None
-                self._token, lives = _read(status, body)
-                self._until = now + _KEPT * lives
-            return self._token
+    async def _obtained(self) -> tuple[str, float]:
+        try:
+            async with asyncio.timeout(_WITHIN):
+                status, body = await self._asked()
+        except TimeoutError:
+            raise TokenError(f"{_KEY}: took more than {_WITHIN:g} s") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise TokenError(f"{_KEY}: cannot be reached ({type(error).__name__})") from None
+        token, lives = _read(status, body)
+        return token, _KEPT * lives
 
     async def _asked(self) -> tuple[int, bytes]:
         form = {"grant_type": "client_credentials"} | ({"scope": self._scope} if self._scope else {})

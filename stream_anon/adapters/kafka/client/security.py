@@ -27,8 +27,14 @@ class Security:
     client_secret: str | None = field(default=None, repr=False)
     client_secret_file: Path | None = None
     scope: str = ""
+    aws_region: str = ""
     ca_file: Path | None = None
     certificate_file: Path | None = None
     key_file: Path | None = None
     key_password: str | None = field(default=None, repr=False)
     key_password_file: Path | None = None
+
+    @property
+    def by_token(self) -> bool:
+        """Return whether a token is the login; AWS_MSK_IAM is a kind of OAUTHBEARER, by which brokers know it."""
+        return self.mechanism in ("OAUTHBEARER", "AWS_MSK_IAM")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import re
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -82,6 +84,27 @@ class CommandToken(AbstractTokenProvider):  # type: ignore[misc]
                     process.kill()
                 await process.wait()
         return printed
+
+
+class KeptToken(AbstractTokenProvider):  # type: ignore[misc]
+    """Obtain a token and keep it for a while; connections that open at the same time share one request."""
+
+    def __init__(self) -> None:
+        self._asking = asyncio.Lock()
+        self._token, self._until = "", -math.inf
+
+    async def token(self) -> str:
+        """Return the token. Raises TokenError."""
+        async with self._asking:
+            now = asyncio.get_running_loop().time()
+            if now >= self._until:
+                self._token, kept = await self._obtained()
+                self._until = now + kept
+            return self._token
+
+    @abstractmethod
+    async def _obtained(self) -> tuple[str, float]:
+        """Return a new token, and the seconds for which it may be used. Raises TokenError."""
 
 
 def _succeeded(task: asyncio.Task[str]) -> bool:

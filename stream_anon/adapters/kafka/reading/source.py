@@ -40,14 +40,19 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     The group's callbacks only pause what was assigned and count; they never wait for the broker, since heartbeats
     start after they return.
 
+    The value of the header `header`, if one is named, is put before each record's own.
+
     If a record of more than `max_record_bytes` was compressed with others, only its beginning is given.
 
     A pattern is resolved here and not by the client. Once the client has lost the leader of one topic, it asks for
     the metadata of that topic alone, takes the other topics for deleted and drops them.
     """
 
-    def __init__(self, connection: Connection, inputs: InputTopics, max_record_bytes: int = 2**31) -> None:
+    def __init__(
+        self, connection: Connection, inputs: InputTopics, max_record_bytes: int = 2**31, header: bytes = b""
+    ) -> None:
         super().__init__()
+        self._header = header
         self._budget = Budget(max_record_bytes)
         self._connection = connection
         self._inputs = inputs
@@ -107,7 +112,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             async with asyncio.timeout(self._patience):
                 await self._subscribe(consumer)
                 await consumer.start()
-                drain_in_batches(consumer, self._budget)
+                drain_in_batches(consumer, self._budget, self._header)
             self._since = asyncio.get_running_loop().time()  # its first assignment may still be on its way
             if self._inputs.pattern is not None:
                 self._looking = asyncio.create_task(self._look_for_topics(consumer))
@@ -235,7 +240,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         first = self._next.get(number)
         if first is None or not records:  # fetched for an earlier assignment
             return None
-        columns = records if isinstance(records, Records) else Records.of(records)
+        columns = records if isinstance(records, Records) else Records.of(records, self._header)
         chunk = Chunk(number, first, columns.values, columns.offsets, columns.times)
         self._next[number] = chunk.end
         return chunk

@@ -15,7 +15,7 @@ from stream_anon.adapters.tables.python_values import plain
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import Attribute, Identifier
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.coding import find
+from stream_anon.microdata.coding import find, meant
 from stream_anon.microdata.policy import Policy
 
 ROWS = 65_536
@@ -82,13 +82,22 @@ class TableCoder:
     ----------
     first
         The number of the first row.
+    coder
+        Codes the columns, and goes on counting; a new one if None.
     """
 
-    def __init__(self, policy: Policy, fields: TableFields, first: int = 0) -> None:
+    def __init__(
+        self, policy: Policy, fields: TableFields, first: int = 0, coder: ColumnCoder | None = None
+    ) -> None:
         self._policy = policy
         self._fields = fields
-        self._coder = ColumnCoder(policy, plain)
+        self._coder = coder or ColumnCoder(policy, plain)
         self.rows = first
+
+    @property
+    def coerced(self) -> int:
+        """Return how many texts counted as another type because their attributes say so."""
+        return self._coder.coerced
 
     def batch(self, columns: Mapping[str, Any], rows: int) -> CodedBatch:
         """Return the coded batch of so many rows.
@@ -120,8 +129,8 @@ class TableCoder:
 
     def _of_objects(self, attribute: Attribute, cells: Sequence[Any]) -> Column:
         """Return the column of objects; 1, 1.0 and true are told apart."""
-        meant = [plain(attribute, cell) for cell in cells]
-        column = Column.of([(type(value), value) for value in meant])
+        found = [plain(attribute, cell) for cell in cells]
+        column = Column.of([(_types(value), value) for value in found])
         return self._meant(Column([value for _, value in column.values], column.places))
 
     def _meant(self, column: Column) -> Column:
@@ -129,5 +138,9 @@ class TableCoder:
         nulls = self._policy.null_values
         if not nulls:
             return column
-        values = [None if isinstance(value, str) and value in nulls else value for value in column.values]
-        return Column(values, column.places)
+        return Column([meant(value, nulls) for value in column.values], column.places)
+
+
+def _types(value: object) -> tuple[type, ...]:
+    """Return the types of a value, and of the items of a list."""
+    return (type(value), *(map(type, value) if isinstance(value, tuple) else ()))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
 
 from stream_anon.adapters.tables.arrow.coding import ROWS, TableCoder, TableFields
+from stream_anon.adapters.tables.columns import ColumnCoder
 from stream_anon.errors import InputError
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
@@ -16,7 +17,9 @@ from stream_anon.microdata.policy import Policy
 _NAME = "frame"
 
 
-def batches_of(frame: Any, policy: Policy, first: int = 0) -> Iterator[CodedBatch]:
+def batches_of(
+    frame: Any, policy: Policy, first: int = 0, coder: ColumnCoder | None = None
+) -> Iterator[CodedBatch]:
     """Yield the rows of a frame as coded batches of source 0, up to 65,536 rows each.
 
     Parameters
@@ -26,6 +29,8 @@ def batches_of(frame: Any, policy: Policy, first: int = 0) -> Iterator[CodedBatc
         piece.
     first
         The number of the first row.
+    coder
+        See `TableCoder`.
 
     Raises
     ------
@@ -36,18 +41,18 @@ def batches_of(frame: Any, policy: Policy, first: int = 0) -> Iterator[CodedBatc
     """
     if isinstance(frame, pa.RecordBatchReader):
         names = _named(frame.schema)
-        coder = TableCoder(policy, TableFields(policy, names, _NAME), first)
+        table = TableCoder(policy, TableFields(policy, names, _NAME), first, coder)
         for piece in frame:
             for start in range(0, len(piece), ROWS):
                 part = piece.slice(start, ROWS)
-                yield coder.batch(dict(zip(names, part.columns, strict=True)), len(part))
+                yield table.batch(dict(zip(names, part.columns, strict=True)), len(part))
         return
     columns, rows = _columns(frame, policy)
     types = {name: None if isinstance(cells, list) else cells.type for name, cells in columns.items()}
-    coder = TableCoder(policy, TableFields(policy, types, _NAME), first)
+    table = TableCoder(policy, TableFields(policy, types, _NAME), first, coder)
     for start in range(0, rows, ROWS):
         count = min(ROWS, rows - start)
-        yield coder.batch({name: _slice(cells, start, count) for name, cells in columns.items()}, count)
+        yield table.batch({name: _slice(cells, start, count) for name, cells in columns.items()}, count)
 
 
 def _columns(frame: Any, policy: Policy) -> tuple[Mapping[str, Any], int]:
@@ -59,10 +64,10 @@ def _columns(frame: Any, policy: Policy) -> tuple[Mapping[str, Any], int]:
     known = _known(frame)
     if isinstance(known, nw.LazyFrame):
         names = known.collect_schema().names()
-        known = known.select(_read(policy, names))
+        known = known.select(columns_read(policy, names))
         lazy = known.implementation is nw.Implementation.POLARS
         known = known.collect() if lazy else known.collect("pyarrow")
-    return {name: _cells(known[name]) for name in _read(policy, known.columns)}, len(known)
+    return {name: _cells(known[name]) for name in columns_read(policy, known.columns)}, len(known)
 
 
 def _known(frame: Any) -> Any:
@@ -80,7 +85,8 @@ def _named(schema: Any) -> dict[str, Any]:
     return {field.name: field.type for field in schema}
 
 
-def _read(policy: Policy, names: list[str]) -> list[str]:
+def columns_read(policy: Policy, names: Sequence[str]) -> list[str]:
+    """Return those of a frame's columns that the policy may read."""
     wanted = {name for attribute in policy.attributes for name in (attribute.column, attribute.path[0])}
     return [name for name in names if name in wanted]
 

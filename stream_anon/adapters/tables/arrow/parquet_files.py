@@ -12,14 +12,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from stream_anon.adapters.tables.arrow.coding import ROWS, TableCoder, TableFields
+from stream_anon.adapters.tables.arrow.parquet_input import opened_parquet, pieces_of
 from stream_anon.adapters.tables.arrow.releases import ReleaseTables
 from stream_anon.errors import InputError
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
-
-_BUFFER = 1 << 20  # bytes of a column that are read at once
-_DAMAGED = (pa.ArrowException, OSError, EOFError)
 
 
 class ParquetReader:
@@ -45,7 +43,7 @@ class ParquetReader:
     delimiter = None
 
     def __init__(self, name: str, policy: Policy) -> None:
-        self._file = _opened(name)
+        self._file = opened_parquet(name)
         schema = self._file.schema_arrow
         if len(set(schema.names)) < len(schema):
             raise InputError(f"{name}: two columns have one name")
@@ -60,17 +58,15 @@ class ParquetReader:
         rows = self._file.metadata.num_rows
         return self._size * self._coder.rows // rows if rows else self._size
 
+    @property
+    def coerced(self) -> int:
+        """Return how many texts counted as another type because their attributes say so."""
+        return self._coder.coerced
+
     def __iter__(self) -> Iterator[CodedBatch]:
         """Yield batches of up to 65,536 rows in order."""
         names = [".".join(place) for place in self._fields.places if place is not None]
-        pieces = self._file.iter_batches(ROWS, columns=names, use_threads=False)
-        while True:
-            try:
-                piece = next(pieces, None)
-            except _DAMAGED:
-                raise InputError(f"{self._name}: cannot be read to its end") from None
-            if piece is None:
-                return
+        for piece in pieces_of(self._file, self._name, ROWS, names):
             yield self._coder.batch(dict(zip(piece.schema.names, piece.columns, strict=True)), len(piece))
 
     def lines(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -80,17 +76,6 @@ class ParquetReader:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-
-def _opened(name: str) -> Any:
-    try:
-        with Path(name).open("rb"):
-            pass
-        # Columns are not read as dictionaries: pyarrow would gather those of a whole row group.
-        return pq.ParquetFile(name, buffer_size=_BUFFER, pre_buffer=False)
-    except _DAMAGED as error:  # a message of pyarrow's may hold a value
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is no Parquet file"
-        raise InputError(f"{name}: cannot be opened ({reason})") from None
 
 
 class ParquetWriter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ class ReleaseTables:
     def _fields(self, attribute: Any) -> list[Any]:
         name = attribute.column
         if isinstance(attribute, PassThrough):
-            return [pa.field(name, _PASSED[attribute.type])]
+            return [pa.field(name, _passed_type(attribute))]
         kind = _kind(attribute)
         if kind is None:
             sets = attribute.publication is Publication.VALUES
@@ -111,7 +112,10 @@ def _kind(attribute: QuasiIdentifier) -> Any:
     ends = attribute.domain.ends(0, attribute.domain.size - 1)
     if ends is None:
         return None
-    return {int: pa.int64(), float: pa.float64()}.get(type(ends[0]), pa.date32())
+    end = ends[0]
+    if isinstance(end, dt.datetime):
+        return pa.timestamp("s", None if end.tzinfo is None else str(end.tzinfo))
+    return {int: pa.int64(), float: pa.float64()}.get(type(end), pa.date32())
 
 
 def _ends(attribute: QuasiIdentifier, low: int, high: int) -> tuple[End | None, End | None]:
@@ -136,14 +140,25 @@ def _texts(attribute: QuasiIdentifier, values: Sequence[Published]) -> list[Any]
     return [None if value is None else [text(own) for own in value] for value in lists]
 
 
+def _passed_type(attribute: PassThrough) -> Any:
+    own = _PASSED[attribute.type]
+    return pa.list_(own) if attribute.many else own
+
+
+def _decimal(value: Any) -> Any:
+    if value is None:
+        return None
+    return [float(item) for item in value] if isinstance(value, list | tuple) else float(value)
+
+
 def _of_passed(attribute: PassThrough, values: Sequence[Any]) -> Any:
     if attribute.type is ScalarType.NUMBER:
         try:
-            values = [None if value is None else float(value) for value in values]
+            values = list(map(_decimal, values))
         except OverflowError:
             raise _too_large(attribute, "is too large for a floating-point number") from None
     try:
-        return pa.array(values, _PASSED[attribute.type])
+        return pa.array(values, _passed_type(attribute))
     except (OverflowError, pa.ArrowInvalid):
         raise _too_large(attribute, "has more than 64 bits; declare it as type: number") from None
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stream_anon.adapters.tables.columns import FITS, Column, KeyColumn
-from stream_anon.microdata.attributes import Attribute, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import UNREADABLE
 from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, span_keys
@@ -26,6 +26,8 @@ def column_of(array: Any, attribute: Attribute) -> Column:
     each different value.
     """
     kind = array.type
+    if isinstance(attribute, PassThrough) and attribute.many:
+        return _lists(array)
     if isinstance(kind, pa.BaseExtensionType):
         if kind.extension_name == _UUID:
             return _coded(array.storage.dictionary_encode(), _uuids)
@@ -41,6 +43,21 @@ def column_of(array: Any, attribute: Attribute) -> Column:
     if not _is_scalar(kind):
         return _unreadable(array)
     return _coded(_narrowed(array, attribute).dictionary_encode(), _scalars)
+
+
+def _lists(array: Any) -> Column:
+    """Return a column of lists of scalars; what is none is `UNREADABLE`."""
+    kind = array.type
+    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if pa.types.is_null(kind):
+        return Column([None], np.zeros(len(array), np.int64))
+    if not any(test(kind) for test in tests) or not _is_scalar(kind.value_type):
+        return _unreadable(array)
+    try:
+        found = array.to_pylist()
+    except (ValueError, OverflowError, UnicodeDecodeError):
+        found = [_scalar(cell) for cell in array]
+    return Column.of([tuple(cell) if isinstance(cell, list) else cell for cell in found])
 
 
 def _narrowed(array: Any, attribute: Attribute) -> Any:

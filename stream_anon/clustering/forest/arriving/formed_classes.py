@@ -27,7 +27,7 @@ from stream_anon.clustering.forest.refining.resplit import resplit_pass
 from stream_anon.clustering.forest.refining.split import split_large
 from stream_anon.clustering.forest.refining.swap import swap_pass
 from stream_anon.clustering.rules import Rules, sizes_alone
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 
 _REACH = 8
 _NOBODY = np.empty(0, np.int64)

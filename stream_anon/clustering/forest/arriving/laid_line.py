@@ -14,7 +14,7 @@ from stream_anon.clustering.forest.line.agglomerate import CANDIDATES, grow_fore
 from stream_anon.clustering.forest.line.layout import lay_out
 from stream_anon.clustering.forest.line.points import points_of
 from stream_anon.clustering.forest.ordering.order import KeyTable
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 
 _REACH = 4
 

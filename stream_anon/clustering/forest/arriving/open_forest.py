@@ -18,7 +18,7 @@ from stream_anon.clustering.forest.arriving.schedule import ANEW, MOST_LATE, MOS
 from stream_anon.clustering.forest.ordering.order import KeyTable
 from stream_anon.clustering.protocol import Outlook
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 
 MOST_LEAVING = 0.02  # of the rows of the mark; beyond, its classes are formed anew
 _FIRST_CAPACITY = 1024

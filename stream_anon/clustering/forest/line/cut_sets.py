@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.line.cut import cut_line, walked_back
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import CostModel, set_cost, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import set_cost, table_cost, walked_cost
+from stream_anon.privacy.costs.model import CostModel
 
 
 def cut(

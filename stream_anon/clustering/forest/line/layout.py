@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.tables import cell, leading_tables
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import CostModel, interval_cost
+from stream_anon.privacy.costs.cost import interval_cost
+from stream_anon.privacy.costs.model import CostModel
 
 
 @kernel

@@ -23,7 +23,7 @@ from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.forest.ordering.learn import THOROUGH, Lesson, learn_order
 from stream_anon.clustering.forest.ordering.order import KeyTable, key_table
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 
 _LEAST_CLASSES = 8  # a window of fewer possible classes teaches little
 _LARGER = 2  # without a background: a window so many times as large as the one learned from is learned from again

@@ -19,7 +19,8 @@ from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.forest.ordering.order import KeyTable, key_table, line_order
 from stream_anon.clustering.forest.tables import cell, leading_tables
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import CostModel, interval_cost
+from stream_anon.privacy.costs.cost import interval_cost
+from stream_anon.privacy.costs.model import CostModel
 
 SAMPLE = 10_000
 TRIES = 200  # while a window waits for its order

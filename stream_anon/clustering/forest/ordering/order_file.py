@@ -14,7 +14,7 @@ from stream_anon.clustering.forest.ordering.order import key_table
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import LearnedOrder
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 
 
 def _digest(attributes: Sequence[QuasiIdentifier], digits: Digits) -> str:

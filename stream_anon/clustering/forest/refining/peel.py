@@ -12,7 +12,7 @@ from stream_anon.clustering.forest.repairing.places import cheapest_class, forge
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel, kernel
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 
 _SURE = 3  # rows after which it is clear what the others will cost
 _TOO_DEAR = 1.1

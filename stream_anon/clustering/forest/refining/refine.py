@@ -13,7 +13,7 @@ from stream_anon.clustering.forest.refining.resplit import resplit_pass
 from stream_anon.clustering.forest.refining.swap import swap_pass
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 
 
 @kernel

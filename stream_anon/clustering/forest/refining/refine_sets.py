@@ -11,7 +11,8 @@ from stream_anon.clustering.forest.refining.swap_sets import swap_sets
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import CostModel, set_cost, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import set_cost, table_cost, walked_cost
+from stream_anon.privacy.costs.model import CostModel
 
 _LITTLE = 1e-9
 

@@ -11,7 +11,8 @@ from stream_anon.clustering.forest.tables import cell, leading_tables
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import CostModel, interval_cost
+from stream_anon.privacy.costs.cost import interval_cost
+from stream_anon.privacy.costs.model import CostModel
 
 _TRIES = 40  # illegal cuts after which a pair is left as it is
 _LITTLE = 1e-9

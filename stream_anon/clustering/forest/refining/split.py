@@ -9,7 +9,8 @@ from stream_anon.clustering.budget import is_spent, spend
 from stream_anon.clustering.legality import is_legal, may_part
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel, kernel
-from stream_anon.privacy.costs.cost import CostModel, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.model import CostModel
 
 _TRIES = 40  # illegal cuts after which a class is left as it is
 _LITTLE = 1e-9

@@ -11,7 +11,8 @@ from stream_anon.clustering.forest.tables import cell, leading_tables
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import constant, kernel
-from stream_anon.privacy.costs.cost import CostModel, interval_cost
+from stream_anon.privacy.costs.cost import interval_cost
+from stream_anon.privacy.costs.model import CostModel
 
 _LITTLE = 1e-9
 NOBODY = constant(-1)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from stream_anon.clustering.forest.refining.swap import NOBODY, move_row, stays_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import inlined, kernel
-from stream_anon.privacy.costs.cost import CostModel, set_cost, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import set_cost, table_cost, walked_cost
+from stream_anon.privacy.costs.model import CostModel
 
 _LITTLE = 1e-9
 

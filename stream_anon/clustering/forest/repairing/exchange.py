@@ -11,7 +11,8 @@ from stream_anon.clustering.forest.repairing.workspace import EXCHANGE, TAKE, De
 from stream_anon.clustering.legality import deficit
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_inlined, bare_kernel
-from stream_anon.privacy.costs.cost import CostModel, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.model import CostModel
 
 _LITTLE = 1e-9
 

@@ -10,7 +10,8 @@ from stream_anon.clustering.forest.repairing.groups import Groups, Lines, grown_
 from stream_anon.clustering.legality import deficit
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel
-from stream_anon.privacy.costs.cost import CostModel, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.model import CostModel
 
 _DIFFERENT = 2  # classes looked at in each direction
 _STEPS = 48  # rows looked at in each direction

@@ -11,7 +11,8 @@ from stream_anon.clustering.forest.repairing.workspace import MERGE, NOTHING, De
 from stream_anon.clustering.legality import deficit
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_inlined, bare_kernel
-from stream_anon.privacy.costs.cost import CostModel, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.model import CostModel
 
 _NEXT_TO = 2  # rows whose classes are looked at whatever they hold
 _OWNERS = 2  # rows that would help whose classes are looked at

@@ -22,7 +22,8 @@ from stream_anon.clustering.forest.repairing.workspace import EXCHANGE, MERGE, N
 from stream_anon.clustering.legality import deficit, is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel, constant, kernel
-from stream_anon.privacy.costs.cost import CostModel, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.model import CostModel
 
 _PATIENT_ROUNDS = 40  # from then on any price is paid
 _DEARER = 1.2  # a step waits for the next round if its price rose by more than this factor

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.json.encoding import longest_form
+from stream_anon.adapters.json.record_parts import longest_form
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import (
     Attribute,

@@ -97,8 +97,10 @@ def test_every_metric_has_the_prefix_and_none_has_a_created_series(
 def test_every_reason_has_a_series_before_it_first_happens(registry: CollectorRegistry, metrics: Metrics) -> None:
     for suppression in Suppression:
         assert value(registry, "records_suppressed_total", reason=suppression.value) == 0
-    for rejection in Reason:
-        assert value(registry, "dead_letters_total", reason=rejection.label) == 0
+    for reason in Reason:
+        own, other = ("records_ignored_total", "dead_letters_total")[:: 1 if reason.is_ignored else -1]
+        assert value(registry, own, reason=reason.label) == 0
+        assert registry.get_sample_value(f"stream_anon_{other}", {"reason": reason.label}) is None
 
 
 def test_a_label_outside_its_set_counts_as_other(registry: CollectorRegistry, metrics: Metrics) -> None:
@@ -181,6 +183,21 @@ def test_a_window_below_k_is_counted(registry: CollectorRegistry, metrics: Metri
     assert value(registry, "gate_violations_total") == 2
 
 
+def test_a_window_below_a_shield_is_counted_and_shown_once(registry: CollectorRegistry, metrics: Metrics) -> None:
+    metrics.limits(10, 30.0, 1000)
+    metrics.shields([("age, zip", 20), ("zip", 30)])
+    assert value(registry, "policy_shield_k", shield="zip") == 30
+
+    metrics.classes_published([12], 12, 0.5, 0, (20, 30))
+    assert value(registry, "windows_below_k_total") == 0
+    metrics.classes_published([12], 12, 0.5, 0, (19, 29))
+    assert value(registry, "windows_below_k_total") == 1
+    assert value(registry, "achieved_shield_k", shield="age, zip") == 19
+
+    metrics.classes_published([], None, None, 0)
+    assert value(registry, "achieved_shield_k", shield="zip") == 29
+
+
 @pytest.mark.parametrize(("age", "overdue"), [(29.9, 0), (30.3, 0), (45.0, 1)])
 def test_a_window_counts_as_overdue_only_well_beyond_max_delay(
     age: float, overdue: int, registry: CollectorRegistry, metrics: Metrics
@@ -237,6 +254,7 @@ PROMISED = {
         "records_released",
         "records_suppressed{reason}",
         "dead_letters{reason}",
+        "records_ignored{reason}",
         "attribute_information_loss{attribute}",
         "records_missing{attribute}",
         "gate_violations",
@@ -271,12 +289,14 @@ PROMISED = {
         "window_records",
         "window_oldest_age_seconds",
         "achieved_k",
+        "achieved_shield_k{shield}",
         "information_loss_ratio",
         "partitions_owned",
         "partitions_not_read",
         "consumer_lag_records",
         "last_release_timestamp_seconds",
         "policy_k",
+        "policy_shield_k{shield}",
         "policy_max_delay_seconds",
         "policy_max_records",
         "policy_delay_budget_seconds",
@@ -291,6 +311,7 @@ PROMISED = {
 def test_every_promised_metric_is_there_and_of_its_kind(registry: CollectorRegistry, metrics: Metrics) -> None:
     metrics.attributes(["age"])
     metrics.published_attributes(["age"], [])
+    metrics.shields([("age, zip", 20)])
     found = {
         (family.type, family.name.removeprefix("stream_anon_"), _labels(family.samples))
         for family in registry.collect()

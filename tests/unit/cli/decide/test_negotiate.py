@@ -94,6 +94,26 @@ def test_a_share_of_the_sample_may_be_suppressed(
     assert answer["exact"] == _scheme(1, 2, 1, 6)
 
 
+def test_what_falls_short_of_a_shield_is_counted_beside_the_answer_as_a_run_suppresses_it(
+    adult: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = POLICY.replace("  individual:", "  shields: [{attributes: [age, education], k: 150}]\n  individual:")
+    adult.write_text(text.replace("{max_records: 10000}", "{max_records: 100000, max_records_per_individual: 100}"))
+    chosen = tmp_path / "chosen.yaml"
+    options = ("--k", 3, *LEVELS, "--max-suppressed", 40)
+    (shield,) = _answer(monkeypatch, capsys, adult, *options)["shields"]
+    assert (shield["attributes"], shield["k"]) == (["age", "education"], 150)
+
+    sample = adult.parent / "adult.csv"
+    assert run(monkeypatch, "negotiate", adult, "--input", sample, *options, "--policy", chosen) == 0
+    assert f"{shield['records_short']:,} records more fall short of it" in capsys.readouterr().out
+    report = tmp_path / "report.json"
+    assert run(monkeypatch, "anonymize", sample, tmp_path / "out.csv", "-c", chosen, "--report", report) == 0
+    suppressed = json.loads(report.read_text())["suppressed"]
+    assert shield["records_short"] > 0
+    assert sum(suppressed.values()) == 37 + shield["records_short"]
+
+
 def test_an_answer_is_written_into_the_policy_and_its_comments_stay(
     adult: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

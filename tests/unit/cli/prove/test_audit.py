@@ -19,6 +19,16 @@ from tests.unit.cli.run.test_anonymize import run
 from tests.unit.operations.audit.test_auditing import SETTINGS, _visits
 
 
+def _policy_of(folder: Path, attributes: dict[str, Any]) -> Path:
+    """Write a policy for 3 people and windows of 200 records."""
+    privacy, window = {"k": 3, "individual": "person"}, {"max_records": 200}
+    policy = folder / "policy.yaml"
+    policy.write_text(
+        yaml.safe_dump({"privacy": privacy, "window": window, "attributes": attributes}, sort_keys=False)
+    )
+    return policy
+
+
 def _rows(path: Path) -> list[dict[str, Any]]:
     lines = path.read_text().splitlines()
     return list(csv.DictReader(lines)) if path.suffix == ".csv" else [json.loads(line) for line in lines]
@@ -61,13 +71,7 @@ def test_networks_are_published_and_read_back_by_an_audit(
         "office": {"role": "quasi-identifier", "ip": {"version": 4, "prefixes": [24, 28], "within": "10.0.0.0/16"}},
         "host": {"role": "quasi-identifier", "ip": {"version": 6}, "unknown": "root"},
     }
-    document = {
-        "privacy": {"k": 3, "individual": "person"},
-        "window": {"max_records": 200},
-        "attributes": attributes,
-    }
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(yaml.safe_dump(document, sort_keys=False))
+    policy = _policy_of(tmp_path, attributes)
     draws = np.random.default_rng(7)
     records = [
         {
@@ -170,13 +174,7 @@ def test_ranges_and_words_are_published_and_read_back_by_an_audit(
         "weight": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 5000, "ranges": 9, "arity": 3}},
         "ward": {"role": "quasi-identifier", "hierarchy": {"texts": wards}},
     }
-    document = {
-        "privacy": {"k": 3, "individual": "person"},
-        "window": {"max_records": 200},
-        "attributes": attributes,
-    }
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(yaml.safe_dump(document, sort_keys=False))
+    policy = _policy_of(tmp_path, attributes)
     draws = np.random.default_rng(3)
     records = [
         {"person": f"p{i}", "age": age % 90, "height": 0.6 + age % 19 / 10, "weight": age, "ward": wards[age % 18]}

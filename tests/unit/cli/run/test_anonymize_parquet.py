@@ -150,14 +150,20 @@ def test_parquet_has_no_standard_stream(
     assert "Parquet needs a file" in capsys.readouterr().err
 
 
-def test_the_audit_says_that_it_does_not_read_parquet(
+def test_what_is_released_as_parquet_passes_the_audit_and_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy, source, target = files(tmp_path)
     proof = tmp_path / "c.jsonl"
     assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
-    assert run(monkeypatch, "audit", "-c", policy, "--output", target, "--certificates", proof) == 2
-    assert "CSV or JSON Lines only" in capsys.readouterr().err
+    assert run(monkeypatch, "audit", "-c", policy, "--output", target, "--certificates", proof) == 0
+    capsys.readouterr()
+    assert run(monkeypatch, "utility", "-c", policy, source, target, "--json") == 0
+    assert run(monkeypatch, "leakage", "-c", policy, "--input", source, "--released", target) == 0
+    rows = pq.read_table(target).to_pylist()
+    rows[0]["age"] = {"min": 1, "max": 1}
+    pq.write_table(pa.Table.from_pylist(rows, pq.read_schema(target)), target)
+    assert run(monkeypatch, "audit", "-c", policy, "--output", target, "--certificates", proof) == 1
 
 
 def test_anatomy_writes_no_parquet(

@@ -13,7 +13,7 @@ from stream_anon.clustering.k_forest.neighbours import Neighbours, meet, no_neig
 from stream_anon.clustering.k_forest.trees import NOTHING, Trees, no_trees
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.walk import TABLE
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 
 
 def graph_model(weights: NDArray[np.float64]) -> CostModel:
@@ -36,6 +36,7 @@ def graph_model(weights: NDArray[np.float64]) -> CostModel:
         0 * one,
         0.0,
         zero,
+        zero + 1,
     )
 
 

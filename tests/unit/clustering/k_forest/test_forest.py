@@ -12,7 +12,7 @@ from stream_anon.clustering.k_forest.checks import check_forest, check_trees, cl
 from stream_anon.clustering.k_forest.decompose import decompose_all
 from stream_anon.clustering.k_forest.forest import grow_forest
 from stream_anon.clustering.k_forest.trees import Trees, most_rows, no_trees, trees_of_rows
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 from tests.support.tables import Table, classes_of, tables
 from tests.unit.clustering.k_forest.graphs import graph, graph_model, neighbours_in, neighbours_of
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.optimum import least_loss, loss_of_classes
 from stream_anon.clustering.k_forest.mending import mend
-from stream_anon.privacy.costs.cost import CostModel
+from stream_anon.privacy.costs.model import CostModel
 from tests.support.tables import Table, tables
 
 

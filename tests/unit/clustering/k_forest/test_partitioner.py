@@ -17,7 +17,8 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.privacy.costs.cost import CostModel, cost_model, level_model
+from stream_anon.privacy.costs.cost import cost_model, level_model
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.criteria import Criteria
 from tests.support.adult import adult_batch, adult_policy
 from tests.support.tables import Table, classes_of, is_legal, tables

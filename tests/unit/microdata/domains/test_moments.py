@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError, Unfit
+from stream_anon.microdata.domains.calendar.moments import iso_moment
+from stream_anon.microdata.domains.calendar.stretches import days_of_zone
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.moments import days_of_zone, iso_moment
 
 ZONES = (
     "UTC",

@@ -23,6 +23,7 @@ from stream_anon.microdata.attributes import (
     ScalarType,
     Unknown,
 )
+from stream_anon.microdata.domains.calendar.cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
@@ -32,7 +33,9 @@ from stream_anon.microdata.output.natural import natural_record
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import read_typed, typed_form
 from stream_anon.microdata.policy import Policy
+from stream_anon.settings.policy_file import load_policy
 from tests.support import hostile
+from tests.support.data import ROOT
 from tests.support.effort import examples
 from tests.support.shapes import shaped_record, typed_value
 from tests.unit.microdata.test_read import DIGITS, DOMAINS, STRANGERS, _attributes, _everything, _neighbours
@@ -51,16 +54,11 @@ NAMES = [*DOMAINS, NUMBERS]
 
 
 def shaped(name: str) -> Iterator[QuasiIdentifier]:
-    """Yield the attributes over a domain that typed records are allowed for."""
+    """Yield the attributes over a domain as typed records have them."""
     whole = QuasiIdentifier("x", CategoricalDomain(DIGITS), type=ScalarType.INTEGER)
     sets = (Publication.NODES, Publication.VALUES)
     for attribute in [replace(whole, publication=one) for one in sets] if name == NUMBERS else _attributes(name):
-        try:
-            policy_of(attribute)
-        except SettingsError:
-            assert isinstance(attribute.domain, DateDomain)
-        else:
-            yield attribute
+        yield policy_of(attribute).quasi_identifiers[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -133,15 +131,37 @@ def test_values_of_large_domains_are_read_back(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("shape", [Shape.TYPED, Shape.FLAT])
-def test_days_of_one_year_are_refused_where_anything_would_be_written_as_the_year(shape: Shape) -> None:
-    born = QuasiIdentifier("born", YEAR)
-    policy_of(born, shape=Shape.NATURAL)
-    with pytest.raises(SettingsError, match="all its days lie in 2024, which output"):
-        policy_of(born, shape=shape)
-    policy_of(replace(born, missing=Missing.REJECT), shape=shape)
-    with pytest.raises(SettingsError, match=r"attributes\.born"):
-        policy_of(replace(born, missing=Missing.REJECT, unknown=Unknown.ROOT), shape=shape)
-    policy_of(replace(born, domain=replace(YEAR, latest=dt.date(2025, 1, 1))), shape=shape)
+@pytest.mark.parametrize("finest", Finest)
+def test_days_of_one_year_are_anything_where_a_class_with_missing_days_would_be_written_alike(
+    shape: Shape, finest: Finest
+) -> None:
+    year = replace(YEAR, format="iso8601", finest=finest)
+    born = QuasiIdentifier("born", year)
+
+    def whole(attribute: QuasiIdentifier, shape: Shape) -> Any:
+        domain = policy_of(attribute, shape=shape).quasi_identifiers[0].domain
+        return domain.publish(0, domain.size - 1)
+
+    assert whole(born, Shape.NATURAL) == "2024"
+    assert whole(born, shape) == "*"
+    assert whole(replace(born, missing=Missing.REJECT, unknown=Unknown.ROOT), shape) == "*"
+    # Nothing else is written like the year here, and a policy that was allowed before stays the same one.
+    strict = replace(born, missing=Missing.REJECT)
+    assert whole(strict, shape) == "2024"
+    assert policy_of(strict, shape=shape).quasi_identifiers[0] == strict
+    months = policy_of(born, shape=shape).quasi_identifiers[0].domain
+    assert months.height == year.height - 1
+    assert months.publish(*months.node_at(0, months.height - 1)) == "2024-Q1"
+    with pytest.raises(SettingsError, match="max_level: must lie between"):
+        policy_of(replace(born, max_level=year.height), shape=shape)
+
+
+@pytest.mark.parametrize("shape", [Shape.TYPED, Shape.FLAT])
+def test_the_clinic_of_the_examples_whose_visits_lie_in_one_year_may_be_typed(shape: Shape) -> None:
+    policy = load_policy(ROOT / "examples" / "clinic" / "policy.yaml", {"output": {"shape": shape.value}})
+    date = next(one for one in policy.quasi_identifiers if one.name == "visit.date")
+    assert typed_form(date).write("*") == {"min": "2025-01-01", "max": "2025-12-31"}
+    assert date.publish(*date.node(0, date.domain.size - 1)) == "*"
 
 
 def test_two_fields_under_one_key_of_a_flat_record_are_refused() -> None:

@@ -427,8 +427,8 @@ def test_only_a_yes_at_the_terminal_forgets(monkeypatch: pytest.MonkeyPatch, ans
     run = Command(monkeypatch, _survey(0, REWOUND))
     asked: list[str] = []
 
-    def agreed(terminal: bool, ask: Callable[[str], bool], *, recreated: bool) -> bool:
-        return command_confirmed(True, lambda text: asked.append(text) or answer, recreated=recreated)
+    def agreed(question: str, terminal: bool, ask: Callable[[str], bool]) -> bool:
+        return command_confirmed(question, True, lambda text: asked.append(text) or answer)
 
     command_confirmed = command.confirmed
     monkeypatch.setattr(command, "confirmed", agreed)

@@ -19,9 +19,9 @@ from stream_anon.cli.main import app
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
 from stream_anon.microdata.domains.addresses import AddressDomain
+from stream_anon.microdata.domains.calendar.moments import PER_SECOND
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
-from stream_anon.microdata.domains.moments import PER_SECOND
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.ranges import RangedDomain
@@ -360,6 +360,15 @@ def test_a_format_of_days_is_recognized(form: str, write: Any, tmp_path: Path) -
     assert isinstance(seen.domain, DateDomain)
     for day, record in zip(days, records, strict=True):
         assert seen.domain.earliest + dt.timedelta(days=seen.code(record["seen_at"])) == day.date()
+
+
+@pytest.mark.parametrize("times", [False, True])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_times_of_day_that_vary_are_pointed_out(tmp_path: Path, numbers: bool, times: bool) -> None:
+    days = [dt.datetime(2024, 1 + i % 12, 13 + i % 15, i % 24 if times else 0, tzinfo=dt.UTC) for i in range(400)]
+    values = [int(day.timestamp()) * 1000 if numbers else day.isoformat() for day in days]
+    records: list[Record] = [{"id": i, "seen_at": value} for i, value in enumerate(values)]
+    assert ("`finest: hour` publishes them" in propose(write_json(tmp_path / "s.jsonl", records))) == times
 
 
 def test_moments_that_grow_from_row_to_row_number_no_records(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.domains.automatic import balanced
+from stream_anon.microdata.domains.calendar.cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
@@ -21,7 +22,8 @@ from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.ranges import RangedDomain
 from stream_anon.microdata.domains.walk import FIRSTS, HALVING, LINEAR, PREFIX, RANGES, TABLE, WIDTHS
 from stream_anon.privacy.costs import cost as cost_module
-from stream_anon.privacy.costs.cost import CostModel, cost_model, interval_cost, level_model, set_cost, table_cost
+from stream_anon.privacy.costs.cost import cost_model, interval_cost, level_model, set_cost, table_cost
+from stream_anon.privacy.costs.model import CostModel
 
 
 def _ragged(leaves: int) -> CategoricalDomain:
@@ -52,6 +54,10 @@ def _ranged(low: str, high: str, step: str, decimals: int | None, cuts: str) -> 
     return RangedDomain(*given, cuts=tuple(map(Decimal, cuts.split())))
 
 
+def _moments(first: dt.date, last: dt.date, finest: Finest) -> DateDomain:
+    return DateDomain("iso8601", first, last, zone="Europe/Berlin", finest=finest)
+
+
 KINDS: dict[str, tuple[int, Domain]] = {
     "table-ragged": (
         TABLE,
@@ -78,6 +84,8 @@ KINDS: dict[str, tuple[int, Domain]] = {
     "ranges-continuous": (RANGES, _ranged("0", "2000.5", "1", None, "500 1500")),
     "table-ranges": (TABLE, _ranged("0", "120", "5", 0, "20 30 65")),
     "firsts-dates": (FIRSTS, DateDomain("%Y-%m-%d", dt.date(1999, 11, 17), dt.date(2020, 2, 1))),
+    "firsts-hours": (FIRSTS, _moments(dt.date(2024, 1, 17), dt.date(2025, 2, 1), Finest.HOUR)),
+    "firsts-minutes": (FIRSTS, _moments(dt.date(2024, 3, 29), dt.date(2024, 4, 2), Finest.MINUTE)),
     "firsts-ragged": (FIRSTS, _ragged(3_000)),
     "firsts-flat": (FIRSTS, CategoricalDomain(Hierarchy.flat([str(i) for i in range(1_100)]))),
     "firsts-balanced": (FIRSTS, CategoricalDomain(balanced([str(i) for i in range(2_500)], 3))),

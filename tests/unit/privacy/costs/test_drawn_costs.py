@@ -17,8 +17,9 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.walk import TABLE
 from stream_anon.microdata.policy import Loss
-from stream_anon.privacy.costs.cost import CostModel, interval_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.drawn_costs import DrawnCosts
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.costs.objective import objective
 
 TREE = Hierarchy.from_tree({"north": {"hill": ["a", "b", "c"], "lake": ["d", "e"]}, "south": ["f", "g"]})

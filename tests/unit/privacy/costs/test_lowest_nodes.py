@@ -24,9 +24,10 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.walk import TABLE
 from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Loss, Policy, WindowLimits
-from stream_anon.privacy.costs.cost import CostModel, interval_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.drawn_costs import DrawnCosts
 from stream_anon.privacy.costs.lowest_nodes import LowestNodes
+from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.costs.objective import objective
 
 FREE = (

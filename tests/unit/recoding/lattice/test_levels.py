@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Unknown
+from stream_anon.microdata.domains.calendar.cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
@@ -31,6 +32,10 @@ DOMAINS: dict[str, Callable[[], Domain]] = {
     "shorter": lambda: PrefixDomain(4, "AB1", 4, shorter=True),
     "cut off": lambda: PrefixDomain(12, string.digits, 9),
     "dates": lambda: DateDomain("%Y-%m-%d", dt.date(2020, 2, 3), dt.date(2022, 5, 6)),
+    "hours": lambda: DateDomain(
+        "iso8601", dt.date(2024, 10, 20), dt.date(2024, 11, 3), zone="Europe/Berlin", finest=Finest.HOUR
+    ),
+    "minutes": lambda: DateDomain("iso8601", dt.date(2024, 10, 31), dt.date(2024, 11, 2), finest=Finest.MINUTE),
     "one year": lambda: DateDomain("%Y-%m-%d", dt.date(2020, 2, 3), dt.date(2020, 11, 6)),
 }
 

@@ -11,6 +11,8 @@ from stream_anon.adapters.logs import open_log
 from stream_anon.adapters.prometheus import families
 from stream_anon.adapters.prometheus.exposition import exposition
 from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.microdata.bounds import Shield
+from stream_anon.ports.schemas import SchemaChange
 from stream_anon.service import events as e
 from stream_anon.service.status.page import LAST_WINDOWS, StatusBoard
 from stream_anon.service.wiring.log_listener import into_log
@@ -30,6 +32,7 @@ STARTED = e.WorkerStarted(
     100,
     ("city",),
     published=("city", "note"),
+    shields=(Shield(("age", "zip"), 20),),
 )
 PUBLISHED = e.WindowPublished(
     batch="00ff",
@@ -63,6 +66,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.ReadinessChanged(True),
     e.BrokerAway(e.Away.PUBLISHING, "NodeNotReadyError"),
     e.BrokerBack(e.Away.PUBLISHING, 2.5, 4),
+    e.SchemaSeen(SchemaChange("7", lacking=("city",), vanished=("city",), retyped=("note",))),
     e.LedgerCreated("out.ledger"),
     e.OrderAdopted(2, 0.013, drifted=True),
     e.StandingBy(),
@@ -237,6 +241,13 @@ def test_a_window_makes_one_line(observed: Observed) -> None:
     assert "achieved_shields" not in line
 
 
+def test_what_a_shield_asks_and_what_a_window_reached_are_metrics(observed: Observed) -> None:
+    observed.tell(STARTED)
+    observed.tell(replace(PUBLISHED, achieved_shields=(24,)))
+    assert observed.value("policy_shield_k", shield="age, zip") == 20
+    assert observed.value("achieved_shield_k", shield="age, zip") == 24
+
+
 def test_the_line_of_a_window_says_what_shields_reached(observed: Observed) -> None:
     observed.tell(replace(PUBLISHED, achieved_shields=(50, 61)))
     assert observed.lines[0]["achieved_shields"] == [50, 61]
@@ -365,6 +376,21 @@ def test_the_page_names_the_attribute_at_fault_of_dead_letters(observed: Observe
         "missing (person)": 2,
         "malformed": 10,
     }
+
+
+def test_ignored_records_are_told_by_reason_and_are_no_dead_letters(observed: Observed) -> None:
+    observed.tell(STARTED)
+    observed.tell(replace(PUBLISHED, records_in=103, ignored={"deleted": 2, "tombstone": 1}))
+    observed.tell(PUBLISHED)
+
+    assert observed.value("records_ignored_total", reason="deleted") == 2
+    assert observed.value("records_ignored_total", reason="heartbeat") == 0
+    assert observed.value("dead_letters_total", reason="missing") == 20
+    assert observed.value("dead_letters_total", reason="other") == 0
+    published = [line for line in observed.lines if line["event"] == "window-published"]
+    assert [line.get("ignored") for line in published] == [{"deleted": 2, "tombstone": 1}, None]
+    assert observed.page["records"]["ignored"] == {"deleted": 2, "tombstone": 1}
+    assert observed.page["records"]["rejected"] == {"missing": 20}
 
 
 def test_the_page_says_how_many_records_were_read_again_or_moved_away(observed: Observed) -> None:

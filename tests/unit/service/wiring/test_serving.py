@@ -10,6 +10,7 @@ import numba
 import pytest
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.codecs import RecordFormats
 from stream_anon.compiled import kernel
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
@@ -43,7 +44,7 @@ async def test_certificate_renewed_while_kernels_compile_does_not_end_the_servic
 ) -> None:
     (tmp_path / "ca.pem").write_text("")
     settings, policy = read(tmp_path, protocol="SSL", ca_file=str(tmp_path / "ca.pem"))
-    monkeypatch.setattr(serving, "warm_up", lambda policy: None)
+    monkeypatch.setattr(serving, "warm_up", lambda policy, formats: None)
     told: list[Event] = []
     stop = asyncio.Event()
 
@@ -72,7 +73,7 @@ async def test_stop_does_not_wait_until_kernels_are_compiled(
 ) -> None:
     asyncio.get_running_loop().set_default_executor(Abandonable())
     compiled, stop, warm = threading.Event(), asyncio.Event(), []
-    monkeypatch.setattr(serving, "warm_up", lambda policy: compiled.wait(30))
+    monkeypatch.setattr(serving, "warm_up", lambda policy, formats: compiled.wait(30))
     told: list[Event] = []
     work = serving.work(*read(tmp_path), SystemClock(), told.append, stop, lambda: warm.append(True))
     working = asyncio.create_task(work)
@@ -90,7 +91,7 @@ async def test_stop_does_not_wait_until_kernels_are_compiled(
 async def test_compiling_is_told_at_its_start_and_at_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def warm(_policy: Policy) -> None:
+    def warm(_policy: Policy, _formats: RecordFormats) -> None:
         def twice(number: int) -> int:
             return 2 * number
 

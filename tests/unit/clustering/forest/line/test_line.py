@@ -24,7 +24,8 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
-from stream_anon.privacy.costs.cost import CostModel, cost_model, interval_cost
+from stream_anon.privacy.costs.cost import cost_model, interval_cost
+from stream_anon.privacy.costs.model import CostModel
 from tests.support.tables import Table, tables
 
 NUMBER = NumericDomain(Decimal(0), Decimal(99), Decimal(1), 0, tight=True)

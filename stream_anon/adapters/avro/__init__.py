@@ -1,0 +1,1 @@
+"""Avro: bodies of one writer schema to JSON texts, releases to bodies."""

@@ -1,0 +1,127 @@
+"""Write released records as Avro bodies, without framing."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.avro.passing import NULL, VALUE, avro_list, avro_passing, avro_scalar, avro_text, zigzag
+from stream_anon.adapters.writing.encoding import OfClass, OfRecord, Part, ReleaseEncoder
+from stream_anon.adapters.writing.odd_values import without_large_numbers
+from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.output.avro import avro_schema
+from stream_anon.microdata.output.fields import Field, fields_of
+from stream_anon.microdata.output.members import Member, Placed, by_first_key, members_of
+from stream_anon.microdata.output.typed import IntervalForm
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import Release
+from stream_anon.microdata.texts import Texts
+
+_EPOCH = dt.date(1970, 1, 1).toordinal()
+_FIRST_MOMENT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_LONGEST_END = 11  # bytes of a long in a union
+_AROUND = 12  # bytes of places and lengths, beyond those that JSON takes for quotes and commas
+_encode = msgspec.json.Encoder().encode
+
+
+class AvroEncoder:
+    """Encodes releases of one policy as the Avro bodies of its schema, in the release's order.
+
+    Attributes
+    ----------
+    schema
+        The JSON of the schema of what is written.
+    most_around
+        The most bytes that a record takes beside the JSON of the fields that pass.
+
+    Raises
+    ------
+    SettingsError
+        If records are natural, or an attribute has a name that Avro does not know.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self.schema = _encode(avro_schema(policy)).decode()
+        placed = [(member, member.path) for member in members_of(policy.published, policy.shape)]
+        self._encoder = ReleaseEncoder(policy, _parts(policy, fields_of(policy), placed), avro_passing(policy))
+        self.most_around = self._encoder.most_around
+
+    def admitted(self, batch: CodedBatch) -> CodedBatch:
+        """Return a batch without records whose numbers Avro cannot hold: they are rejected as out of range.
+
+        What is encoded must come from batches that were admitted.
+        """
+        return without_large_numbers(self._policy, batch)
+
+    def encode(self, release: Release) -> Texts:
+        """Return one body for each released record."""
+        return self._encoder.encode(release)
+
+    def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
+        """Return the released rows whose bodies take more bytes than `most`."""
+        return self._encoder.larger_than(release, most)
+
+    def warm_up(self) -> None:
+        """Compile every kernel that releases of the policy will call."""
+        self._encoder.warm_up()
+
+
+def _parts(policy: Policy, fields: Sequence[Field], placed: Sequence[Placed]) -> list[Part]:
+    """Return the values of a record in the order of its fields: Avro writes nothing around them."""
+    parts: list[Part] = []
+    for field, members in zip(fields, by_first_key(placed).values(), strict=True):
+        member, rest = members[0]
+        attribute = member.attribute
+        if rest:
+            parts += _parts(policy, field.fields, members)
+        elif isinstance(attribute, QuasiIdentifier):
+            steps: list[Callable[[Any], Any]] = [] if member.write is None else [member.write]
+            row = policy.quasi_identifiers.index(attribute)
+            parts.append(OfClass(row, (*steps, _writer(field)), _longest(field, member)))
+        elif isinstance(attribute, PassThrough):
+            parts.append(OfRecord(policy.passed.index(attribute)))
+    return parts
+
+
+def _writer(field: Field) -> Callable[[Any], bytes]:
+    """Return what makes bytes of a field's typed value."""
+    if field.fields:
+        inner = [(one.name, _writer(one)) for one in field.fields]
+        return lambda value: b"".join([write(value[name]) for name, write in inner])
+    there = avro_list if field.many else _WRITERS[field.type]
+    return (lambda value: NULL if value is None else VALUE + there(value)) if field.nullable else there
+
+
+def _day(value: str) -> bytes:
+    return zigzag(dt.date.fromisoformat(value).toordinal() - _EPOCH)
+
+
+def _moment(value: str) -> bytes:
+    moment = dt.datetime.fromisoformat(value)
+    since = moment.replace(tzinfo=dt.UTC) if moment.tzinfo is None else moment
+    return zigzag((since - _FIRST_MOMENT) // dt.timedelta(milliseconds=1))
+
+
+_WRITERS: Mapping[str, Callable[[Any], bytes]] = {
+    "string": avro_text,
+    "integer": zigzag,
+    "number": lambda value: avro_scalar(float(value)),
+    "boolean": avro_scalar,
+    "date": _day,
+    "timestamp": _moment,
+    "local-timestamp": _moment,
+}
+
+
+def _longest(field: Field, member: Member) -> int:
+    """Return a bound on the bytes of a quasi-identifier's value."""
+    if isinstance(member.form, IntervalForm):
+        return _LONGEST_END * max(len(field.fields), 1)
+    return _AROUND + max(len(_encode(value)) for value in member.longest())

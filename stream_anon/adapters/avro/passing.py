@@ -1,0 +1,150 @@
+"""Values that pass, from JSON to Avro: each a union of null and its type."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.avro.lexing import put_long
+from stream_anon.adapters.writing import odd_values as odd_ones
+from stream_anon.adapters.writing.copying import copied
+from stream_anon.adapters.writing.encoding import Passing
+from stream_anon.adapters.writing.odd_values import LIST, is_null, kinds_of, odd_values, plain_double, plain_integer
+from stream_anon.adapters.writing.passing import PassedTexts, Spans
+from stream_anon.adapters.writing.varints import varint
+from stream_anon.compiled import bare_kernel
+from stream_anon.microdata.attributes import MOST_ITEMS
+from stream_anon.microdata.domains.domain import Scalar
+from stream_anon.microdata.keys import PADDING, padded_words, sealed
+from stream_anon.microdata.policy import Policy
+
+NULL, VALUE = b"\x00", b"\x02"  # places in a union
+
+_STRING, _INTEGER, _NUMBER, _BOOLEAN = odd_ones.STRING, odd_ones.INTEGER, odd_ones.NUMBER, odd_ones.BOOLEAN
+# Beyond its JSON: a place, and a length instead of two quotes, ten bytes instead of a digit, eight instead of one.
+_GROWTH = {_STRING: 4, _INTEGER: 10, _NUMBER: 8, _BOOLEAN: 0}
+_LIST_GROWTH = 2  # how many items there are, and the end, beyond two brackets
+_VALUE_BYTE, _LOWER_T = VALUE[0], ord("t")
+_MOST_BYTES = 11  # that any value takes beyond its JSON
+
+
+def zigzag(number: int) -> bytes:
+    """Return an integer of 64 bits as Avro writes it; `OverflowError` for a longer one."""
+    return varint(number << 1 if number >= 0 else ~(number << 1))
+
+
+def avro_scalar(value: Scalar) -> bytes:
+    """Return a text, an integer, a double or a truth value as Avro writes it."""
+    if isinstance(value, bool):
+        return b"\x01" if value else b"\x00"
+    if isinstance(value, int):
+        return zigzag(value)
+    if isinstance(value, float):
+        return struct.pack("<d", value)
+    return avro_text(value)
+
+
+def avro_text(value: str) -> bytes:
+    """Return a text as Avro writes it."""
+    text = value.encode()
+    return varint(2 * len(text)) + text
+
+
+def avro_list(values: Sequence[Scalar]) -> bytes:
+    """Return a list as Avro writes it: one block, and an empty one as the end."""
+    return (zigzag(len(values)) + b"".join(map(avro_scalar, values)) if values else b"") + b"\x00"
+
+
+def avro_passing(policy: Policy) -> Passing:
+    """Return how the passing values of a policy are written."""
+    kinds = kinds_of(policy)
+    growth = (_GROWTH[kind % LIST] * (MOST_ITEMS if kind >= LIST else 1) for kind in kinds.tolist())
+    return Passing(lambda texts: _written(texts, kinds), sum(growth) + _LIST_GROWTH * len(kinds))
+
+
+def _written(texts: PassedTexts, kinds: NDArray[np.int64]) -> Spans:
+    # There are several words everywhere, and bytes that are only read are sealed: to the compiler other arrays are
+    # of types that it was not warmed up for.
+    cells, values = odd_values(texts, kinds)
+    odd = [VALUE + (avro_list(value) if isinstance(value, list) else avro_scalar(value)) for value in values]
+    ends = texts.ends.ravel()
+    size = len(texts.text) + _MOST_BYTES * len(ends) + sum(map(len, odd)) + 2 * len(PADDING)
+    room, found = np.empty(size, np.uint8), np.zeros(len(ends) + 1, np.int64)
+    double = np.empty(1, np.float64)
+    write_values(
+        sealed(texts.text),
+        padded_words(texts.text.tobytes() + 2 * PADDING),
+        ends,
+        kinds,
+        cells,
+        padded_words(b"".join([*odd, 2 * PADDING])),
+        np.cumsum([len(one) for one in odd], dtype=np.int64),
+        double,
+        double.view(np.int64),
+        room,
+        padded_words(room),
+        found,
+    )
+    return Spans(room[: found[-1]], found[1:].reshape(texts.ends.shape))
+
+
+@bare_kernel
+def write_values(
+    text: NDArray[np.uint8],
+    words: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    odd: NDArray[np.int64],
+    odd_words: NDArray[np.int64],
+    odd_ends: NDArray[np.int64],
+    double: NDArray[np.float64],
+    bits: NDArray[np.int64],
+    out: NDArray[np.uint8],
+    out_words: NDArray[np.int64],
+    out_ends: NDArray[np.int64],
+) -> None:
+    """Write n rows of p values.
+
+    Parameters
+    ----------
+    text, words, ends, kinds
+        Their JSON, and its words; see `odd_cells`.
+    odd, odd_words, odd_ends
+        The values that were looked at, in order, and what is written for each.
+    double, bits
+        float64[1], and the same as int64[1].
+    out, out_words
+        Written, with room for `_MOST_BYTES` for each value beyond all others.
+    out_ends
+        int64[n * p + 1]: 0, then where each value ends; written.
+    """
+    start, place, turn = 0, 0, 0
+    for cell in range(len(ends)):
+        stop, kind = ends[cell], kinds[cell % len(kinds)]
+        if turn < len(odd) and odd[turn] == cell:
+            begin = odd_ends[turn - 1] if turn > 0 else 0
+            place = copied(odd_words, begin, odd_ends[turn], out_words, place)
+            turn += 1
+        elif is_null(text, start):
+            out[place] = 0
+            place += 1
+        else:
+            out[place] = _VALUE_BYTE
+            place += 1
+            if kind == _STRING:
+                place = put_long(stop - start - 2, out, place)
+                place = copied(words, start + 1, stop - 1, out_words, place)
+            elif kind == _INTEGER:
+                place = put_long(plain_integer(text, start, stop), out, place)
+            elif kind == _NUMBER:
+                double[0] = plain_double(text, start, stop)
+                out_words[place] = bits[0]
+                place += 8
+            else:
+                out[place] = text[start] == _LOWER_T
+                place += 1
+        out_ends[cell + 1] = place
+        start = stop

@@ -1,0 +1,284 @@
+"""Walk Avro bodies by a program and write what they mean as JSON, without the interpreter's lock.
+
+Every length is compared with the bytes that are left before it is used. A record may be nested `MOST_LEVELS` deep.
+It takes at most `STEPS_A_BYTE` steps for each of its bytes beyond what the program has: values that take no bytes,
+such as 2**60 nulls in an array, end there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.avro import operations as op
+from stream_anon.adapters.avro.lexing import read_long
+from stream_anon.adapters.writing.copying import copied
+from stream_anon.adapters.writing.numbers import (
+    MOST_DECIMAL,
+    little_end,
+    put_day,
+    put_decimal,
+    put_integer,
+    put_moment,
+    put_time,
+    put_unreadable,
+    put_uuid,
+)
+from stream_anon.adapters.writing.strings import GROWTH, is_utf8, put_string
+from stream_anon.adapters.writing.text_room import FILLED, FRACTIONS, ROW, put_fraction
+from stream_anon.compiled import bare_kernel
+from stream_anon.microdata.batch import Reason
+
+MOST_LEVELS = 64
+STEPS_A_BYTE = 16
+STACK = 2 * (MOST_LEVELS + 1)
+
+_GOOD = -1
+_MALFORMED, _TOO_LARGE = int(Reason.MALFORMED), int(Reason.TOO_LARGE)
+_TOO_DEEP, _NOT_UTF8 = int(Reason.TOO_DEEP), int(Reason.NOT_UTF8)
+_NO_ROOM = 127
+
+# The program's columns and operations, as constants of the kernel.
+_OPERATION, _WRITTEN, _FIRST, _SECOND = op.OPERATION, op.WRITTEN, op.FIRST, op.SECOND
+_TEXT_START, _TEXT_STOP, _NEXT = op.TEXT_START, op.TEXT_STOP, op.NEXT
+_END, _CALL, _RETURN, _UNION, _ARRAY, _ITEM = op.END, op.CALL, op.RETURN, op.UNION, op.ARRAY, op.ITEM
+_BOOLEAN, _INT, _LONG, _FLOAT, _DOUBLE = op.BOOLEAN, op.INT, op.LONG, op.FLOAT, op.DOUBLE
+_BYTES, _STRING, _FIXED, _ENUM, _DAY = op.BYTES, op.STRING, op.FIXED, op.ENUM, op.DAY
+_TIME, _MOMENT, _LOCAL_MOMENT, _DECIMAL, _UUID = op.TIME, op.MOMENT, op.LOCAL_MOMENT, op.DECIMAL, op.UUID
+
+_ROOM = 96  # bytes that any value but a text and a decimal takes, and some too many that are copied
+_LEAST_INT, _MOST_INT = -(2**31), 2**31 - 1
+_MILLIS = 3  # digits: a time of day that is an int, others are longs
+_COMMA, _COLON, _NEWLINE = ord(","), ord(":"), ord("\n")
+_TRUE_WORD, _FALSE_WORD = int.from_bytes(b"true", "little"), int.from_bytes(b"false", "little")
+_EXPONENT, _EXPONENT_32 = 0x7FF << 52, 0xFF << 23  # all bits of it: no number
+
+
+@bare_kernel
+def _walk(
+    text: NDArray[np.uint8],
+    words: NDArray[np.int64],
+    at: int,
+    stop: int,
+    steps: NDArray[np.int64],
+    tables: NDArray[np.int64],
+    texts: NDArray[np.int64],
+    stack: NDArray[np.int64],
+    out: NDArray[np.uint8],
+    out_words: NDArray[np.int64],
+    bits: NDArray[np.int64],
+    places: NDArray[np.int64],
+    state: NDArray[np.int64],
+    most: int,
+) -> int:
+    """Write the text of the body from `at` to `stop` and advance `state` if it is good; return its outcome."""
+    begin, place, fractions = state[FILLED], state[FILLED], state[FRACTIONS]
+    capacity = len(out_words) - _ROOM
+    budget = len(steps) + STEPS_A_BYTE * (stop - at + 1)
+    pc, depth = np.int64(0), 0
+    while True:
+        start, end = steps[pc, _TEXT_START], steps[pc, _TEXT_STOP]
+        if place + end - start > capacity or fractions >= len(bits):
+            return _NO_ROOM
+        if place - begin > most:
+            return _TOO_LARGE
+        budget -= 1
+        if budget < 0:
+            return _TOO_LARGE
+        if end > start:
+            place = copied(texts, start, end, out_words, place)
+        operation, written = steps[pc, _OPERATION], steps[pc, _WRITTEN]
+        first, second = steps[pc, _FIRST], steps[pc, _SECOND]
+        pc = steps[pc, _NEXT]
+        if operation == _STRING or operation == _BYTES or (operation == _DECIMAL and second < 0):
+            size, at = read_long(text, at, stop)
+            if at < 0 or size < 0 or size > stop - at:
+                return _MALFORMED
+            if operation == _STRING:
+                if written == 0:
+                    if not is_utf8(text, words, at, at + size):
+                        return _NOT_UTF8
+                else:
+                    if place + size + 2 - begin > most:
+                        return _TOO_LARGE
+                    if place + GROWTH * size > capacity:
+                        return _NO_ROOM
+                    place = put_string(text, words, at, at + size, out, out_words, place)
+                    if place < 0:
+                        return _NOT_UTF8
+            elif operation == _DECIMAL and written:
+                if place + MOST_DECIMAL > capacity:
+                    return _NO_ROOM
+                place = put_decimal(text, at, at + size, first, stack[STACK:], out, place)
+            at += size
+        elif _INT <= operation <= _LONG or _DAY <= operation <= _LOCAL_MOMENT:
+            number, at = read_long(text, at, stop)
+            if at < 0:
+                return _MALFORMED
+            is_int = operation == _INT or operation == _DAY or (operation == _TIME and second == _MILLIS)
+            if is_int and not _LEAST_INT <= number <= _MOST_INT:
+                return _MALFORMED
+            if written:
+                if operation <= _LONG:
+                    place = put_integer(number, out, place)
+                elif operation == _DAY:
+                    place = put_day(number, out, place)
+                elif operation == _TIME:
+                    place = put_time(number, first, second, out, place)
+                else:
+                    place = put_moment(number, first, second, operation == _MOMENT, out, place)
+        elif operation == _UNION or operation == _ENUM:
+            number, at = read_long(text, at, stop)
+            if at < 0 or number < 0 or number >= second:
+                return _MALFORMED
+            if operation == _UNION:
+                pc = tables[first + number]
+            elif written:
+                start, end = tables[first + 2 * number], tables[first + 2 * number + 1]
+                if place + end - start > capacity:
+                    return _NO_ROOM
+                place = copied(texts, start, end, out_words, place)
+        elif operation == _BOOLEAN:
+            if at >= stop or text[at] > 1:
+                return _MALFORMED
+            if written:
+                out_words[place] = _TRUE_WORD if text[at] else _FALSE_WORD
+                place += 4 if text[at] else 5
+            at += 1
+        elif operation == _DOUBLE or operation == _FLOAT:
+            size = 8 if operation == _DOUBLE else 4
+            if size > stop - at:
+                return _MALFORMED
+            if written:
+                number = words[at] if operation == _DOUBLE else little_end(text, at, size)
+                exponent = _EXPONENT if operation == _DOUBLE else _EXPONENT_32
+                if number & exponent == exponent:
+                    place = put_unreadable(out, place)
+                else:
+                    is_short = 1 if operation == _FLOAT else 0
+                    place = put_fraction(number, is_short, out_words, place, bits, places, fractions)
+                    fractions += 1
+            at += size
+        elif operation == _FIXED or operation == _UUID or operation == _DECIMAL:
+            size = second if operation == _DECIMAL else first
+            if size > stop - at:
+                return _MALFORMED
+            if written and operation == _UUID:
+                place = put_uuid(text, at, out, place)
+            elif written and operation == _DECIMAL:
+                if place + MOST_DECIMAL > capacity:
+                    return _NO_ROOM
+                place = put_decimal(text, at, at + size, first, stack[STACK:], out, place)
+            at += size
+        elif operation == _CALL or operation == _ARRAY:
+            if depth == MOST_LEVELS:
+                return _TOO_DEEP
+            # Of a record where to go on; of an array the items that are left of a block, and whether one was read.
+            stack[2 * depth] = pc if operation == _CALL else 0
+            stack[2 * depth + 1] = 0
+            depth += 1
+            if operation == _CALL:
+                pc = first
+        elif operation == _RETURN:
+            depth -= 1
+            pc = stack[2 * depth]
+        elif operation == _ITEM:
+            left = stack[2 * depth - 2]
+            if left == 0:
+                left, at = read_long(text, at, stop)
+                if at < 0:
+                    return _MALFORMED
+                if left < 0:  # then the block tells its bytes, which nobody needs who reads it
+                    _, at = read_long(text, at, stop)
+                    left = -left
+                    if at < 0 or left < 0:
+                        return _MALFORMED
+            if left == 0:
+                depth -= 1
+                continue
+            stack[2 * depth - 2] = left - 1
+            if written and stack[2 * depth - 1]:
+                out[place] = _COMMA
+                place += 1
+            stack[2 * depth - 1] = 1
+            pc = first
+            if second:
+                size, at = read_long(text, at, stop)
+                if at < 0 or size < 0 or size > stop - at:
+                    return _MALFORMED
+                if written:
+                    if place + size + 2 - begin > most:
+                        return _TOO_LARGE
+                    if place + GROWTH * size > capacity:
+                        return _NO_ROOM
+                    place = put_string(text, words, at, at + size, out, out_words, place)
+                    if place < 0:
+                        return _NOT_UTF8
+                    out[place] = _COLON
+                    place += 1
+                elif not is_utf8(text, words, at, at + size):
+                    return _NOT_UTF8
+                at += size
+        elif operation == _END:
+            break
+    if at != stop:
+        return _MALFORMED
+    if place - begin > most:
+        return _TOO_LARGE
+    state[FILLED], state[FRACTIONS] = place, fractions
+    return _GOOD
+
+
+@bare_kernel
+def write_texts(
+    text: NDArray[np.uint8],
+    words: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    gap: int,
+    steps: NDArray[np.int64],
+    tables: NDArray[np.int64],
+    texts: NDArray[np.int64],
+    stack: NDArray[np.int64],
+    out: NDArray[np.uint8],
+    out_words: NDArray[np.int64],
+    out_stops: NDArray[np.int64],
+    outcomes: NDArray[np.int8],
+    bits: NDArray[np.int64],
+    places: NDArray[np.int64],
+    state: NDArray[np.int64],
+    most: int,
+) -> None:
+    """Write the JSON of n bodies from the row in `state` on, until all are written or the room is full.
+
+    Parameters
+    ----------
+    text, words, stops, gap
+        The bodies, see `Texts`; an empty one has no text.
+    steps, tables, texts
+        See `Program`.
+    stack
+        int64[`STACK` + `numbers.SCRATCH`], written.
+    out, out_words, out_stops, outcomes, bits, places, state
+        See `TextRoom`.
+    most
+        Bodies and texts of more bytes are rejected.
+    """
+    for row in range(state[ROW], len(stops)):
+        at = stops[row - 1] + gap if row > 0 else 0
+        stop = stops[row]
+        outcome = _GOOD
+        if state[FILLED] + _ROOM > len(out_words):
+            return
+        if stop - at > most:
+            outcome = _TOO_LARGE
+        elif stop > at:
+            outcome = _walk(
+                text, words, at, stop, steps, tables, texts, stack, out, out_words, bits, places, state, most
+            )
+            if outcome == _NO_ROOM:
+                return
+        outcomes[row] = outcome
+        out_stops[row] = state[FILLED]
+        out[state[FILLED]] = _NEWLINE
+        state[FILLED] += 1
+        state[ROW] = row + 1

@@ -1,0 +1,1 @@
+"""Envelopes: what change events, CloudEvents and Kafka Connect put around a record's JSON."""

@@ -1,0 +1,1 @@
+"""Protobuf: bodies of one message to JSON texts, releases to bodies."""

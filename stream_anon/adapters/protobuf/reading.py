@@ -1,0 +1,127 @@
+"""Read Protobuf bodies as the JSON that they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from stream_anon.adapters.protobuf.program import program_of
+from stream_anon.adapters.protobuf.scanning import MOST_LEVELS, PART_COLUMNS
+from stream_anon.adapters.protobuf.schemas import message_of
+from stream_anon.adapters.protobuf.walking import FRAME_COLUMNS, write_texts
+from stream_anon.adapters.unwrapping import FITS, Unwrapped
+from stream_anon.adapters.writing.numbers import SCRATCH
+from stream_anon.adapters.writing.text_room import TextRoom
+from stream_anon.compiled import constant
+from stream_anon.microdata.keys import PADDING, padded_words, sealed
+from stream_anon.microdata.texts import Texts
+
+_USUAL = 512  # bytes of constant text in a record; more are found out when the room is full
+
+
+class MessageReader:
+    """Reads the bodies of a message whose descriptor is known; see `ProtobufReader`.
+
+    Parameters
+    ----------
+    message
+        The descriptor.
+    paths, most_bytes
+        See `ProtobufReader`.
+    """
+
+    def __init__(self, message: Any, paths: Sequence[tuple[str, ...]], most_bytes: int) -> None:
+        self._program = program_of(message, paths)
+        self._most = constant(most_bytes)
+
+    def unwrap(self, values: Texts) -> Unwrapped:
+        """Return the JSON of n bodies; see `adapters.unwrapping.Unwrapper`.
+
+        A missing body has no text. One without a byte is a message without a field.
+        """
+        program, count = self._program, len(values)
+        # Texts without a byte are one word, which is of another type to the compiler.
+        text = sealed(values.room if values.size else np.zeros(2 * len(PADDING), np.uint8))
+        words = padded_words(text)
+        missing = np.zeros(count, np.bool_)
+        if values.missing is not None:
+            missing |= values.missing
+        longest = min(int((values.stops - values.starts).max(initial=0)), int(self._most))
+        frames = np.empty((MOST_LEVELS, FRAME_COLUMNS), np.int64)
+        slots = np.empty(2 * (MOST_LEVELS + 1) * program.most_fields, np.int64)
+        parts = np.empty((longest // 2 + 2, PART_COLUMNS), np.int64)
+        scratch = np.empty(SCRATCH, np.int64)
+
+        def write(room: TextRoom) -> None:
+            write_texts(
+                text, words, values.stops, values.gap, missing,
+                program.messages, program.fields, program.tables, program.texts,
+                frames, slots, parts, scratch,
+                room.text, room.words, room.stops, room.outcomes, room.bits, room.places, room.state,
+                self._most,
+            )  # fmt: skip
+
+        room = TextRoom(count, 2 * values.size + count * min(len(program.texts), _USUAL))
+        room.fill(write)
+        return room.unwrapped(missing | (room.outcomes != FITS))
+
+    def warm_up(self) -> None:
+        """Compile every kernel that `unwrap` will call."""
+        self.unwrap(Texts.of([b"\x0a"]))
+
+
+class ProtobufReader(MessageReader):
+    """Reads the bodies of one message; an `Unwrapper`.
+
+    ==========================================  ===============================================================
+    Protobuf                                    JSON
+    ==========================================  ===============================================================
+    message, group, map; repeated               object; array
+    enum                                        its name; the number where it has none
+    float, double                               the shortest number that stands for it
+    Timestamp, google.type.Date                 ``"2024-05-13T10:11:12.123Z"``, ``"2024-05-13"``
+    Duration                                    ``"1.5s"``
+    wrappers, Struct, Value, ListValue          the value alone
+    Decimal of google.type and confluent.type   number, exact
+    bytes; no finite number                     an empty array, which fits no attribute
+    ==========================================  ===============================================================
+
+    Fields have the names that the schema gives them. Nothing but the declared paths is written. Other fields are
+    skipped, as Protobuf skips what a schema does not know. A field that is not there is missing if the schema tells
+    that from its default: one of proto2, or `optional`, or of a oneof, or a message. Otherwise it is its default:
+    0, an empty text, false, or the first name of an enum.
+
+    The last value of a field counts, and messages that occur several times are one, as Protobuf has it. A text is
+    looked at only if it is read. Of a oneof the last member counts, and the others are not looked at. A number that
+    an enum of proto2 does not know is not there.
+
+    Parameters
+    ----------
+    schema
+        The text of the .proto file.
+    indexes
+        Which of its messages the bodies are: the place of one of the file's, of one within that, and so on.
+    paths
+        The names that lead to each field that is read; what lies under such a field is read too.
+    most_bytes
+        Bodies and texts of more bytes are too large.
+    references
+        The texts of the files that it imports, by the names that it imports them by.
+
+    Raises
+    ------
+    InputError
+        If it is no Protobuf schema, or has no such message.
+    """
+
+    def __init__(
+        self,
+        schema: str,
+        indexes: Sequence[int],
+        paths: Sequence[tuple[str, ...]],
+        most_bytes: int,
+        references: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message_of(schema, indexes, references or {}), paths, most_bytes)

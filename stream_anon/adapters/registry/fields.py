@@ -1,0 +1,153 @@
+"""Which declared fields a schema has, and of which types: what is compared when another schema appears."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+Path = tuple[str, ...]
+FieldTypes = Mapping[Path, str]
+"""The types of fields by their paths, in words; a field that a schema lacks is left out."""
+
+_NAMED = ("record", "error", "enum", "fixed")
+
+
+def avro_fields(text: str, references: Sequence[tuple[str, str]], paths: Sequence[Path]) -> FieldTypes:
+    """Return the types of the fields that an Avro schema has, of those at `paths`.
+
+    Parameters
+    ----------
+    references
+        Names and texts of other schemas that it refers to.
+
+    Raises ValueError or RecursionError where the text is no JSON, or too deep.
+    """
+    schema = json.loads(text)
+    names: dict[str, Any] = {}
+    for each in (*(json.loads(other) for _, other in references), schema):
+        _declare(each, "", names)
+
+    def below(types: Sequence[Any], key: str) -> list[Any]:
+        found = []
+        for each in types:
+            if isinstance(each, dict) and isinstance(each.get("fields"), list):
+                found += [f.get("type") for f in each["fields"] if isinstance(f, dict) and f.get("name") == key]
+            elif isinstance(each, dict) and each.get("type") == "map":
+                found.append(each.get("values"))
+        return _once(branch for each in found for branch in _branches(each, names))
+
+    return _typed(_once(_branches(schema, names)), paths, below, _avro_word)
+
+
+def json_fields(text: str, paths: Sequence[Path]) -> FieldTypes:
+    """Return the same of a JSON Schema, as far as `properties`, local references and alternatives tell."""
+    schema = json.loads(text)
+
+    def below(types: Sequence[Any], key: str) -> list[Any]:
+        found = [each["properties"][key] for each in types if key in (each.get("properties") or {})]
+        return _alternatives(found, schema)
+
+    return _typed(_alternatives([schema], schema), paths, below, _json_word)
+
+
+def protobuf_fields(message: Any, paths: Sequence[Path]) -> FieldTypes:
+    """Return the same of a Protobuf message's descriptor."""
+
+    def below(types: Sequence[Any], key: str) -> list[Any]:
+        inner = [each if hasattr(each, "fields") else each.message_type for each in types]
+        found = [each.fields_by_name.get(key) for each in inner if each is not None]
+        return [each for each in found if each is not None]
+
+    return _typed([message], paths, below, _protobuf_word)
+
+
+def _typed(
+    roots: list[Any],
+    paths: Sequence[Path],
+    below: Callable[[Sequence[Any], str], list[Any]],
+    word: Callable[[Any], str],
+) -> FieldTypes:
+    found = {}
+    for path in paths:
+        types = roots
+        for key in path:
+            types = below(types, key)
+        if types:
+            found[path] = " or ".join(sorted({word(each) for each in types}))
+    return found
+
+
+def _declare(schema: Any, namespace: str, names: dict[str, Any]) -> None:
+    """Collect the declarations of named types, with their full names within."""
+    if isinstance(schema, list):
+        for branch in schema:
+            _declare(branch, namespace, names)
+    if not isinstance(schema, dict):
+        return
+    if schema.get("type") in _NAMED and isinstance(schema.get("name"), str):
+        name = schema["name"]
+        namespace = schema.get("namespace") or name.rpartition(".")[0] or namespace
+        names[name if "." in name or not namespace else f"{namespace}.{name}"] = schema
+        names.setdefault(name.rpartition(".")[2], schema)
+    for key in ("type", "items", "values"):
+        _declare(schema.get(key), namespace, names)
+    for field in schema.get("fields") or ():
+        if isinstance(field, dict):
+            _declare(field.get("type"), namespace, names)
+
+
+def _branches(schema: Any, names: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the types that a value may have, names resolved."""
+    if isinstance(schema, list):
+        for branch in schema:
+            yield from _branches(branch, names)
+    elif isinstance(schema, str):
+        yield names.get(schema, names.get(schema.rpartition(".")[2], schema))
+    elif isinstance(schema, dict) and isinstance(schema.get("type"), (dict, list)):
+        yield from _branches(schema["type"], names)
+    else:
+        yield schema
+
+
+def _avro_word(schema: Any) -> str:
+    if not isinstance(schema, dict):
+        return str(schema)
+    return str(schema.get("logicalType") or schema.get("type"))
+
+
+def _once(types: Iterable[Any]) -> list[Any]:
+    """Return each type once: types that name each other can be reached in more ways than anybody could count."""
+    return list({each if isinstance(each, str) else id(each): each for each in types}.values())
+
+
+def _alternatives(schemas: Iterable[Any], root: Any) -> list[dict[str, Any]]:
+    """Return the schemas that a value may fit, each once, local references resolved; O(the whole schema)."""
+    found: dict[int, dict[str, Any]] = {}
+    waiting = list(schemas)
+    while waiting:
+        schema = waiting.pop()
+        if not isinstance(schema, dict) or id(schema) in found:
+            continue
+        found[id(schema)] = schema
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#/"):
+            target = root
+            for key in reference[2:].split("/"):
+                target = target.get(key.replace("~1", "/").replace("~0", "~")) if isinstance(target, dict) else None
+            waiting.append(target)
+        for kind in ("oneOf", "anyOf", "allOf"):
+            waiting += schema.get(kind) or ()
+    return list(found.values())
+
+
+def _json_word(schema: Any) -> str:
+    kinds = schema.get("type")
+    if isinstance(kinds, list):
+        return " or ".join(sorted(map(str, kinds)))
+    return "null" if kinds == "null" else str(kinds or "anything")
+
+
+def _protobuf_word(field: Any) -> str:
+    named = field.message_type or field.enum_type
+    return f"{'repeated ' if field.is_repeated else ''}{named.full_name if named is not None else field.type}"

@@ -1,0 +1,114 @@
+"""Write records that name their schema: it is registered, or looked up, before the first one is written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from stream_anon.adapters.registry.client import RegistryClient, Session
+from stream_anon.adapters.registry.framing import lead_of
+from stream_anon.errors import Refused, RegistryError
+from stream_anon.microdata.texts import Texts
+
+_TOLD_ONLY = frozenset(
+    {"doc", "description", "title", "$id", "$schema"}
+)  # says nothing about the bytes of a record
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSchema:
+    """The schema of the output, and where it stands.
+
+    Parameters
+    ----------
+    kind
+        What a registry calls its format.
+    register
+        Whether it is registered; if not, the registry must have it.
+    message
+        Whether frames name a message, the first.
+    """
+
+    subject: str
+    text: str
+    kind: str
+    register: bool
+    message: bool = False
+
+
+class Frame:
+    """Puts the frame of one schema before records, once `open` has learned its id."""
+
+    def __init__(self, client: RegistryClient, schema: OutputSchema) -> None:
+        self._client, self._schema = client, schema
+        self._lead = b""
+        self.width = len(self._lead_of(0))
+
+    def _lead_of(self, number: int) -> bytes:
+        return lead_of(number, (0,) if self._schema.message else None)
+
+    async def open(self) -> None:
+        """Register the schema, or look it up, once.
+
+        Raises
+        ------
+        RegistryError
+            If the registry is away, or the subject has no schema yet and none may be registered.
+        Refused
+            If the registry refuses the schema, or the subject has another one.
+        """
+        if self._lead:
+            return
+        schema = self._schema
+        async with self._client.session() as session:
+            if schema.register:
+                number = await session.register(schema.subject, schema.text, schema.kind)
+            else:
+                number = await _found(session, schema)
+        self._lead = self._lead_of(number)
+
+    def put_before(self, records: Texts) -> Texts:
+        """Return records with their frames."""
+        if not self._lead:
+            raise RegistryError("the id of the output's schema is not known yet")
+        return records.cut(records.starts, records.stops, lead=self._lead, gap=0)
+
+
+async def _found(session: Session, schema: OutputSchema) -> int:
+    exact = await session.looked_up(schema.subject, schema.text, schema.kind)
+    if exact is not None:
+        return exact
+    newest = await session.newest(schema.subject)
+    if newest is None:
+        raise RegistryError(
+            f"registry: the subject {schema.subject} has no schema yet: register what `stream-anon schema` prints, "
+            "or set kafka.registry.register_schema: true"
+        )
+    if newest.id is None or newest.kind != schema.kind or not says_the_same(newest.text, schema.text):
+        raise Refused(
+            f"the newest schema of the subject {schema.subject} is not that of the output: register what "
+            "`stream-anon schema` prints, or set kafka.registry.register_schema: true"
+        )
+    return newest.id
+
+
+def says_the_same(one: str, other: str) -> bool:
+    """Return whether two schemas differ in nothing but what they tell people."""
+    try:
+        return bool(_bare(json.loads(one)) == _bare(json.loads(other)))
+    except (ValueError, RecursionError):  # Protobuf: its comments tell
+        return _without_comments(one) == _without_comments(other)
+
+
+def _bare(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_bare(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    # A property may have one of these names: then what stands there is no text.
+    return {key: _bare(each) for key, each in schema.items() if key not in _TOLD_ONLY or not isinstance(each, str)}
+
+
+def _without_comments(text: str) -> list[str]:
+    return [word for line in text.splitlines() for word in line.partition("//")[0].split()]

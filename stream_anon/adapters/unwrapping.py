@@ -1,0 +1,158 @@
+"""Records inside of other bytes: each wrapping is taken off, and what remains is read as the JSON it means.
+
+A format of a schema registry and the envelope of a change event are both wrappings. So one reader decides what fits
+a policy, whatever a producer writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Rejects
+from stream_anon.microdata.release import Release
+from stream_anon.microdata.texts import Texts
+from stream_anon.ports import Codec
+
+FITS = -1
+"""The outcome of a value that holds a record."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unwrapped:
+    """What stood in n values.
+
+    Parameters
+    ----------
+    texts
+        n JSON texts with a gap of one byte; what an outcome rejects is missing.
+    outcomes
+        int8[n], `FITS` or a `Reason`.
+    singly
+        How many values were read one by one, which is slow.
+    """
+
+    texts: Texts
+    outcomes: NDArray[np.int8]
+    singly: int = 0
+
+
+class Unwrapper(Protocol):
+    """Takes one wrapping off."""
+
+    def unwrap(self, values: Texts) -> Unwrapped:
+        """Return what stands in n values; never raises, whatever the bytes."""
+        ...
+
+    def warm_up(self) -> None:
+        """Compile every kernel that `unwrap` will call."""
+        ...
+
+
+class Bodies:
+    """Takes nothing off: the values are JSON already. See `Unwrapper`."""
+
+    def unwrap(self, values: Texts) -> Unwrapped:
+        """Return the values."""
+        return Unwrapped(values, np.full(len(values), FITS, np.int8))
+
+    def warm_up(self) -> None:
+        """Compile nothing."""
+
+
+def looks_framed(value: bytes) -> bool:
+    """Return whether bytes that are no text begin as the frame of a schema registry does: Confluent's or Glue's."""
+    return (value[:1] == b"\0" and len(value) > 4) or (value[:2] in (b"\3\0", b"\3\5") and len(value) > 17)
+
+
+class UnwrappingCodec:
+    """Reads wrapped records by the codec of what is inside, and writes what that codec writes; see `ports.Codec`.
+
+    Parameters
+    ----------
+    unwrappers
+        From the outermost wrapping to the innermost.
+    """
+
+    def __init__(self, unwrappers: Sequence[Unwrapper], inside: Codec) -> None:
+        self._unwrappers = tuple(unwrappers)
+        self._inside = inside
+        self._read_singly = 0
+
+    def decode(self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]) -> CodedBatch:
+        """Return the coded records; what a wrapping rejects is among the rejects with its own reason."""
+        texts, outcomes = self._unwrapped(values)
+        fits = outcomes == FITS
+        if fits.all():
+            return self._inside.decode(texts, source, offsets)
+        batch = self._inside.decode(texts.chosen(fits), source, offsets[fits])
+        n = int(np.count_nonzero(~fits))
+        own = Rejects(
+            outcomes[~fits], np.full(n, NO_ATTRIBUTE, np.int16), np.full(n, source, np.int32), offsets[~fits]
+        )
+        both = Rejects.concatenate([batch.rejects, own])
+        return replace(batch, rejects=both.take(np.argsort(both.offsets)))
+
+    def inner(self, values: Sequence[bytes | None]) -> Sequence[bytes | None]:
+        """Return the JSON text of each record; None for what holds none."""
+        return self._unwrapped(values)[0]
+
+    def _unwrapped(self, values: Sequence[bytes | None]) -> tuple[Texts, NDArray[np.int8]]:
+        """Return what is in the values, and the outcome of each by the first wrapping that rejects it."""
+        texts = values if isinstance(values, Texts) and values.gap else Texts.of(values)
+        outcomes = np.full(len(texts), FITS, np.int8)
+        for unwrapper in self._unwrappers:
+            found = unwrapper.unwrap(texts)
+            outcomes = np.where(outcomes == FITS, found.outcomes, outcomes)
+            texts = found.texts
+            self._read_singly += found.singly
+        return texts, outcomes
+
+    async def open(self) -> None:
+        """Fetch what writing needs from outside."""
+        await self._inside.open()
+
+    async def learn(self, stretches: Sequence[Sequence[bytes | None]]) -> None:
+        """Fetch what reading these values needs from outside."""
+        await self._inside.learn(stretches)
+
+    @property
+    def read_singly(self) -> int:
+        """Return how many records were left to a slow reader of single records."""
+        return self._inside.read_singly + self._read_singly
+
+    @property
+    def coerced(self) -> int:
+        """Return how many texts counted as another type so far because their attributes say so."""
+        return self._inside.coerced
+
+    @property
+    def slow_attributes(self) -> tuple[str, ...]:
+        """Return the names of the attributes that make the codec read every record by itself."""
+        return self._inside.slow_attributes
+
+    def encode(self, release: Release) -> list[bytes]:
+        """Return one record for each released row, in the release's order."""
+        return self._inside.encode(release)
+
+    def encode_in_bulk(self, release: Release) -> Texts:
+        """Return the same without an object for each record."""
+        return self._inside.encode_in_bulk(release)
+
+    def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
+        """Return the released rows that would be written with more than `most` bytes."""
+        return self._inside.larger_than(release, most)
+
+    def most_released(self, read: int) -> int:
+        """Return an upper bound on the bytes written for a record, given the bytes that were read."""
+        return self._inside.most_released(read)
+
+    def warm_up(self) -> None:
+        """Compile every kernel that records of the policy will call."""
+        for unwrapper in self._unwrappers:
+            unwrapper.warm_up()
+        self._inside.warm_up()

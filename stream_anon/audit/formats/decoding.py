@@ -1,0 +1,119 @@
+"""Decode released records that name their schema: JSON by the audit's own reader, others by their libraries."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from stream_anon.audit.formats.protobuf import protobuf_bodies
+from stream_anon.audit.records import decode_record
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.output.avro import avro_schema
+from stream_anon.microdata.output.members import members_of
+from stream_anon.microdata.output.protobuf import protobuf_schema
+from stream_anon.microdata.output.typed import ENDS
+from stream_anon.microdata.policy import Policy
+
+Path = tuple[str, ...]
+Decode = Callable[[bytes | None], dict[str, Any] | None]
+"""Returns the object of a released record; None if the bytes are none."""
+
+_FRAME = 5  # bytes: 0, and the id of a schema
+
+
+def schema_named(value: bytes | None) -> int | None:
+    """Return the id of the schema that a released record names; None if it names none."""
+    if value is None or len(value) < _FRAME or value[0]:
+        return None
+    return int.from_bytes(value[1:_FRAME], "big", signed=True)
+
+
+def avro_bodies(schema: str, policy: Policy) -> Decode:
+    """Return what decodes Avro bodies, with moments as a policy writes them. Raises ValueError for no schema."""
+    import fastavro
+    from fastavro.schema import SchemaParseException, UnknownType
+
+    try:
+        parsed = fastavro.parse_schema(json.loads(schema))
+    except (SchemaParseException, UnknownType, TypeError, KeyError, RecursionError):
+        raise ValueError("not an Avro schema") from None
+    zones = _zones(policy)
+
+    def decode(body: bytes | None) -> dict[str, Any] | None:
+        stream = io.BytesIO(body or b"")
+        try:
+            record = fastavro.schemaless_reader(stream, parsed, None)
+        except Exception:  # noqa: BLE001 - on such bytes the library raises anything, with values in its messages
+            return None
+        if stream.read(1):  # what is behind the record would be published unseen
+            return None
+        return _plain(record, zones, ()) if isinstance(record, dict) else None
+
+    return decode
+
+
+def _zones(policy: Policy) -> Mapping[Path, ZoneInfo]:
+    """Return the zone whose clock each published moment shows, by its place in a record."""
+    members = members_of(policy.published, policy.shape)
+    domains = {
+        (*member.path, *end): member.attribute.domain
+        for member in members
+        if isinstance(member.attribute, QuasiIdentifier)
+        for end in ((), *((name,) for name in ENDS))
+    }
+    return {path: ZoneInfo(zone) for path, domain in domains.items() if (zone := getattr(domain, "zone", ""))}
+
+
+def _plain(value: Any, zones: Mapping[Path, ZoneInfo], path: Path) -> Any:
+    """Return a value as JSON writes it."""
+    if isinstance(value, dict):
+        return {key: _plain(each, zones, (*path, key)) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each, zones, path) for each in value]
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return value.astimezone(zones.get(path, dt.UTC)).isoformat()
+    return value.isoformat() if isinstance(value, dt.date) else value
+
+
+Describe = Callable[[str], Any]
+"""Returns the descriptor of the first message of a Protobuf schema. Raises ValueError where there is none."""
+
+
+def bodies_of(form: str, schema: str, policy: Policy, describe: Describe) -> Decode:
+    """Return what decodes the bodies of a format by the text of their schema. Raises ValueError for no schema."""
+    if form == "avro":
+        return avro_bodies(schema, policy)
+    return decode_record if form == "json-schema" else protobuf_bodies(describe(schema))
+
+
+def of_policy(policy: Policy, form: str, describe: Describe) -> Decode:
+    """Return what decodes records of a format as its policy says that they are written."""
+    if form == "json":
+        return decode_record
+    schemas = {"avro": lambda: json.dumps(avro_schema(policy)), "protobuf": lambda: protobuf_schema(policy)}
+    bodies = bodies_of(form, schemas[form]() if form in schemas else "", policy, describe)
+    before = _FRAME + (form == "protobuf")  # the place of the message, which is the first
+
+    def decode(value: bytes | None) -> dict[str, Any] | None:
+        framed = value is not None and schema_named(value) is not None and not any(value[_FRAME:before])
+        return bodies(value[before:]) if value is not None and framed else None
+
+    return decode
+
+
+def by_schemas(decoders: Mapping[int, Decode | None], form: str) -> Decode:
+    """Return what decodes records by the schemas that they name; those of others are no records."""
+    before = _FRAME + (form == "protobuf")
+
+    def decode(value: bytes | None) -> dict[str, Any] | None:
+        named = schema_named(value)
+        bodies = None if named is None else decoders.get(named)
+        if bodies is None or value is None or any(value[_FRAME:before]):
+            return None
+        return bodies(value[before:])
+
+    return decode

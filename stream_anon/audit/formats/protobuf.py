@@ -1,0 +1,89 @@
+"""Decode released Protobuf bodies by Google's own library, and nothing that a record holds twice or unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+_VARINT, _EIGHT, _SIZED, _FOUR = 0, 1, 2, 5  # how a field is written
+_MOST_LEVELS = 100
+
+
+def protobuf_bodies(message: Any) -> Callable[[bytes | None], dict[str, Any] | None]:
+    """Return what decodes bodies of a message, of which the descriptor is given."""
+    from google.protobuf.message import DecodeError
+    from google.protobuf.message_factory import GetMessageClass
+
+    kind = GetMessageClass(message)
+
+    def decode(body: bytes | None) -> dict[str, Any] | None:
+        try:
+            _check_once(body or b"", message, (), set())
+            return _plain(kind.FromString(body or b""), message)
+        except (DecodeError, ValueError, IndexError, RecursionError):  # a library's message may hold a value
+            return None
+
+    return decode
+
+
+def _plain(value: Any, message: Any) -> dict[str, Any]:
+    """Return a message as the JSON of typed records, null where nothing is set; ValueError for unseen bytes."""
+    from google.protobuf.unknown_fields import UnknownFieldSet
+
+    # A declared field is unknown too if it is written as another type has it.
+    if len(UnknownFieldSet(value)):
+        raise ValueError("an unknown field")
+    found: dict[str, Any] = {}
+    for field in message.fields:
+        held = getattr(value, field.name)
+        if field.is_repeated:
+            found[field.name] = list(held) or None
+        elif not value.HasField(field.name):
+            found[field.name] = None
+        else:
+            found[field.name] = _plain(held, field.message_type) if field.message_type is not None else held
+    return found
+
+
+def _check_once(body: bytes, message: Any, path: tuple[int, ...], seen: set[tuple[int, ...]]) -> None:
+    """Raise ValueError if a single value stands twice or a field is unknown: a reader would not see it."""
+    if len(path) > _MOST_LEVELS:
+        raise ValueError("too deep")
+    at = 0
+    while at < len(body):
+        key, at = _number(body, at)
+        field = message.fields_by_number.get(key >> 3)
+        if field is None:
+            raise ValueError("an unknown field")
+        place = (*path, key >> 3)
+        start = at
+        if key & 7 == _SIZED:
+            size, start = _number(body, at)
+            at = start + size
+        elif key & 7 == _VARINT:
+            _, at = _number(body, at)
+        elif key & 7 in (_EIGHT, _FOUR):
+            at += 8 if key & 7 == _EIGHT else 4
+        else:
+            raise ValueError("a group")
+        if at > len(body):
+            raise ValueError("broken off")
+        if field.message_type is not None and not field.is_repeated:
+            _check_once(body[start:at], field.message_type, place, seen)
+        elif not field.is_repeated and place in seen:
+            raise ValueError("twice")
+        seen.add(place)
+
+
+def _number(body: bytes, at: int) -> tuple[int, int]:
+    """Return a varint and the place behind it. Raises IndexError where it does not end."""
+    value = shift = 0
+    while True:
+        byte = body[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("no number")

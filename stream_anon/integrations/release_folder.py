@@ -1,0 +1,209 @@
+"""A folder in which each release is made once, however often its host repeats the work."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stream_anon.adapters.tables.arrow.installed import require_narwhals
+from stream_anon.adapters.tables.format_names import check_typed_columns
+from stream_anon.adapters.tables.new_files import write_whole
+from stream_anon.errors import InputError, Refused, SettingsError
+from stream_anon.files.incoming import IncomingReader
+from stream_anon.files.job import FileJob
+from stream_anon.microdata.bounds import RecordBound
+from stream_anon.microdata.policy import Policy
+
+# Readers of a folder of Parquet files (Spark, pyarrow) leave out names that begin with an underscore.
+RECORDS, CERTIFICATES, REJECTS = "released.parquet", "_certificates.jsonl", "_rejects.jsonl"
+_REPORT, _ORIGIN = "_report.json", "_origin"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9=%._-]{0,99}")
+_ANY = RecordBound(1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRelease:
+    """A release in its folder.
+
+    Parameters
+    ----------
+    folder
+        Holds `released.parquet`. Beside it stand certificates, rejects and the report of `stream-anon anonymize`,
+        which only their owner can read.
+    records_in
+        How many records it was made of, with those that were suppressed or rejected.
+    released
+        How many records it publishes.
+    """
+
+    folder: Path
+    records_in: int
+    released: int
+
+    @property
+    def records(self) -> Path:
+        """Return the file of the released records; its types are those of `anonymize_frame`."""
+        return self.folder / RECORDS
+
+    @property
+    def certificates(self) -> Path:
+        """Return the file of the certificates, for `stream-anon audit`."""
+        return self.folder / CERTIFICATES
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """Return what happened, as `stream-anon anonymize --report` writes it."""
+        found: Mapping[str, Any] = msgspec.json.decode((self.folder / _REPORT).read_bytes())
+        return found
+
+
+class ReleaseFolder:
+    """Makes releases under names, each once: who asks for one that is there gets that one.
+
+    This is what makes hosts safe that deliver at least once. If records were anonymized again after a failure, they
+    would stand in other classes, and who has seen both releases could intersect these. Whatever a host repeats, the
+    release of a name does not change.
+
+    Parameters
+    ----------
+    path
+        On a file system where a renamed folder appears at once to all who work on it (POSIX): not an object store.
+    policy
+        What must hold. Its rejects never stop a release; they are counted and listed.
+    origin
+        Who gives the names, as a query. A folder takes names of one origin only: those of another begin anew, and
+        would find that their records are released.
+
+    Raises
+    ------
+    Refused
+        If the folder holds releases of another origin.
+    SettingsError
+        If pyarrow or narwhals is not installed, the policy names the method anatomy, or columns of a Parquet file
+        cannot say all that it publishes.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], policy: Policy, origin: str) -> None:
+        require_narwhals("a folder of releases")
+        if policy.method is not None and policy.method.name == "anatomy":
+            raise SettingsError("method", "anatomy makes two tables: use stream-anon anonymize")
+        check_typed_columns(policy)
+        self._path, self._policy = Path(path), policy
+        self._path.mkdir(parents=True, exist_ok=True)
+        self._claim(origin)
+
+    def _claim(self, origin: str) -> None:
+        mark = self._path / _ORIGIN
+        if not mark.exists():
+            written = mark.with_name(f"{_ORIGIN}.{secrets.token_hex(8)}")
+            write_whole(written, origin.encode())
+            keep(written)
+            with contextlib.suppress(FileExistsError):
+                mark.hardlink_to(written)  # unlike renaming, this replaces nothing
+            written.unlink()
+            keep(self._path)
+        if mark.read_bytes() != origin.encode():
+            raise Refused(
+                f"{self._path}: holds releases of another origin, such as a query with another checkpoint, and "
+                "records would be released a second time: name a folder of its own"
+            )
+
+    def stored(self, name: str) -> StoredRelease | None:
+        """Return the release of a name; None if it is not made yet."""
+        folder = self._path / _checked(name)
+        if not folder.exists():
+            return None
+        keep(self._path)  # whoever made it may have died before it was known to be on the disk
+        return _read(folder)
+
+    def release(self, name: str, records: Iterable[Mapping[str, Any] | bytes] | Any) -> StoredRelease:
+        """Return the release of a name, made of these records if it is not there yet.
+
+        Its folder appears at once, when all its files are whole and on the disk. If two make it at the same time,
+        one of them does, and both return that one.
+
+        Parameters
+        ----------
+        name
+            Of letters, digits and `=%._-`, such as `batch=00000012`.
+        records
+            Records or a frame; see `Anonymizer.add`. They are read only if the release is not there.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be written, or a frame has no column for a declared field.
+        Refused
+            If a method's answer falls short of the policy.
+        """
+        found = self.stored(name)
+        if found is not None:
+            return found
+        final = self._path / name
+        # Nobody else may look in: what fails is made again, in other classes.
+        making = self._path / f".{name}.{secrets.token_hex(8)}"
+        making.mkdir(mode=0o700)
+        made = making / name
+        made.mkdir()
+        try:
+            self._make(made, records)
+            try:
+                made.rename(final)
+            except OSError:
+                if not final.exists():
+                    raise
+            keep(self._path)
+        except OSError as error:
+            raise InputError(f"{final}: cannot be written ({error.strerror})") from None
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+        return _read(final)
+
+    def _make(self, folder: Path, records: Any) -> None:
+        """Write all files of a release."""
+        report = FileJob(
+            self._policy,
+            IncomingReader(self._policy, records),
+            str(folder / RECORDS),
+            folder / CERTIFICATES,
+            folder / REJECTS,
+            _ANY,
+        ).run(lambda _: None)
+        if report.refusal:
+            raise Refused(report.refusal)
+        write_whole(folder / _REPORT, msgspec.json.encode(report.as_json()))
+        for name in (CERTIFICATES, REJECTS, _REPORT):  # for the controller, not for readers of the records
+            (folder / name).chmod(0o600)
+        for path in (*folder.iterdir(), folder):
+            keep(path)
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            "a release's name has at most 100 letters, digits and =%._-, and begins with one of the former"
+        )
+    return name
+
+
+def _read(folder: Path) -> StoredRelease:
+    found = StoredRelease(folder, 0, 0).report
+    return StoredRelease(folder, found["records_in"], found["released"])
+
+
+def keep(path: Path) -> None:
+    """Wait until a file or a folder's entries are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,176 @@
+"""Releases of Spark: of each micro-batch of a stream, and of the groups of a DataFrame.
+
+::
+
+    policy = Policy.load("policy.yaml")
+    spark.readStream.table("visits").writeStream.foreachBatch(released_batches(policy, "/data/released")).start()
+
+Needs the extra `spark`. docs/integrations.md says what holds and what does not.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+try:
+    from pyspark import TaskContext
+    from pyspark.sql import functions
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "pyspark":
+        raise
+    text = "stream_anon.integrations.spark needs pyspark: pip install '.[spark]' in a clone"
+    raise ImportError(text) from None
+
+from stream_anon.adapters.tables.arrow.installed import require_narwhals
+from stream_anon.errors import InputError, Refused, SettingsError
+from stream_anon.integrations.release_folder import ReleaseFolder, StoredRelease, keep
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+
+_QUERY = "sql.streaming.queryId"  # what Spark tells of a query; it stays the same as long as the checkpoint does
+
+
+def released_batches(policy: Policy, folder: str | os.PathLike[str]) -> Callable[[Any, int], StoredRelease]:
+    """Return what `foreachBatch` calls: it releases a micro-batch as `FOLDER/batch=ID`, once.
+
+    The micro-batch is collected in the driver and released window after window; its last window closes with it. If
+    Spark repeats a micro-batch, nothing is anonymized again, and the release that is there is returned.
+
+    Parameters
+    ----------
+    policy
+        What must hold.
+    folder
+        Of this query alone, on a file system of the driver; see `ReleaseFolder`.
+
+    Returns
+    -------
+    A function of a DataFrame and the id of its micro-batch. It raises `Refused` if the folder holds releases of
+    another query, or if a micro-batch is repeated with another number of records: then the source does not give
+    again what it gave, and records may be lost or come in another micro-batch too.
+    """
+
+    def release(frame: Any, batch: int) -> StoredRelease:
+        query = frame.sparkSession.sparkContext.getLocalProperty(_QUERY)
+        if query is None:
+            raise SettingsError("spark", "released_batches is for foreachBatch of a streaming query")
+        releases = ReleaseFolder(folder, policy, f"Spark query {query}")
+        name = f"batch={batch:08d}"
+        found = releases.stored(name)
+        if found is None:
+            return releases.release(name, _declared(frame, policy).toArrow())
+        if frame.count() != found.records_in:
+            raise Refused(f"{found.folder}: the micro-batch has come again with another number of records")
+        return found
+
+    return release
+
+
+def release_dataframe(
+    frame: Any, policy: Policy, folder: str | os.PathLike[str], *, groups: int = 1
+) -> list[StoredRelease]:
+    """Release the rows of a batch DataFrame as `FOLDER/part=NUMBER`, each group in a task of its own.
+
+    All rows of an individual go to one group, which is anonymized window after window: k holds in each window of
+    each group. The folder appears when all groups are whole. A task that Spark repeats or runs twice makes no
+    second release. It computes at once, and gives no lazy DataFrame, which each action would anonymize anew.
+
+    Parameters
+    ----------
+    frame
+        Its rows must be the same whenever they are computed: if they are drawn or numbered, persist it before.
+    folder
+        Must not exist. On a file system that the driver and all executors share; see `ReleaseFolder`.
+    groups
+        How many tasks. More are faster and lose more, as smaller windows do.
+
+    Raises
+    ------
+    Refused
+        If the folder exists.
+    InputError
+        If the DataFrame has no column for a declared field, or the folder cannot be written.
+    """
+    final = Path(folder).absolute()
+    if final.exists():
+        raise Refused(f"{final}: is there already, and records would be released a second time")
+    making = final.with_name(f".{final.name}.{secrets.token_hex(8)}")
+    parts, origin = making / "parts", secrets.token_hex(8)
+    read = _declared(frame, policy)
+    dealt = read.repartition(groups, *_together(read, policy))
+    numbered = dealt.toDF(*(f"c{place}" for place in range(len(read.columns))))
+    try:
+        # 1. A hidden folder, into which nobody else may look before all is whole.
+        making.mkdir(mode=0o700, parents=True)
+        releases = ReleaseFolder(parts, policy, origin)
+        # 2. Each part is made by a task that came to its end, because what tasks say is collected.
+        numbered.mapInArrow(_task(parts, policy, origin, read.columns), "part bigint").collect()
+        if any(releases.stored(_part(number)) is None for number in range(groups)):
+            raise InputError(f"{final}: not all parts are there, do all executors share the file system?")
+        # 3. The name appears, with all parts.
+        parts.rename(final)
+        keep(final.parent)
+    except OSError as error:
+        raise InputError(f"{final}: cannot be written ({error.strerror})") from None
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    whole = ReleaseFolder(final, policy, origin)
+    return [one for one in map(whole.stored, map(_part, range(groups))) if one is not None]
+
+
+def _part(number: int) -> str:
+    return f"part={number:05d}"
+
+
+def _task(parts: Path, policy: Policy, origin: str, names: list[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return what releases the rows of one task and yields its number.
+
+    Parameters
+    ----------
+    names
+        Of the columns: Spark hands none with a dot to a function.
+    """
+
+    def released(pieces: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        if not parts.is_dir():  # the job is over, or this is another file system
+            raise InputError(f"{parts}: is not there, do all executors share the file system?")
+        context = TaskContext.get()
+        assert context is not None  # noqa: S101 - Spark runs this in a task
+        number = context.partitionId()
+        named = (pa.RecordBatch.from_arrays(piece.columns, names) for piece in pieces)
+        first = next(named, None)
+        rows = () if first is None else pa.RecordBatchReader.from_batches(first.schema, chain([first], named))
+        ReleaseFolder(parts, policy, origin).release(_part(number), rows)
+        yield pa.RecordBatch.from_pydict({"part": [number]})
+
+    return released
+
+
+def _declared(frame: Any, policy: Policy) -> Any:
+    """Return a DataFrame without the columns that the policy does not read."""
+    require_narwhals("a DataFrame")
+    from stream_anon.adapters.tables.arrow.frames import columns_read
+
+    return frame.select(*(functions.col(f"`{name}`") for name in columns_read(policy, frame.columns)))
+
+
+def _together(frame: Any, policy: Policy) -> list[Any]:
+    """Return the columns of which equal rows go to one group: the individual, or all if each record is a person.
+
+    Rows are never dealt in turn: repeated, that could deal them otherwise.
+    """
+    every = policy.individual == EVERY_RECORD
+    chosen = policy.published if every else (policy.attribute(policy.individual),)
+    names = set(frame.columns)
+    paths = [(one.column,) if one.column in names else one.path for one in chosen]
+    missing = [one.column for one, path in zip(chosen, paths, strict=True) if path[0] not in names]
+    if missing:
+        raise InputError(f"frame: has no column {missing[0]!r}, which the policy declares")
+    return [functions.col(".".join(f"`{key}`" for key in path)) for path in paths]

@@ -1,0 +1,45 @@
+"""What a schema that records name says about the fields that a policy declares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """A schema appeared that no record named before, and it has other fields than the policy or other schemas.
+
+    Parameters
+    ----------
+    schema
+        Its id, as records name it.
+    readable
+        Whether it could be read; if not, its records are rejected.
+    lacking
+        Names of declared attributes that it has no field for.
+    vanished, appeared, retyped
+        Those of them that the schema before had, those that it has and the schema before had not, and those whose
+        type is another.
+    """
+
+    schema: str
+    readable: bool = True
+    lacking: tuple[str, ...] = ()
+    vanished: tuple[str, ...] = ()
+    appeared: tuple[str, ...] = ()
+    retyped: tuple[str, ...] = ()
+
+    @property
+    def tells(self) -> bool:
+        """Return whether anybody must hear of it."""
+        return not self.readable or bool(self.lacking or self.appeared or self.retyped)
+
+    @property
+    def fields(self) -> dict[str, tuple[str, ...]]:
+        """Return the names of the attributes concerned by the kind of the change."""
+        return {
+            "lacking": self.lacking,
+            "vanished": self.vanished,
+            "appeared": self.appeared,
+            "retyped": self.retyped,
+        }

@@ -1,0 +1,76 @@
+"""What schemas say about a run: samples are read by those that their records name, and fields are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from stream_anon.adapters.codecs import RecordFormats, topic_codec
+from stream_anon.conditions import Condition
+from stream_anon.errors import Refused, RegistryError
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.policy import Policy
+from stream_anon.ports import Codec
+from stream_anon.ports.schemas import SchemaChange
+from stream_anon.service.starting.findings import Finding, Severity
+from stream_anon.service.starting.sample_study import Sample, Study
+from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.kafka_section import formats_of
+
+_PLACE = "kafka.format"
+
+
+async def reader_of(policy: Policy, kafka: KafkaSettings, sample: Sample) -> tuple[Codec, Sequence[SchemaChange]]:
+    """Return a codec that knows all schemas that a sample names, and what they tell. Raises RegistryError.
+
+    It is for reading only.
+    """
+    changes = list[SchemaChange]()
+    formats = replace(formats_of(kafka), output="json")
+    codec = topic_codec(policy, kafka.max_record_bytes, formats, changes.append)
+    await codec.learn([sample.values])
+    return codec, changes
+
+
+def schema_findings(study: Study, changes: Sequence[SchemaChange]) -> list[Finding]:
+    """Return the findings on the schemas of a sample's records."""
+    found = []
+    for change in changes:
+        if not change.readable:
+            text = f"the schema {change.schema} cannot be read: its records would become dead letters"
+            found.append(Finding(Severity.WARNS, _PLACE, text))
+        told = {
+            "has no field for": change.lacking,
+            "has anew": change.appeared,
+            "has another type for": change.retyped,
+        }
+        found += [
+            Finding(Severity.WARNS, _PLACE, f"the schema {change.schema} {what} {', '.join(names)}")
+            for what, names in told.items()
+            if names
+        ]
+    counts = {each.reason: each.records for each in study.rejects}
+    framed, unknown = counts.get(Reason.REGISTRY_FRAMED.label), counts.get(Reason.UNKNOWN_SCHEMA.label)
+    if framed:
+        text = f"{framed:,} sampled records name a schema in a registry: set kafka.format and kafka.registry"
+        found.append(Finding(Severity.WARNS, _PLACE, text))
+    if unknown:
+        text = f"{unknown:,} sampled records name a schema that the registry does not know, or that cannot be read"
+        found.append(Finding(Severity.WARNS, "kafka.registry", text))
+    return found
+
+
+async def output_findings(policy: Policy, formats: RecordFormats) -> list[Finding]:
+    """Return what keeps the output's schema from being written, where it may not be registered.
+
+    Nothing is registered by this.
+    """
+    if formats.output == "json" or formats.register:
+        return []
+    try:
+        await topic_codec(policy, formats=formats).open()
+    except RegistryError as error:
+        return [Finding(Severity.WARNS, "kafka.registry", str(error))]
+    except Refused as error:
+        return [Finding(Severity.FORBIDS, "kafka.registry", str(error), Condition.OUTPUT_SCHEMA)]
+    return []

@@ -1,0 +1,1 @@
+"""Settings of declared fields, and of the domains of quasi-identifiers."""

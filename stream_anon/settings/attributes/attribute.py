@@ -1,0 +1,97 @@
+"""Settings of a declared field; a domain that is added gets a field here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from pydantic import Field
+
+from stream_anon.settings.attributes.domains import (
+    BalancedSettings,
+    DateSettings,
+    DomainSettings,
+    IpSettings,
+    NumericSettings,
+    PrefixSettings,
+    WordsSettings,
+)
+from stream_anon.settings.section import Section
+
+
+class AttributeSettings(Section):
+    """A declared field. A quasi-identifier has exactly one domain, such as hierarchy, numeric or date."""
+
+    explanation: ClassVar[str] = """What is not declared never leaves. A quasi-identifier has exactly one domain:
+`hierarchy`, `values`, or a key with a section of its own below. A published field that no record of a sample has
+forbids a run (`missing-field`) unless it says `accept_missing: true`. If the input was empty at the start, a first
+window without the field is withheld. Missing values are counted in certificates, reports and metrics anyway.
+
+`min_level` counts as `engine.levels` do: with `min_level: 2` nothing is published finer than the node of level 2
+around a value, on every engine. This costs loss but suppresses nobody. A missing value stays null below the root.
+It needs `publish: nodes`. A policy with a lower one is weaker. `stream-anon leakage --suggest` finds levels.
+
+`coerce: true` is for numbers that come as texts: in `numeric`, in epochs of `date`, and in fields that pass as
+integer, number or boolean. A comma is a decimal point: "1,234" is less than 2. What passes is written in its type.
+
+`type: "string[]"` is for fields that pass and hold several values, such as the diagnoses of a visit; so are
+integer[], number[] and boolean[]. Items that are missing are left out, and a record with more than 128 is rejected
+(`too-large`). A list cannot be a quasi-identifier. A cell of CSV holds a list as JSON.
+
+`max_level` counts in the same way: with `max_level: 2` nothing is published coarser than the node of level 2
+around a value, and records that cannot form a class within these nodes are suppressed (`max-level`). Every engine
+looks for classes within these nodes only. A missing value may be published as null on any level, but not together
+with others below the root."""
+
+    role: Literal["identifier", "quasi-identifier", "sensitive", "insensitive"]
+    """What the field is; identifiers are never published."""
+    type: (
+        Literal["string", "integer", "number", "boolean", "string[]", "integer[]", "number[]", "boolean[]"] | None
+    ) = None
+    """Type of a field that passes, with [] of a list of such values; or in which exact categories are written."""
+    hierarchy: Annotated[str, Field(min_length=1)] | BalancedSettings | WordsSettings | dict[str, Any] | None = None
+    """File with rows from leaf to root, a nested mapping, an ordered list to balance, or texts of words."""
+    values: list[str | int | bool] | None = None
+    """Categories without groups: kept or suppressed."""
+    numeric: NumericSettings | None = None
+    """A grid of numbers."""
+    prefix: PrefixSettings | None = None
+    """Texts of which a prefix may be published, such as postal codes."""
+    date: DateSettings | None = None
+    """Days, published as day, month, quarter or year; with `finest` also hours and minutes."""
+    ip: IpSettings | None = Field(default=None)
+    """Internet addresses, published as networks such as `10.1.0.0/16`."""
+    publish: Literal["nodes", "values"] | None = None
+    """Hierarchy nodes, or the set of values that occur."""
+    min_level: int = Field(default=0, ge=0)
+    """Lowest level of its hierarchy that may be published, on every engine; finer values are raised to it."""
+    max_level: int | None = Field(default=None, ge=0)
+    """Highest level of its hierarchy that may be published, on every engine; records that need more are
+    suppressed."""
+    weight: float = Field(default=1.0, gt=0, le=1000)
+    """How much the engine minds loss here; the reported loss leaves it out."""
+    missing: Literal["leaf", "reject"] = "leaf"
+    """A missing value is a leaf of its own, or the record is rejected."""
+    unknown: Literal["reject", "root"] = "reject"
+    """A value outside is a dead letter, or becomes the root."""
+    path: list[Annotated[str, Field(min_length=1)]] | None = Field(default=None, min_length=1)
+    """The keys from the record's top to the value, where the name split at its dots is not that: ["after.age"]
+    is one key with a dot in it."""
+    coerce: bool = False
+    """A text that holds a number ("42", "4.2", "4,2"), or true or false, counts as one."""
+    accept_missing: bool = False
+    """Of a published field: the operator knows that it may be absent from every record."""
+    accept_linkable: bool = False
+    """Of a field that passes: the operator has weighed that its rare values can identify."""
+
+
+DOMAINS: Mapping[str, type[DomainSettings]] = {
+    key: kind
+    for key, field in AttributeSettings.model_fields.items()
+    for kind in get_args(field.annotation)
+    if isinstance(kind, type) and issubclass(kind, DomainSettings)
+}
+"""The models that build a domain alone, by key."""
+
+DOMAIN_KEYS = ("hierarchy", "values", *DOMAINS)
+"""The keys of which a quasi-identifier has exactly one."""

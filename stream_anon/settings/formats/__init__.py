@@ -1,0 +1,1 @@
+"""Settings of the formats in which records stand in topics."""

@@ -1,0 +1,89 @@
+"""Settings of the formats of records, and of the schema registry that some of them need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, model_validator
+
+from stream_anon.adapters.registry.framing import Framing
+from stream_anon.settings.section import Duration, Section
+
+FormatName = Literal["json", "json-schema", "avro", "protobuf"]
+# Without encryption a secret would travel in the open, so only to this very machine.
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class FormatSettings(Section):
+    """The formats of the input and of the output, each for itself."""
+
+    explanation: ClassVar[str] = (
+        """Instead of one name for both. All but `json` need `kafka.registry`: [registry.md](registry.md)."""
+    )
+
+    input: FormatName = "json"
+    """Format of the events."""
+    output: FormatName = "json"
+    """Format of the released records; certificates and dead letters are JSON in any case."""
+
+
+class RegistrySettings(Section):
+    """The schema registry, by Confluent's REST interface."""
+
+    explanation: ClassVar[
+        str
+    ] = """For every `kafka.format` but `json`; how records are framed and what is waited for is told in
+[registry.md](registry.md). Give `username` and a password, or a token, or neither. A secret may stand in a file of
+its own, which is read anew for each request. Secrets need an https address, except on this machine."""
+
+    url: str = Field(pattern=r"^https?://[^\s/@?#]+(/[^\s?#]*)?$")
+    """Address of the interface; of Apicurio it ends in `/apis/ccompat/v7`."""
+    framing: Framing = Framing.CONFLUENT
+    """How an id stands before a record that is read: confluent has 4 bytes of it, or 16 bytes of a GUID in the
+    record or in its header `__value_schema_id`; apicurio-global and apicurio-content have 8 bytes; glue has a UUID
+    of AWS Glue, whose schemas stand in `schemas`. What is written is framed as confluent in any case."""
+    schemas: dict[str, Path] = {}
+    """Files of schemas by their ids, which the registry is not asked for."""
+    subject: str = ""
+    """Subject of the released records' schema; OUTPUT-value if empty."""
+    register_schema: bool = True
+    """Whether the schema of the output is registered; if not, it is looked up and must be there."""
+    username: str | None = Field(default=None, min_length=1)
+    """Name to log in with."""
+    password: SecretStr | None = None
+    """Password to log in with."""
+    password_file: Path | None = None
+    """File that holds the password."""
+    token: SecretStr | None = None
+    """Bearer token to log in with."""
+    token_file: Path | None = None
+    """File that holds the token."""
+    ca_file: Path | None = None
+    """Certificates to trust, PEM; by default those of the system."""
+    certificate_file: Path | None = None
+    """The client's certificate, PEM."""
+    key_file: Path | None = None
+    """The client's key, PEM."""
+    timeout: Duration = Field(default=5.0, gt=0, le=60)
+    """How long an answer may take."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> RegistrySettings:
+        secrets = (self.password, self.password_file, self.token, self.token_file)
+        given = [secret for secret in secrets if secret is not None]
+        if len(given) > 1:
+            raise ValueError("give one of password, password_file, token and token_file")
+        if (self.username is None) != (self.password is None and self.password_file is None):
+            raise ValueError("username goes with password or password_file")
+        parts = urlsplit(self.url)
+        if given and parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+            raise ValueError("a password or a token needs an https url")
+        if self.key_file and not self.certificate_file:
+            raise ValueError("key_file is for a certificate_file")
+        if self.framing.is_apicurio and "/apis/ccompat/" not in self.url:
+            raise ValueError("framing apicurio needs the url of Apicurio's /apis/ccompat/v7")
+        if self.framing is Framing.GLUE and not self.schemas:
+            raise ValueError("framing glue needs schemas: AWS Glue's own interface is not spoken")
+        return self

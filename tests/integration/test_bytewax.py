@@ -1,0 +1,217 @@
+"""Releases of a Bytewax dataflow, on Bytewax itself: interrupted, resumed, and begun anew."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from stream_anon import Anonymizer, Policy
+from stream_anon.demo.clinic import visits
+from stream_anon.errors import Refused
+from stream_anon.integrations.release_folder import ReleaseFolder, StoredRelease
+from tests.support.data import ROOT
+from tests.support.modules import module_of
+from tests.support.policies import people, write_policy
+from tests.support.stored import as_a_file, audited, contents, rows_of
+
+op = pytest.importorskip("bytewax.operators")
+Dataflow = pytest.importorskip("bytewax.dataflow").Dataflow
+recovery, testing = pytest.importorskip("bytewax.recovery"), pytest.importorskip("bytewax.testing")
+TestingSource = testing.TestingSource
+host = pytest.importorskip("stream_anon.integrations.bytewax")
+
+WINDOW, EACH = 50, {"engine": {"name": "mondrian", "seed": 1}}
+
+
+@pytest.fixture
+def policy_path(tmp_path: Path) -> Path:
+    numbered = {"role": "insensitive", "type": "integer", "accept_linkable": True}
+    return write_policy(tmp_path, **EACH, attributes={"visits": numbered})
+
+
+class Flow:
+    """A dataflow over a list of records, with a store for its recovery."""
+
+    def __init__(self, policy: Path, items: Sequence[Any], folder: Path) -> None:
+        self.policy, self.items, self.released = policy, items, folder / "released"
+        self.recovery = folder / "recovery"
+        self.recovery.mkdir(exist_ok=True)
+        if not any(self.recovery.iterdir()):
+            recovery.init_db_dir(self.recovery, 1)
+        self.given: list[tuple[str, StoredRelease]] = []
+
+    def run(self, snapshots: timedelta = timedelta(0)) -> None:
+        """Run until the input ends or aborts; snapshots are taken after every five items unless told."""
+        flow = Dataflow("flow")
+        items = op.input("in", flow, TestingSource(self.items, batch_size=5))
+        keyed = op.map("keyed", items, lambda item: item if isinstance(item, tuple) else ("all", item))
+        op.output(
+            "out",
+            host.released_windows("anonymize", keyed, Policy.load(self.policy), self.released),
+            testing.TestingSink(self.given),
+        )
+        testing.run_main(flow, epoch_interval=snapshots, recovery_config=recovery.RecoveryConfig(self.recovery))
+
+    @property
+    def stored(self) -> list[Path]:
+        return sorted(path for path in self.released.iterdir() if path.is_dir())
+
+
+def numbered(count: int) -> list[dict[str, Any]]:
+    """Return records of as many people, each with a number that is published."""
+    return [{**person, "visits": number} for number, person in enumerate(people(count))]
+
+
+def numbers(folders: Sequence[Path]) -> Counter[int]:
+    """Return the numbers that are published in some releases."""
+    return Counter(
+        n for folder in folders for n in pq.read_table(folder / "released.parquet")["visits"].to_pylist()
+    )
+
+
+def test_each_window_is_the_release_of_its_records_and_passes_the_audit(policy_path: Path, tmp_path: Path) -> None:
+    records = numbered(2 * WINDOW + 20)
+    flow = Flow(policy_path, records, tmp_path)
+    flow.run()
+    policy = Policy.load(policy_path)
+    for number, (key, made) in enumerate(flow.given):
+        own = records[number * WINDOW : (number + 1) * WINDOW]
+        assert (key, made.folder.name) == ("all", f"key=all.window={number:08d}")
+        assert made.records_in == len(own)
+        (release,) = [*Anonymizer(policy).add(own), *_closed(policy, own)]
+        assert rows_of(made.records) == Counter(map(repr, release.to_arrow().to_pylist()))
+        assert audited(policy_path, made)
+    assert len(flow.given) == len(flow.stored) == 3
+
+
+def _closed(policy: Policy, records: list[Any]) -> Iterator[Any]:
+    """Yield the release of a window that does not fill."""
+    if len(records) < WINDOW:
+        anonymizer = Anonymizer(policy)
+        yield from anonymizer.add(records)
+        yield from anonymizer.close()
+
+
+def test_windows_of_a_key_hold_records_of_that_key_only(policy_path: Path, tmp_path: Path) -> None:
+    records = numbered(4 * WINDOW)
+    flow = Flow(policy_path, [(f"p/{number % 2}", record) for number, record in enumerate(records)], tmp_path)
+    flow.run()
+    names = [path.name for path in flow.stored]
+    assert names == [f"key=p%2F{key}.window={window:08d}" for key in (0, 1) for window in (0, 1)]
+    assert all(number % 2 == 0 for number in numbers(flow.stored[:2]))
+
+
+@pytest.mark.parametrize("often", [timedelta(0), timedelta(hours=1)], ids=["often", "never"])
+@pytest.mark.parametrize("place", [30, WINDOW + 1, 2 * WINDOW + 10])
+def test_what_is_read_again_after_a_crash_is_not_released_again(
+    policy_path: Path, tmp_path: Path, place: int, often: timedelta
+) -> None:
+    records: list[Any] = numbered(3 * WINDOW)
+    flow = Flow(policy_path, [*records[:place], TestingSource.ABORT(), *records[place:]], tmp_path)
+    flow.run(often)
+    before = contents(flow.released)
+    assert len(flow.stored) == place // WINDOW
+    flow.run(often)
+    after = contents(flow.released)
+    assert before.items() <= after.items()
+    assert [made.records_in for made in map(_stored(flow), flow.stored)] == [WINDOW] * 3
+    published = numbers(flow.stored)
+    assert max(published.values()) == 1
+    assert len(published) > 2.5 * WINDOW
+
+
+def _stored(flow: Flow) -> Any:
+    releases = ReleaseFolder(flow.released, Policy.load(flow.policy), (flow.released / "_origin").read_text())
+    return lambda path: releases.stored(path.name)
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["resumed", "begun anew"])
+def test_a_window_that_ended_early_ends_there_again(policy_path: Path, tmp_path: Path, lost: bool) -> None:
+    # The input ends after 20 records, which are released. Then more follow, and what came before is read again.
+    records: list[Any] = numbered(3 * WINDOW)
+    first = Flow(policy_path, [*records[:20], TestingSource.EOF(), *records[20:]], tmp_path)
+    first.run(timedelta(hours=1))
+    assert [made.records_in for _, made in first.given] == [20]
+    before = contents(first.released)
+    if lost:
+        for path in first.recovery.iterdir():
+            path.unlink()
+        recovery.init_db_dir(first.recovery, 1)
+        first.items = records
+    first.given = []
+    first.run()
+    assert before.items() <= contents(first.released).items()
+    sizes = [made.records_in for made in map(_stored(first), first.stored)]
+    assert sizes == [20, 50, 50, 30]
+    assert max(numbers(first.stored).values()) == 1
+
+
+def test_a_window_is_released_when_it_is_old_enough_and_ends_there_again(tmp_path: Path) -> None:
+    policy = write_policy(tmp_path, **EACH, window={"max_records": 50, "max_delay": "0.05s"})
+    records: list[Any] = numbered(60)
+    pause = TestingSource.PAUSE(timedelta(seconds=0.4))
+    flow = Flow(policy, [*records[:20], pause, *records[20:40], TestingSource.ABORT(), *records[40:]], tmp_path)
+    flow.run(timedelta(hours=1))
+    sizes = [made.records_in for _, made in flow.given]
+    assert sizes[0] <= 20
+    before = contents(flow.released)
+    flow.items = records
+    flow.given = []
+    flow.run(timedelta(hours=1))
+    assert before.items() <= contents(flow.released).items()
+    again = [made.records_in for _, made in flow.given]
+    assert again[: len(sizes)] == sizes
+    assert sum(again) == 60
+
+
+@pytest.mark.parametrize("others", [12, 8])
+def test_a_worker_that_another_has_overtaken_stops_and_releases_nothing_twice(
+    policy_path: Path, tmp_path: Path, others: int
+) -> None:
+    policy, records = Policy.load(policy_path), numbered(20)
+    releases = ReleaseFolder(tmp_path / "released", policy, "flow")
+    windows = host._KeyWindows(releases, policy.window, None)
+    assert windows.on_batch([("all", record) for record in records[:10]]) == ([], windows.RETAIN)
+    releases.release("key=all.window=00000000", records[:others])
+    with pytest.raises(Refused, match="another number of records"):
+        windows.on_eof()
+    # Resumed from its snapshot, the window ends where the other has ended it, if it is not beyond that.
+    resumed = host._KeyWindows(releases, policy.window, windows.snapshot())
+    assert (resumed.notify_at() is not None) == (others < 10)
+    if others > 10:
+        made, _ = resumed.on_batch([("all", record) for record in records[10:]])
+        assert [one.records_in for one in made] == [others]
+        assert len(resumed.snapshot().records) == 20 - others
+    else:
+        with pytest.raises(Refused, match="another number of records"):
+            resumed.on_notify()
+
+
+def test_another_dataflow_may_not_use_the_folder(policy_path: Path, tmp_path: Path) -> None:
+    ReleaseFolder(tmp_path / "released", Policy.load(policy_path), "another")
+    with pytest.raises(Refused, match="another origin"):
+        Flow(policy_path, numbered(3), tmp_path).run()
+
+
+def test_the_example_releases_a_file_of_visits(tmp_path: Path) -> None:
+    example = module_of(ROOT / "examples" / "engines" / "bytewax_flow.py")
+    source, released = tmp_path / "visits.jsonl", tmp_path / "released"
+    good = [json.loads(visit) for visit in visits(2100) if visit.endswith(b"}")][:2000]
+    source.write_text("".join(json.dumps(visit) + "\n" for visit in good))
+    testing.run_main(example.dataflow(str(source), str(released)))
+    (window,) = [path for path in released.iterdir() if path.is_dir()]
+    policy = Policy.load(example.POLICY)
+    made = ReleaseFolder(released, policy, (released / "_origin").read_text()).stored(window.name)
+    assert made is not None
+    expected, rows = as_a_file(policy, source, tmp_path)
+    assert made.report["gcp"] == pytest.approx(expected.gcp)
+    assert rows_of(made.records) == rows
+    assert made.released == expected.released > 1500
+    assert audited(example.POLICY, made)

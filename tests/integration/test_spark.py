@@ -1,0 +1,324 @@
+"""Releases of Spark, on Spark itself in one process: micro-batches that fail and come again, groups of a table."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from stream_anon import Policy, anonymize_frame
+from stream_anon.demo.clinic import visits
+from stream_anon.errors import InputError, Refused, SettingsError
+from stream_anon.integrations import release_folder
+from stream_anon.integrations.release_folder import ReleaseFolder, StoredRelease
+from tests.support.data import ROOT
+from tests.support.modules import module_of
+from tests.support.policies import people, write_json_lines, write_policy
+from tests.support.stored import as_a_file, audited, contents, rows_of
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+sql = pytest.importorskip("pyspark.sql")
+spark_host = pytest.importorskip("stream_anon.integrations.spark")
+
+SCHEMA = "person string, age int, home struct<city: string>, visits int, illness string, undeclared string"
+SEEDED: dict[str, Any] = {"engine": {"name": "mondrian", "seed": 1}, "window": {"max_records": 1000}}
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java 17")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.ui.showConsoleProgress", "false")
+        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+        session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+        yield session
+        session.stop()
+
+
+class Query:
+    """A streaming query over files of people, one a micro-batch."""
+
+    def __init__(self, spark: Any, folder: Path, counts: tuple[int, ...] = (300, 200)) -> None:
+        self.spark, self.folder = spark, folder
+        self.policy_path = write_policy(folder, **SEEDED)
+        self.policy = Policy.load(self.policy_path)
+        self.source, self.released = folder / "in", folder / "released"
+        self.source.mkdir()
+        self.files = [self.source / f"{number}.json" for number in range(len(counts))]
+        for number, (path, count) in enumerate(zip(self.files, counts, strict=True)):
+            write_json_lines(path, people(count, number))
+
+    def run(self, then: Callable[[StoredRelease, int], object] = lambda *_: None, checkpoint: str = "one") -> None:
+        """Run until the input ends; `then` sees each release."""
+        release = spark_host.released_batches(self.policy, self.released)
+        stream = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(self.source))
+        writer = stream.writeStream.foreachBatch(lambda frame, batch: then(release(frame, batch), batch))
+        writer = writer.option("checkpointLocation", str(self.folder / checkpoint)).trigger(availableNow=True)
+        query = writer.start()
+        try:
+            query.awaitTermination()
+        finally:
+            query.stop()
+
+    @property
+    def stored(self) -> list[str]:
+        return sorted(path.name for path in self.released.iterdir() if path.is_dir())
+
+
+def test_a_micro_batch_is_released_as_a_file_of_its_rows_is(spark: Any, tmp_path: Path) -> None:
+    query, seen = Query(spark, tmp_path), {}
+    query.run(lambda made, batch: seen.update({batch: made}))
+    assert query.stored == ["batch=00000000", "batch=00000001"]
+    for batch, source in enumerate(query.files):
+        made, (expected, rows) = seen[batch], as_a_file(query.policy, source, tmp_path)
+        assert made.records_in == expected.records_in
+        assert made.report["classes"] == expected.classes > 1
+        assert made.report["gcp"] == pytest.approx(expected.gcp)
+        assert rows_of(made.records) == rows
+        assert audited(query.policy_path, made)
+    read = spark.read.parquet(str(query.released))
+    assert read.columns == ["age", "home.city", "visits", "illness", "batch"]
+    assert read.count() == sum(made.released for made in seen.values()) > 400
+
+
+def test_a_micro_batch_that_comes_again_is_not_released_again(spark: Any, tmp_path: Path) -> None:
+    query, seen = Query(spark, tmp_path), []
+
+    def fail_once(made: StoredRelease, batch: int) -> None:
+        seen.append(batch)
+        if seen == [0, 1]:
+            raise ConnectionError("after the release, and before Spark knows of it")
+
+    with pytest.raises(Exception, match="before Spark knows"):
+        query.run(fail_once)
+    before = contents(query.released)
+    assert query.stored == ["batch=00000000", "batch=00000001"]
+    query.run(fail_once)
+    assert seen == [0, 1, 1]
+    assert contents(query.released) == before
+
+
+def test_a_micro_batch_that_fails_in_the_middle_is_released_whole_and_once(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = Query(spark, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(release_folder, "keep", _failing_for("batch=00000001"))
+        with pytest.raises(Exception, match="cannot be written"):
+            query.run()
+    assert query.stored == ["batch=00000000"]
+    assert not list(query.released.glob(".*"))
+    query.run()
+    assert query.stored == ["batch=00000000", "batch=00000001"]
+
+
+def _failing_for(name: str) -> Callable[[Path], None]:
+    whole = release_folder.keep
+
+    def kept(path: Path) -> None:
+        if name in str(path):
+            raise OSError(28, "No space left on device")
+        whole(path)
+
+    return kept
+
+
+def test_a_query_with_another_checkpoint_is_refused_the_folder(spark: Any, tmp_path: Path) -> None:
+    query = Query(spark, tmp_path)
+    query.run()
+    before = contents(query.released)
+    with pytest.raises(Exception, match="another origin"):
+        query.run(checkpoint="another")
+    assert contents(query.released) == before
+
+
+def test_a_source_that_gives_other_records_for_a_micro_batch_is_found_out(spark: Any, tmp_path: Path) -> None:
+    query = Query(spark, tmp_path, (300,))
+
+    def fail(made: StoredRelease, batch: int) -> None:
+        raise ConnectionError("before Spark knows of it")
+
+    with pytest.raises(Exception, match="before Spark knows"):
+        query.run(fail)
+    lines = query.files[0].read_text().splitlines(keepends=True)
+    query.files[0].write_text("".join(lines[:-1]))
+    with pytest.raises(Exception, match="another number of records"):
+        query.run()
+
+
+def test_a_micro_batch_outside_of_a_query_is_refused(spark: Any, tmp_path: Path) -> None:
+    policy = Policy.load(write_policy(tmp_path, **SEEDED))
+    with pytest.raises(SettingsError, match="of a streaming query"):
+        spark_host.released_batches(policy, tmp_path / "released")(spark.range(3), 0)
+
+
+def table_of(spark: Any, folder: Path, count: int = 400, each: int = 1) -> Any:
+    """Return a DataFrame of people in one partition, in order."""
+    path = write_json_lines(folder / "in.jsonl", people(count, each=each))
+    return spark.read.schema(SCHEMA).json(str(path)).coalesce(1)
+
+
+def test_a_table_in_one_group_is_released_as_its_frame_is(spark: Any, tmp_path: Path) -> None:
+    path = write_policy(tmp_path, **SEEDED)
+    policy, frame = Policy.load(path), table_of(spark, tmp_path)
+    (made,) = spark_host.release_dataframe(frame, policy, tmp_path / "released")
+    expected = anonymize_frame(frame.toArrow(), policy)
+    assert rows_of(made.records) == Counter(map(repr, expected.to_pylist()))
+    assert made.released == len(expected) > 350
+    assert audited(path, made)
+
+
+@pytest.mark.parametrize("dotted", [False, True], ids=["structs", "columns with dots"])
+def test_each_group_is_a_release_of_its_own_and_holds_all_of_an_individual(
+    spark: Any, tmp_path: Path, dotted: bool
+) -> None:
+    # Each of 300 people has two records, and one of them may be in a window: of two that met, one is suppressed.
+    window = {"max_records": 10_000, "max_records_per_individual": 1}
+    path = write_policy(tmp_path, **SEEDED | {"window": window})
+    frame = table_of(spark, tmp_path, 600, each=2).repartition(5)
+    if dotted:
+        city = sql.functions.col("home.city").alias("home.city")
+        frame = frame.select("person", "age", city, "visits", "illness", "undeclared")
+    made = spark_host.release_dataframe(frame, Policy.load(path), tmp_path / "released", groups=3)
+    assert [one.folder.name for one in made] == ["part=00000", "part=00001", "part=00002"]
+    assert sum(one.records_in for one in made) == 600
+    assert min(one.records_in for one in made) > 100
+    assert sum(one.report["suppressed"]["over-limit"] for one in made) == 300
+    assert all(audited(path, one) for one in made)
+    assert spark.read.parquet(str(tmp_path / "released")).count() == sum(one.released for one in made)
+
+
+def test_equal_records_go_to_one_group_where_each_is_a_person(spark: Any, tmp_path: Path) -> None:
+    path = write_policy(tmp_path, **SEEDED, privacy={"individual": "every-record"})
+    frame = table_of(spark, tmp_path)
+    both = frame.union(frame)
+    made = spark_host.release_dataframe(both, Policy.load(path), tmp_path / "released", groups=2)
+    assert [one.records_in % 2 for one in made] == [0, 0]
+    assert all(audited(path, one) for one in made)
+
+
+def test_more_groups_than_people_leave_empty_releases(spark: Any, tmp_path: Path) -> None:
+    policy = Policy.load(write_policy(tmp_path, **SEEDED))
+    made = spark_host.release_dataframe(table_of(spark, tmp_path, 3), policy, tmp_path / "released", groups=8)
+    assert len(made) == 8
+    assert sum(one.records_in for one in made) == 3
+    assert sum(one.released for one in made) == 0
+
+
+def test_a_table_is_released_once_and_as_a_whole(spark: Any, tmp_path: Path) -> None:
+    policy, frame = Policy.load(write_policy(tmp_path, **SEEDED)), table_of(spark, tmp_path)
+    released = tmp_path / "released"
+    with pytest.raises(InputError, match="has no column 'person'"):
+        spark_host.release_dataframe(frame.drop("person"), policy, released)
+    with pytest.raises(Exception, match="has no column 'age'"):
+        spark_host.release_dataframe(frame.drop("age"), policy, released)
+    assert not list(tmp_path.glob("*released*"))
+    spark_host.release_dataframe(frame, policy, released)
+    before = contents(released)
+    with pytest.raises(Refused, match="is there already"):
+        spark_host.release_dataframe(frame, policy, released)
+    assert contents(released) == before
+
+
+def test_parts_that_the_driver_does_not_see_make_no_release(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy, frame = Policy.load(write_policy(tmp_path, **SEEDED)), table_of(spark, tmp_path)
+    monkeypatch.setattr(ReleaseFolder, "stored", lambda self, name: None)
+    with pytest.raises(InputError, match="do all executors share the file system"):
+        spark_host.release_dataframe(frame, policy, tmp_path / "released")
+    assert not list(tmp_path.glob("*released*"))
+
+
+def test_a_task_that_is_late_makes_no_folder_anew(tmp_path: Path) -> None:
+    policy = Policy.load(write_policy(tmp_path, **SEEDED))
+    late = spark_host._task(tmp_path / "gone" / "parts", policy, "origin", ["person"])
+    with pytest.raises(InputError, match="is not there"):
+        next(late(iter([])))
+    assert not (tmp_path / "gone").exists()
+
+
+def test_a_release_holds_no_undeclared_column_and_nobody_s_id(spark: Any, tmp_path: Path) -> None:
+    policy = Policy.load(write_policy(tmp_path, **SEEDED))
+    records = people(400)
+    records[5]["age"] = 1000
+    write_json_lines(tmp_path / "in.jsonl", records)
+    frame = spark.read.schema(SCHEMA).json(str(tmp_path / "in.jsonl"))
+    (made,) = spark_host.release_dataframe(frame, policy, tmp_path / "released")
+    assert pq.read_schema(made.records).names == ["age", "home.city", "visits", "illness"]
+    assert made.report["rejected"] == {"out-of-range": 1}
+    files = [path.read_bytes() for path in made.folder.iterdir() if path != made.records]
+    assert not any(b"secret-" in content or b'"p5"' in content or b"1000" in content for content in files)
+
+
+def test_the_examples_release_visits(spark: Any, tmp_path: Path) -> None:
+    stream, batch = (module_of(ROOT / "examples" / "engines" / f"spark_{kind}.py") for kind in ("stream", "batch"))
+    good = [json.loads(visit) for visit in visits(4200) if visit.endswith(b"}")][:4000]
+    (tmp_path / "in").mkdir()
+    for number in (0, 1):
+        write_json_lines(tmp_path / "in" / f"{number}.json", good[number * 2000 :][:2000])
+    stream.start(spark, str(tmp_path / "in"), str(tmp_path / "stream")).awaitTermination()
+    found = sorted(path for path in (tmp_path / "stream").iterdir() if path.is_dir())
+    assert [path.name for path in found] == ["batch=00000000", "batch=00000001"]
+    parts = batch.release(spark, str(tmp_path / "in"), str(tmp_path / "batch"), 2)
+    made = [StoredRelease(path, 0, 0) for path in found] + parts
+    assert all(audited(stream.POLICY, one) for one in made)
+    assert all(one.report["released"] > 1000 for one in made)
+
+
+def test_a_driver_that_is_killed_goes_on_and_releases_nothing_twice(tmp_path: Path) -> None:
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java 17")
+    program = ROOT / "examples" / "engines" / "spark_stream.py"
+    good = [json.loads(visit) for visit in visits(6200) if visit.endswith(b"}")][:6000]
+    (tmp_path / "in").mkdir()
+    for number in range(6):
+        write_json_lines(tmp_path / "in" / f"{number}.json", good[number * 1000 :][:1000])
+    released = tmp_path / "released"
+    command = [sys.executable, str(program), str(tmp_path / "in"), str(released)]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    names = [f"batch={number:08d}" for number in range(6)]
+    before: dict[str, Any] = {}
+    for killed_at in (names[0], names[2]):
+        # A group of its own, so that the machine of Java dies with the driver.
+        process = subprocess.Popen(command, start_new_session=True, **quiet)
+        try:
+            for _ in range(1200):
+                if (released / killed_at).exists() or process.poll() is not None:
+                    break
+                time.sleep(0.1)
+            assert process.poll() is None
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(30)
+        assert before.items() <= _visible(released).items()
+        before = _visible(released)
+    subprocess.run(command, check=True, timeout=300, **quiet)
+    after = _visible(released)
+    assert before.items() <= after.items()
+    assert sorted({name.partition("/")[0] for name in after} - {"_origin"}) == names
+    made = [StoredRelease(released / name, 0, 0) for name in names]
+    assert [one.report["records_in"] for one in made] == [1000] * 6
+    assert all(audited(program.with_name("policy.yaml"), one) for one in made)
+
+
+def _visible(folder: Path) -> dict[str, Any]:
+    """Return what readers see; a folder that was being made when its driver was killed is hidden."""
+    return {name: content for name, content in contents(folder).items() if not name.startswith(".")}

@@ -1,0 +1,144 @@
+"""Debezium's connectors for PostgreSQL and JDBC in a real Kafka Connect, from their Maven jars."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.apache_kafka.launcher import fetch_jars
+from tests.support.ports import free_port
+from tests.support.postgres import Postgres
+
+HERE = Path(__file__).parent
+_DOWN_WITHIN = 30.0
+_LOGGING = """rootLogger.level=WARN
+rootLogger.appenderRef.out.ref=OUT
+appender.out.type=Console
+appender.out.name=OUT
+appender.out.layout.type=PatternLayout
+appender.out.layout.pattern=%d %p %c %m%n
+"""
+
+
+def postgres_source(
+    database: Postgres, topic: str, *, tables: str, properties: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the configuration of a connector that writes all that it knows of some tables to one topic."""
+    return {
+        "name": "source",
+        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+        "tasks.max": "1",
+        "plugin.name": "pgoutput",
+        "database.hostname": "127.0.0.1",
+        "database.port": str(database.port),
+        "database.user": database.user,
+        "database.password": database.password,
+        "database.dbname": "postgres",
+        "topic.prefix": "db",
+        "table.include.list": tables,
+        "publication.autocreate.mode": "filtered",
+        "skipped.operations": "none",
+        "heartbeat.interval.ms": "500",
+        "provide.transaction.metadata": "true",
+        # The rows' topic, and those of heartbeats, transactions and messages.
+        "transforms": "one",
+        "transforms.one.type": "org.apache.kafka.connect.transforms.RegexRouter",
+        "transforms.one.regex": ".*",
+        "transforms.one.replacement": topic,
+        **(properties or {}),
+    }
+
+
+def jdbc_sink(database: Postgres, topic: str, table: str) -> dict[str, str]:
+    """Return the configuration of a connector that writes the records of a topic into a table, which it creates."""
+    return {
+        "name": "sink",
+        "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
+        "tasks.max": "1",
+        "topics": topic,
+        "connection.url": f"jdbc:postgresql://127.0.0.1:{database.port}/postgres",
+        "connection.username": database.user,
+        "connection.password": database.password,
+        "insert.mode": "insert",
+        "primary.key.mode": "none",
+        "schema.evolution": "basic",
+        "collection.name.format": table,
+    }
+
+
+class Connect:
+    """One process with one connector, stopped by its own process id.
+
+    Parameters
+    ----------
+    folder
+        Where its configuration, offsets and log live.
+    connector
+        The connector's configuration.
+    schemas
+        Whether each record has its schema beside it.
+    """
+
+    def __init__(self, folder: Path, kafka: ApacheKafka, connector: Mapping[str, str], *, schemas: bool) -> None:
+        self._folder = folder
+        converter = {"converter": "org.apache.kafka.connect.json.JsonConverter"}
+        converter["converter.schemas.enable"] = str(schemas).lower()
+        self._worker = {
+            "bootstrap.servers": kafka.address,
+            **{f"{side}.{key}": value for side in ("key", "value") for key, value in converter.items()},
+            "consumer.isolation.level": "read_committed",
+            "offset.storage.file.filename": str(folder / "offsets"),
+            "offset.flush.interval.ms": "1000",
+            "listeners": f"http://127.0.0.1:{free_port()}",
+        }
+        self._connector = dict(connector)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> str:
+        """Return the end of what it said."""
+        return (self._folder / "connect.log").read_text()[-4000:]
+
+    def __enter__(self) -> Self:
+        fetch_jars(HERE, "debezium-connector-postgres")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        files = []
+        for name, lines in (("worker", self._worker), ("connector", self._connector)):
+            files.append(self._folder / f"{name}.properties")
+            files[-1].write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
+        logging = self._folder / "log4j2.properties"
+        logging.write_text(_LOGGING)
+        with (self._folder / "connect.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    *("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+                    *(f"-Dlog4j2.configurationFile={logging}", "-cp", f"{HERE / 'libs'}/*"),
+                    *("org.apache.kafka.connect.cli.ConnectStandalone", *map(str, files)),
+                ],
+                stdout=log,
+                stderr=log,
+                cwd=self._folder,
+                start_new_session=True,
+            )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(_DOWN_WITHIN)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

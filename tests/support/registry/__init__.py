@@ -1,0 +1,1 @@
+"""Schema registries for tests: one in memory, and a real Apicurio."""

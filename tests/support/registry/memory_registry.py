@@ -1,0 +1,143 @@
+"""A schema registry in memory behind a real HTTP port: Confluent's interface, with faults at will."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from typing import Any, Self
+from urllib.parse import unquote
+
+from aiohttp import web
+
+
+class MemoryRegistry:
+    """Remembers schemas. What is asked of it is in `asked`; `fault` answers in its place.
+
+    `unknown` answers in place of it where nothing is there.
+
+    Parameters
+    ----------
+    login
+        The Authorization header that it demands.
+    """
+
+    def __init__(self, login: str | None = None, tls: ssl.SSLContext | None = None) -> None:
+        self.schemas: dict[int, dict[str, Any]] = {}
+        self.guids: dict[str, int] = {}
+        self.subjects: dict[str, list[int]] = {}
+        self.asked: list[str] = []
+        self.fault: web.Response | None = None
+        self.unknown: web.Response | None = None
+        self.refuses = False  # every new schema
+        self.speaking = asyncio.Event()  # while it is not set, nothing is answered
+        self.speaking.set()
+        self.port = 0
+        self._login, self._tls = login, tls
+        self._runner: web.AppRunner | None = None
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
+
+    def add(
+        self,
+        schema: Any,
+        number: int | None = None,
+        kind: str = "AVRO",
+        subject: str = "people-value",
+        references: list[dict[str, Any]] | None = None,
+        guid: str | None = None,
+    ) -> int:
+        """Register a schema; return its id."""
+        number = max(self.schemas, default=0) + 1 if number is None else number
+        text = schema if isinstance(schema, str) else json.dumps(schema)
+        self.schemas[number] = {"schema": text, "schemaType": kind, "references": references or []}
+        self.subjects.setdefault(subject, []).append(number)
+        if guid:
+            self.guids[guid] = number
+        return number
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        app = web.Application()
+        app.router.add_route("*", "/{way:.*}", self._answer)
+        self._runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port, ssl_context=self._tls)
+        await site.start()
+        self.port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
+
+    async def stop(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:  # noqa: C901, PLR0912 - a table of ways
+        self.asked.append(f"{request.method} {request.path}")
+        await self.speaking.wait()
+        if self.fault is not None:
+            return _copy(self.fault)
+        if self._login is not None and request.headers.get("Authorization") != self._login:
+            return web.json_response({"error_code": 401, "message": "no"}, status=401)
+        match request.method, [unquote(part) for part in request.rel_url.raw_path.strip("/").split("/")]:
+            case "GET", ["schemas", "ids", number]:
+                return self._schema(int(number) if number.lstrip("-").isdigit() else 0)
+            case "GET", ["schemas", "types"]:
+                return web.json_response(["AVRO", "JSON", "PROTOBUF"])
+            case "GET", ["schemas", "guids", guid]:
+                return self._schema(self.guids.get(guid, 0))
+            case "GET", ["apis", "registry", "v2", "ids", "globalIds" | "contentIds", number]:
+                found = self.schemas.get(int(number))
+                if found is None:
+                    return self._nothing(404)
+                kind = {"X-Registry-ArtifactType": found["schemaType"]}
+                return web.Response(text=found["schema"], headers=kind)
+            case "GET", ["subjects", subject, "versions", version]:
+                known = self.subjects.get(subject, [])
+                if not known:
+                    return self._nothing(40401)
+                number = known[-1 if version == "latest" else int(version) - 1]
+                return web.json_response({"subject": subject, "id": number, **self.schemas[number]})
+            case "POST", ["subjects", subject]:
+                return self._looked_up(subject, await request.json())
+            case "POST", ["subjects", subject, "versions"]:
+                document = await request.json()
+                found = self._looked_up(subject, document)
+                if found.status == 200:
+                    return found
+                if self.refuses:
+                    return web.json_response({"error_code": 409, "message": "incompatible"}, status=409)
+                return web.json_response({"id": self.add(document["schema"], None, self._kind(document), subject)})
+            case _:
+                return web.Response(status=404, text="<html>no such page</html>")
+
+    def _kind(self, document: dict[str, Any]) -> str:
+        return str(document.get("schemaType", "AVRO"))
+
+    def _looked_up(self, subject: str, document: dict[str, Any]) -> web.Response:
+        for number in self.subjects.get(subject, []):
+            known = self.schemas[number]
+            if known["schema"] == document["schema"] and known["schemaType"] == self._kind(document):
+                return web.json_response({"subject": subject, "id": number, **known})
+        return self._nothing(40403 if subject in self.subjects else 40401)
+
+    def _schema(self, number: int) -> web.Response:
+        found = self.schemas.get(number)
+        return self._nothing(40403) if found is None else web.json_response(found)
+
+    def _nothing(self, code: int) -> web.Response:
+        if self.unknown is not None:
+            return _copy(self.unknown)
+        return web.json_response({"error_code": code, "message": "not found"}, status=404)
+
+
+def _copy(answer: web.Response) -> web.Response:
+    """Return the same answer anew: each can be sent once."""
+    return web.Response(status=answer.status, body=answer.body, headers=dict(answer.headers))

@@ -1,0 +1,106 @@
+"""Debezium's events in Avro: the frame, the body and the envelope are taken off one after the other."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import numpy as np
+import pytest
+
+from stream_anon.adapters.codecs import RecordFormats, topic_codec
+from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
+from stream_anon.adapters.registry.access import RegistryAccess
+from stream_anon.errors import SettingsError
+from stream_anon.microdata.batch import Reason
+from stream_anon.ports.schemas import SchemaChange
+from stream_anon.settings.policy_file import load_policy
+from tests.support.driver import Driver
+from tests.support.policies import write_policy
+from tests.support.registry.memory_registry import MemoryRegistry
+
+HOME = {"type": "record", "name": "home", "fields": [{"name": "city", "type": "string"}]}
+ROW = {
+    "type": "record",
+    "name": "Value",
+    "fields": [
+        {"name": "person", "type": "string"},
+        {"name": "age", "type": ["null", "int"]},
+        {"name": "home", "type": HOME},
+        {"name": "illness", "type": ["null", "string"], "default": None},
+        {"name": "secret", "type": "string"},
+    ],
+}
+SOURCE = {"type": "record", "name": "Source", "fields": [{"name": "lsn", "type": ["null", "long"]}]}
+ENVELOPE = {
+    "type": "record",
+    "name": "Envelope",
+    "namespace": "db.public.people",
+    "fields": [
+        {"name": "before", "type": ["null", ROW], "default": None},
+        {"name": "after", "type": ["null", "Value"], "default": None},
+        {"name": "source", "type": SOURCE},
+        {"name": "op", "type": "string"},
+        {"name": "ts_ms", "type": ["null", "long"], "default": None},
+    ],
+}
+HEARTBEAT = {"type": "record", "name": "Heartbeat", "fields": [{"name": "ts_ms", "type": "long"}]}
+PERSON = {"person": "p", "age": 5, "home": {"city": "Oslo"}, "illness": "flu", "secret": "x"}
+
+
+def framed(schema: dict[str, Any], number: int, record: dict[str, Any]) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), record)
+    return b"\0" + number.to_bytes(4, "big") + out.getvalue()
+
+
+def event(op: str, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None) -> bytes:
+    return framed(ENVELOPE, 1, {"before": before, "after": after, "source": {"lsn": 7}, "op": op, "ts_ms": 1})
+
+
+@pytest.mark.parametrize("updates", Updates)
+async def test_a_row_after_a_change_is_read_and_all_else_is_ignored_by_name(
+    tmp_path: Path, updates: Updates
+) -> None:
+    noticed = list[SchemaChange]()
+    async with MemoryRegistry() as registry:
+        registry.add(ENVELOPE, 1)
+        registry.add(HEARTBEAT, 2)
+        registry.add(ROW, 3)
+        access = RegistryAccess(registry.url, timeout=2.0)
+        formats = RecordFormats("avro", "json", access, wrapping=Wrapping(EnvelopeKind.DEBEZIUM, updates))
+        codec = topic_codec(load_policy(write_policy(tmp_path)), 100_000, formats, noticed.append)
+        values = [
+            event("c", after=PERSON),
+            event("r", after=PERSON | {"illness": "__debezium_unavailable_value"}),
+            event("u", PERSON, PERSON | {"age": 6}),
+            event("d", PERSON),
+            None,
+            event("t"),
+            framed(HEARTBEAT, 2, {"ts_ms": 1}),
+            framed(ROW, 3, PERSON),
+            event("x", after=PERSON),
+            event("c"),
+        ]
+        await codec.learn([values])
+        batch = codec.decode(values, 0, np.arange(len(values)))
+    passed = [(None, "flu"), (None, None), (None, "flu")]
+    rows = 3 if updates is Updates.RELEASE else 2
+    assert batch.offsets.tolist() == [0, 1, 2][:rows]
+    assert [tuple(row) for row in batch.payload] == passed[:rows]
+    told = [Reason(reason).label for reason in batch.rejects.reasons.tolist()]
+    # Of events that are no changes no field is read: a row with a column ts_ms must not be taken for a heartbeat.
+    wrong = ["wrong-envelope"] * 4
+    assert told == [*([] if rows == 3 else ["update"]), "deleted", "tombstone", "truncated", *wrong]
+    (lacking,) = {names for change in noticed for names in [change.lacking] if change.schema == "1"}
+    assert lacking == ("visits",)
+
+
+async def test_envelopes_that_are_json_alone_are_refused_for_other_formats() -> None:
+    registry = {"url": "http://127.0.0.1:1"}
+    for envelope in ("cloudevents", "connect"):
+        kafka = {"format": "avro", "registry": registry, "envelope": envelope}
+        with pytest.raises(SettingsError, match="format json"):
+            Driver(kafka=kafka)

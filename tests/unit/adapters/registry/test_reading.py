@@ -1,0 +1,413 @@
+"""Values that name their schemas: learned once, read by their own schema, rejected where nobody knows it."""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_anon.adapters.codecs import RecordFormats, topic_codec
+from stream_anon.adapters.registry import reading
+from stream_anon.adapters.registry.access import RegistryAccess
+from stream_anon.adapters.registry.framing import Framing
+from stream_anon.errors import RegistryError
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.policy import Policy
+from stream_anon.ports import Codec
+from stream_anon.ports.schemas import SchemaChange
+from stream_anon.settings.policy_file import load_policy
+from tests.support.policies import write_policy
+from tests.support.registry.memory_registry import MemoryRegistry
+
+GUID = "89791762-2336-4186-9674-299b90a802e2"
+HOME = {"type": "record", "name": "home", "fields": [{"name": "city", "type": "string"}]}
+FIELDS: list[dict[str, Any]] = [
+    {"name": "person", "type": "string"},
+    {"name": "age", "type": ["null", "int"]},
+    {"name": "home", "type": HOME},
+    {"name": "visits", "type": "long"},
+    {"name": "illness", "type": {"type": "enum", "name": "ill", "symbols": ["flu", "cold"]}},
+]
+V1 = {"type": "record", "name": "visit", "fields": FIELDS}
+V2 = {"type": "record", "name": "visit", "fields": [f for f in FIELDS if f["name"] != "visits"]}
+V3 = {"type": "record", "name": "visit", "fields": [*FIELDS[:3], {"name": "visits", "type": "string"}, FIELDS[4]]}
+PERSON = {"person": "p", "age": 5, "home": {"city": "Oslo"}, "visits": 3, "illness": "flu"}
+
+
+def _policy(folder: Path) -> Policy:
+    return load_policy(write_policy(folder))
+
+
+def _avro(schema: dict[str, Any], record: dict[str, Any], head: bytes = b"\0\0\0\0\1") -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), record)
+    return head + out.getvalue()
+
+
+def _id(number: int) -> bytes:
+    return b"\0" + number.to_bytes(4, "big")
+
+
+def _codec(
+    policy: Policy,
+    registry: MemoryRegistry,
+    form: str = "avro",
+    noticed: Callable[[SchemaChange], None] = lambda _: None,
+    most: int = 100_000,
+    **given: Any,
+) -> Codec:
+    access = RegistryAccess(registry.url + given.pop("way", ""), timeout=2.0, **given)
+    return topic_codec(policy, most, RecordFormats(form, "json", access), noticed)
+
+
+def _outcome(codec: Codec, values: list[bytes | None]) -> list[str]:
+    """Return for each value the reason of its rejection, or `row`."""
+    batch = codec.decode(values, 0, np.arange(len(values)))
+    found = ["row"] * len(values)
+    for offset, reason in zip(batch.rejects.offsets.tolist(), batch.rejects.reasons.tolist(), strict=True):
+        found[offset] = Reason(reason).label
+    assert found.count("row") == len(batch)
+    return found
+
+
+async def test_each_record_is_read_by_the_schema_that_it_names_and_the_registry_is_asked_once(
+    tmp_path: Path,
+) -> None:
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry)
+        registry.add(V1, 1)
+        registry.add(V2, 2, guid=GUID)
+        values = [
+            _avro(V1, PERSON),
+            _avro(V2, PERSON, _id(2)),
+            _avro(V2, PERSON, b"\1" + bytes.fromhex(GUID.replace("-", ""))),
+            None,
+            b"",
+            b"{}",
+            _id(9) + b"x",
+            _id(1) + b"broken",
+            _avro(V1, PERSON),
+        ]
+        await codec.learn([values])
+        await codec.learn([values, values])
+        batch = codec.decode(values, 0, np.arange(len(values)))
+        passed = list(batch.payload)
+    assert _outcome(codec, values) == [
+        "row", "row", "row", "empty", "empty", "malformed", "unknown-schema", "malformed", "row",
+    ]  # fmt: skip
+    assert passed == [(3, "flu"), (None, "flu"), (None, "flu"), (3, "flu")]
+    assert sorted(registry.asked) == [
+        "GET /schemas/guids/" + GUID, "GET /schemas/ids/1", "GET /schemas/ids/2", "GET /schemas/ids/9",
+    ]  # fmt: skip
+
+
+async def test_a_registry_that_is_away_is_an_error_and_what_was_learned_before_stays(tmp_path: Path) -> None:
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry)
+        registry.add(V1, 1)
+        await codec.learn([[_avro(V1, PERSON)]])
+        await registry.stop()
+        with pytest.raises(RegistryError):
+            await codec.learn([[_avro(V2, PERSON, _id(2)), _avro(V1, PERSON)]])
+        await codec.learn([[_avro(V1, PERSON)]])
+        assert _outcome(codec, [_avro(V1, PERSON)]) == ["row"]
+        await registry.start()
+        registry.add(V2, 2)
+        await codec.learn([[_avro(V2, PERSON, _id(2))]])
+        assert _outcome(codec, [_avro(V2, PERSON, _id(2))]) == ["row"]
+
+
+async def test_an_id_that_the_registry_does_not_know_is_asked_for_again_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry)
+        value = _avro(V1, PERSON)
+        for _ in range(3):
+            await codec.learn([[value]])
+        assert len(registry.asked) == 1
+        assert _outcome(codec, [value]) == ["unknown-schema"]
+        registry.add(V1, 1)
+        monkeypatch.setattr(reading, "_ASKED_AGAIN", 0.0)
+        await codec.learn([[value]])
+        assert _outcome(codec, [value]) == ["row"]
+
+
+async def test_a_schema_that_cannot_be_read_rejects_its_records_and_is_told(tmp_path: Path) -> None:
+    told = list[SchemaChange]()
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry, noticed=told.append)
+        registry.add("{", 1)
+        registry.add({"type": "record"}, 2)
+        registry.add({"type": "object"}, 3, kind="JSON")
+        registry.add("[" * 50_000, 4)
+        values = [_id(number) + b"x" for number in (1, 2, 3, 4)]
+        await codec.learn([values])
+    assert _outcome(codec, values) == ["unknown-schema"] * 4
+    assert told == [SchemaChange(str(number), readable=False) for number in (1, 2, 3, 4)]
+
+
+async def test_an_unreadable_schema_is_tried_again_after_a_while_and_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = list[SchemaChange]()
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry, noticed=told.append)
+        registry.add("{", 1)
+        value = _avro(V1, PERSON)
+        for _ in range(3):
+            await codec.learn([[value]])
+        assert len(registry.asked) == 1
+        monkeypatch.setattr(reading, "_ASKED_AGAIN", 0.0)
+        await codec.learn([[value]])
+        assert told == [SchemaChange("1", readable=False)]
+        registry.add(V1, 1)
+        await codec.learn([[value]])
+        assert _outcome(codec, [value]) == ["row"]
+        asked = len(registry.asked)
+        await codec.learn([[value]])
+        assert len(registry.asked) == asked
+
+
+async def test_declared_fields_that_vanish_appear_or_change_their_type_are_told_by_name(tmp_path: Path) -> None:
+    told = list[SchemaChange]()
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry, noticed=told.append)
+        for number, schema in enumerate((V1, V2, V1, V3, {**V3, "doc": "the same"}), 1):
+            registry.add(schema, number)
+            await codec.learn([[_id(number) + b"x"]])
+            await codec.learn([[_id(1) + b"x"]])
+    assert told == [
+        SchemaChange("2", lacking=("visits",), vanished=("visits",)),
+        SchemaChange("3", appeared=("visits",)),
+        SchemaChange("4", retyped=("visits",)),
+    ]
+
+
+async def test_json_bodies_are_read_behind_their_frames(tmp_path: Path) -> None:
+    told = list[SchemaChange]()
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry, "json-schema", told.append)
+        fields = {name: {"type": "string"} for name in ("person", "age", "illness")}
+        registry.add({"type": "object", "properties": fields}, 1, kind="JSON")
+        values = [_id(1) + json.dumps(PERSON).encode(), _id(1), _id(1) + b"[]", json.dumps(PERSON).encode()]
+        await codec.learn([values])
+    assert _outcome(codec, values) == ["row", "empty", "not-an-object", "malformed"]
+    assert told == [SchemaChange("1", lacking=("home.city", "visits"))]
+
+
+PROTO = """
+syntax = "proto3";
+message Other { string person = 1; }
+message Visit {
+  message Home { string city = 1; }
+  string person = 1;
+  optional int32 age = 2;
+  Home home = 3;
+  int64 visits = 4;
+  string illness = 5;
+}
+"""
+# person: "p", age: 5, home: {city: "Oslo"}, visits: 3, illness: "flu"
+VISIT = b"\x0a\x01p\x10\x05\x1a\x06\x0a\x04Oslo\x20\x03\x2a\x03flu"
+
+
+async def test_protobuf_is_read_by_the_message_that_the_frame_names(tmp_path: Path) -> None:
+    told = list[SchemaChange]()
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry, "protobuf", told.append)
+        registry.add(PROTO, 1, kind="PROTOBUF")
+        values = [_id(1) + b"\2\2" + VISIT, _id(1) + b"\0" + VISIT, _id(1) + b"\2\x12" + VISIT, _id(1) + b"\7"]
+        await codec.learn([values])
+    assert _outcome(codec, values) == ["row", "row", "unknown-schema", "malformed"]
+    others = ("age", "home.city", "illness", "visits")
+    assert told == [
+        SchemaChange("1", lacking=others),
+        SchemaChange("1", appeared=others),
+        SchemaChange("1", readable=False),
+    ]
+
+
+async def test_a_schema_that_could_not_be_read_is_tried_again_later_and_told_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = list[SchemaChange]()
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry, "protobuf", told.append)
+        registry.add(PROTO, 1, kind="PROTOBUF")
+        values = [_id(1) + b"\2\2" + VISIT]
+
+        def no_process(*_: object, **__: object) -> None:
+            raise BlockingIOError("no process can be started")
+
+        with monkeypatch.context() as scarce:
+            scarce.setattr("stream_anon.adapters.protobuf.schemas.subprocess.run", no_process)
+            await codec.learn([values])
+            assert _outcome(codec, values) == ["unknown-schema"]
+            scarce.setattr(reading, "_ASKED_AGAIN", 0.0)
+            await codec.learn([values])
+        await codec.learn([values])
+        assert len(registry.asked) == 2, "it was asked for too soon"
+        schema = registry.schemas.pop(1)
+        with monkeypatch.context() as later:
+            later.setattr(reading, "_ASKED_AGAIN", 0.0)
+            await codec.learn([values])
+        await codec.learn([values])
+        assert len(registry.asked) == 3, "what was deleted since is asked for at each poll"
+        registry.schemas[1] = schema
+        monkeypatch.setattr(reading, "_ASKED_AGAIN", 0.0)
+        await codec.learn([values])
+    assert _outcome(codec, values) == ["row"]
+    assert told == [SchemaChange("1", readable=False)]
+
+
+async def test_a_first_message_that_no_record_names_is_no_schema_that_changed(tmp_path: Path) -> None:
+    told = list[SchemaChange]()
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry, "protobuf", told.append)
+        registry.add(PROTO, 1, kind="PROTOBUF")
+        values = [_id(1) + b"\2\2" + VISIT, _id(1) + b"\2\x7f", _id(1) + b"\2\2" + VISIT]
+        await codec.learn([values])
+    assert _outcome(codec, values) == ["row", "malformed", "row"]
+    assert told == []
+
+
+async def test_of_a_protobuf_schema_no_more_than_some_messages_are_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "MOST_MESSAGES", 3)
+    told = list[SchemaChange]()
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry, "protobuf", told.append)
+        registry.add(PROTO, 1, kind="PROTOBUF")
+        values = [_id(1) + bytes([2, 2 * place]) + b"x" for place in range(2, 12)]
+        await codec.learn([values])
+        await codec.learn([values])
+    assert len(told) == 3
+    assert set(_outcome(codec, values)) == {"unknown-schema"}
+
+
+async def test_apicurio_and_glue_frames_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "visit.avsc"
+    file.write_text(json.dumps(V1))
+    policy = _policy(tmp_path)
+    async with MemoryRegistry() as registry:
+        registry.add(V1, 5_000_000_000)
+        codec = _codec(policy, registry, way="/apis/ccompat/v7", framing=Framing.APICURIO_GLOBAL)
+        values = [_avro(V1, PERSON, b"\0" + (5_000_000_000).to_bytes(8, "big"))]
+        await codec.learn([values])
+        assert _outcome(codec, values) == ["row"]
+        glue = _codec(policy, registry, framing=Framing.GLUE, schemas={GUID: file}, most=10_000)
+        key, body = bytes.fromhex(GUID.replace("-", "")), _avro(V1, PERSON, b"")
+        bomb = zlib.compress(b"\0" * 50_000_000)
+        values = [
+            b"\3\0" + key + body,
+            b"\3\5" + key + zlib.compress(body),
+            b"\3\5" + key + zlib.compress(body)[:-3],
+            b"\3\5" + key + body,
+            b"\3\5" + key + bomb[:9_000],
+            b"\3\7" + key + body,
+            b"\3\0" + key[::-1] + body,
+        ]
+        asked = len(registry.asked)
+        await glue.learn([values])
+        assert len(registry.asked) == asked
+    assert _outcome(glue, values) == [
+        "row", "row", "malformed", "malformed", "too-large", "malformed", "unknown-schema",
+    ]  # fmt: skip
+
+
+async def test_packed_records_are_unpacked_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A poll of small records that each hold a megabyte would take all memory at once."""
+    file = tmp_path / "visit.avsc"
+    file.write_text(json.dumps(V1))
+    together: list[int] = []
+    plain = reading.FramedTexts.unwrap
+    monkeypatch.setattr(
+        reading.FramedTexts, "unwrap", lambda own, values: together.append(len(values)) or plain(own, values)
+    )
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry, framing=Framing.GLUE, schemas={GUID: file}, most=10_000)
+        key = bytes.fromhex(GUID.replace("-", ""))
+        people = [PERSON | {"person": f"p{number}"} for number in range(250)]
+        values: list[bytes | None] = [b"\3\5" + key + zlib.compress(_avro(V1, one, b"")) for one in people]
+        values[77] = b"\3\5" + key + b"x"
+        await codec.learn([values])
+    batch = codec.decode(values, 4, np.arange(10, 260))
+    assert together == [100, 100, 50]
+    assert batch.offsets.tolist() == [*range(10, 87), *range(88, 260)]
+    assert len(set(batch.individuals.tolist())) == len(batch.payload) == 249
+    assert (batch.rejects.offsets.tolist(), batch.rejects.reasons.tolist()) == ([87], [Reason.MALFORMED])
+
+
+async def test_a_value_is_too_large_with_its_frame(tmp_path: Path) -> None:
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry, "json-schema", most=100)
+        registry.add({}, 1, kind="JSON")
+        body = json.dumps(PERSON).encode()
+        values = [_id(1) + body.ljust(95), _id(1) + body.ljust(96)]
+        await codec.learn([values])
+    assert _outcome(codec, values) == ["row", "too-large"]
+
+
+async def test_thousands_of_made_up_ids_are_asked_for_once_and_hold_no_memory_of_schemas(tmp_path: Path) -> None:
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry)
+        values: list[bytes | None] = [_id(number) + b"x" for number in range(1, 1001)]
+        await codec.learn([values])
+        await codec.learn([values])
+        assert len(registry.asked) == 1000
+    assert set(_outcome(codec, values)) == {"unknown-schema"}
+
+
+async def test_of_too_many_schemas_those_that_a_poll_does_not_name_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "MOST_SCHEMAS", 2)
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry)
+        for number in range(1, 6):
+            registry.add(V1, number)
+        first = [_avro(V1, PERSON, _id(number)) for number in (1, 2, 3)]
+        later = [_avro(V1, PERSON, _id(number)) for number in (3, 4)]
+        await codec.learn([first])
+        assert _outcome(codec, list(first)) == ["row"] * 3
+        await codec.learn([later])
+        assert _outcome(codec, list(later)) == ["row"] * 2
+        assert _outcome(codec, list(first)) == ["unknown-schema", "unknown-schema", "row"]
+
+
+@given(st.lists(st.one_of(st.none(), st.binary(max_size=40), st.binary(max_size=40).map(lambda b: _id(1) + b))))
+def test_whatever_the_bytes_every_value_is_a_row_or_a_reject(values: list[bytes | None]) -> None:
+    codec = _learned_once()
+    assert len(_outcome(codec, values)) == len(values)
+
+
+_ONCE: list[Codec] = []
+
+
+def _learned_once() -> Codec:
+    if not _ONCE:
+        import asyncio
+        import tempfile
+
+        async def learned() -> Codec:
+            with tempfile.TemporaryDirectory() as folder:
+                policy = _policy(Path(folder))
+            async with MemoryRegistry() as registry:
+                codec = _codec(policy, registry)
+                registry.add(V1, 1)
+                await codec.learn([[_id(1) + b"x"]])
+            return codec
+
+        _ONCE.append(asyncio.run(learned()))
+    return _ONCE[0]

@@ -1,0 +1,111 @@
+"""The schema of the output: registered or looked up before a record is written, and named before each."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import fastavro
+import numpy as np
+import pytest
+
+from stream_anon.adapters.codecs import RecordFormats, topic_codec
+from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.adapters.registry.access import RegistryAccess
+from stream_anon.adapters.registry.writing import says_the_same
+from stream_anon.errors import Refused, RegistryError, SettingsError
+from stream_anon.microdata.output.json_schema import released_schema
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import made_up_release
+from stream_anon.ports import Codec
+from stream_anon.settings.policy_file import load_policy
+from tests.support.policies import write_policy
+from tests.support.registry.memory_registry import MemoryRegistry
+
+
+def _codec(policy: Policy, registry: MemoryRegistry, form: str = "json-schema", *, register: bool = True) -> Codec:
+    access = RegistryAccess(registry.url, timeout=2.0)
+    return topic_codec(policy, formats=RecordFormats("json", form, access, "out-value", register))
+
+
+async def test_each_record_is_written_behind_the_frame_of_the_registered_schema(tmp_path: Path) -> None:
+    policy = load_policy(write_policy(tmp_path))
+    plain = JsonCodec(policy)
+    release = made_up_release(policy, [(3, "flu"), (None, "cold")])
+    async with MemoryRegistry() as registry:
+        registry.add("{}", 258, kind="JSON")
+        codec = _codec(policy, registry)
+        with pytest.raises(RegistryError):
+            codec.encode(release)
+        await codec.open()
+        await codec.open()
+        number = max(registry.schemas)
+        assert json.loads(registry.schemas[number]["schema"]) == released_schema(policy)
+        assert registry.subjects["out-value"] == [number]
+        assert registry.asked == ["POST /subjects/out-value/versions"]
+    frame = b"\0" + number.to_bytes(4, "big")
+    written = [frame + record for record in plain.encode(release)]
+    assert codec.encode(release) == list(codec.encode_in_bulk(release)) == written
+    size = max(map(len, written))
+    assert codec.larger_than(release, size).tolist() == []
+    assert len(codec.larger_than(release, size - 1)) > 0
+    assert codec.most_released(1000) == plain.most_released(1000) + 5
+
+
+async def test_avro_is_written_behind_its_frame_and_read_back_by_the_registered_schema(tmp_path: Path) -> None:
+    policy = load_policy(write_policy(tmp_path, output={"shape": "flat"}))
+    release = made_up_release(policy, [(3, "flu"), (None, "cold")])
+    async with MemoryRegistry() as registry:
+        codec = _codec(policy, registry, "avro")
+        await codec.open()
+        schema = fastavro.parse_schema(json.loads(registry.schemas[1]["schema"]))
+    written = codec.encode(release)
+    assert {record[:5] for record in written} == {b"\0\0\0\0\1"}
+    read = [fastavro.schemaless_reader(io.BytesIO(record[5:]), schema, None) for record in written]
+    assert read == [json.loads(record) for record in JsonCodec(policy).encode(release)]
+    size = max(map(len, written))
+    assert codec.larger_than(release, size).tolist() == []
+    assert len(codec.larger_than(release, size - 1)) > 0
+    huge = b'{"person": "p", "age": 3, "home": {"city": "Oslo"}, "visits": 9223372036854775808, "illness": "flu"}'
+    batch = codec.decode([huge], 0, np.arange(1))
+    assert (len(batch), len(batch.rejects)) == (0, 1)
+
+
+async def test_a_schema_that_may_not_be_registered_is_looked_up_by_what_it_says(tmp_path: Path) -> None:
+    policy = load_policy(write_policy(tmp_path))
+    schema = released_schema(policy)
+    async with MemoryRegistry() as registry:
+        with pytest.raises(RegistryError, match="has no schema yet"):
+            await _codec(policy, registry, register=False).open()
+        number = registry.add({**schema, "description": "another text"}, 7, "JSON", "out-value")
+        codec = _codec(policy, registry, register=False)
+        await codec.open()
+        assert codec.encode(made_up_release(policy, [(3, "flu")] * 2))[0][:5] == b"\0" + number.to_bytes(4, "big")
+        registry.add({**schema, "required": []}, 8, "JSON", "out-value")
+        with pytest.raises(Refused, match="is not that of the output"):
+            await _codec(policy, registry, register=False).open()
+        assert not any("versions" in way for way in registry.asked if way.startswith("POST"))
+
+
+def test_two_schemas_say_the_same_if_only_what_they_tell_people_differs() -> None:
+    assert says_the_same('{"doc": "a", "type": "int"}', '{"type": "int", "doc": "b"}')
+    assert not says_the_same('{"type": "int"}', '{"type": "long"}')
+    assert not says_the_same('{"properties": {"title": {"type": "x"}}}', '{"properties": {"title": {"type": "y"}}}')
+    assert says_the_same("// a\nmessage M { }", "message M {\n}  // b")
+    assert not says_the_same("message M { }", "message N { }")
+
+
+def test_avro_output_of_natural_records_is_refused_by_a_word_about_the_shape(tmp_path: Path) -> None:
+    policy = load_policy(write_policy(tmp_path))
+    formats = RecordFormats("json", "avro", RegistryAccess("http://127.0.0.1:1"))
+    with pytest.raises(SettingsError, match="typed or flat"):
+        topic_codec(policy, formats=formats)
+
+
+async def test_json_topics_need_no_registry(tmp_path: Path) -> None:
+    codec = topic_codec(load_policy(write_policy(tmp_path)))
+    await codec.open()
+    await codec.learn([[b"\0\0\0\0\7{}"]])
+    batch = codec.decode([b"\0\0\0\0\7{}"], 0, np.arange(1))
+    assert len(batch) == 0

@@ -1,0 +1,45 @@
+"""A sample of a topic holds what its records are about, and nothing that is ignored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from stream_anon.adapters.codecs import codec_of
+from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Wrapping
+from stream_anon.operations.samples import without_ignored
+from stream_anon.service.starting.findings import sample_findings
+from stream_anon.service.starting.sample_study import Sample, study
+from stream_anon.settings.policy_file import load_policy
+from tests.support.policies import people, write_policy
+from tests.unit.service.test_change_events import beside_rows, change_of
+
+DEBEZIUM = Wrapping(EnvelopeKind.DEBEZIUM)
+
+
+def test_ignored_records_leave_a_sample_and_the_others_keep_their_times(tmp_path: Path) -> None:
+    codec = codec_of(load_policy(write_policy(tmp_path)), wrapping=DEBEZIUM)
+    rows = [change_of(row) for row in people(3)]
+    values = [rows[0], *beside_rows()[:2], b"{}", rows[1], None, rows[2]]
+    batch, times = without_ignored(codec.decode(values, 0, np.arange(len(values))), np.arange(7.0))
+    assert batch.offsets.tolist() == [0, 2, 3]
+    assert batch.rejects.offsets.tolist() == [1]
+    assert times.tolist() == [0, 3, 4, 6]
+
+
+def test_a_study_of_change_events_looks_at_rows_and_counts_what_is_ignored(tmp_path: Path) -> None:
+    policy = load_policy(write_policy(tmp_path))
+    values = [*map(change_of, people(200)), *beside_rows(), *beside_rows()]
+    found = study(policy, Sample(values, np.arange(len(values)) / 100), codec_of(policy, wrapping=DEBEZIUM))
+    assert (found.records, found.fit, found.ignored) == (200, 200, 10)
+    assert (found.rejects, found.rejected_share, found.missing) == ((), 0, ())
+    bare = study(policy, Sample(values, np.arange(len(values)) / 100))
+    assert bare.fit == 0
+
+
+def test_an_input_of_deletions_alone_forbids_no_run(tmp_path: Path) -> None:
+    policy = load_policy(write_policy(tmp_path))
+    values = beside_rows()
+    found = study(policy, Sample(values, np.arange(len(values)) / 100), codec_of(policy, wrapping=DEBEZIUM))
+    assert [finding.condition for finding in sample_findings(policy, found)] == [None]

@@ -1,0 +1,256 @@
+"""A worker and its registry: it waits for schemas as it waits for a broker, and loses nothing meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from stream_anon.service import retrying
+from stream_anon.service.events import (
+    Away,
+    BrokerAway,
+    BrokerBack,
+    ReadinessChanged,
+    SchemaSeen,
+    WindowAudited,
+    WindowPublished,
+)
+from tests.support.driver import Driver, people
+from tests.support.registry.memory_registry import MemoryRegistry
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "person": {"type": "integer"},
+        "age": {"type": "integer"},
+        "city": {"type": "string"},
+        "serial": {"type": "integer"},
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrying, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(retrying, "LONGEST_PAUSE", 0.002)
+
+
+def _framed(count: int, schema: int = 1, first: int = 0) -> list[bytes]:
+    return [b"\0" + schema.to_bytes(4, "big") + text for text in people(count, first)]
+
+
+def _driver(registry: MemoryRegistry, form: Any = "json-schema", **sections: dict[str, Any]) -> Driver:
+    kafka = {"format": form, "registry": {"url": registry.url, "timeout": 2}}
+    return Driver(kafka=kafka, **sections)
+
+
+def _released(driver: Driver) -> list[int]:
+    parcels = [parcel for parcel in driver.broker.committed if parcel.topic == "out"]
+    return sorted(json.loads(value[5:])["serial"] for parcel in parcels for value in parcel.values if value)
+
+
+def _letters(driver: Driver) -> list[dict[str, Any]]:
+    parcels = [parcel for parcel in driver.broker.committed if parcel.topic.endswith("dead-letters")]
+    return [json.loads(value) for parcel in parcels for value in parcel.values if value]
+
+
+async def _until(there: Callable[[], object]) -> None:
+    while not there():  # noqa: ASYNC110 - a thread works
+        await asyncio.sleep(0.01)
+
+
+def _accounted(driver: Driver) -> int:
+    return sum(window.records_in for window in driver.told(WindowPublished))
+
+
+def _away(driver: Driver) -> list[BrokerAway]:
+    return [event for event in driver.told(BrokerAway) if event.doing is Away.ASKING_REGISTRY]
+
+
+async def test_framed_records_go_through_and_come_out_framed_and_the_service_audits_them() -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 1, kind="JSON")
+        async with _driver(registry, window={"max_records": 40}) as driver:
+            driver.send(_framed(40))
+            await driver.settle()
+            await driver.advance(11)
+            assert _released(driver) == list(range(40))
+            number = registry.subjects["out-value"][-1]
+            frames = {value[:5] for p in driver.broker.committed if p.topic == "out" for value in p.values if value}
+            assert frames == {b"\0" + number.to_bytes(4, "big")}
+            await _until(lambda: driver.told(WindowAudited))
+            assert [(event.result, event.violations) for event in driver.told(WindowAudited)] == [("passed", ())]
+
+
+async def test_avro_comes_out_and_the_service_audits_it() -> None:
+    async with MemoryRegistry() as registry:
+        form = {"input": "json", "output": "avro"}
+        async with _driver(registry, form, output={"shape": "flat"}, window={"max_records": 40}) as driver:
+            driver.send(people(40))
+            await driver.settle()
+            await driver.advance(11)
+            assert _accounted(driver) == 40
+            await _until(lambda: driver.told(WindowAudited))
+            assert [(event.result, event.violations) for event in driver.told(WindowAudited)] == [("passed", ())]
+
+
+async def test_records_of_a_new_schema_wait_for_a_registry_that_is_away_and_nothing_is_lost_or_twice() -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 1, kind="JSON")
+        registry.add(SCHEMA, 2, kind="JSON")
+        async with _driver(registry) as driver:
+            driver.send(_framed(8))
+            await driver.settle()
+            await registry.stop()
+            driver.send(_framed(8, 1, first=8))  # of a known schema: the registry is not needed
+            await driver.settle()
+            assert not _away(driver)
+            driver.send(_framed(8, 2, first=16))
+            driver.send(_framed(8, 1, first=24), 1)
+            await driver.settle()
+            assert len(_away(driver)) == 1
+            assert driver.told(ReadinessChanged)[-1].ready is False
+            await driver.advance(11)  # a window closes in time, though the registry is away
+            assert _released(driver) == list(range(16))
+            await registry.start()
+            await driver.settle()
+            assert driver.told(BrokerBack)[-1].doing is Away.ASKING_REGISTRY
+            assert driver.told(ReadinessChanged)[-1].ready is True
+            await driver.advance(11)
+            assert _released(driver) == list(range(32))
+            assert _accounted(driver) == 32
+
+
+async def test_a_rebalance_while_records_wait_for_their_schema_reads_them_again_once() -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 1, kind="JSON")
+        registry.add(SCHEMA, 2, kind="JSON")
+        async with _driver(registry) as driver:
+            driver.send(_framed(6))
+            await driver.settle()
+            await registry.stop()
+            driver.send(_framed(6, 2, first=6))
+            await driver.settle()
+            driver.broker.rebalance()
+            await driver.settle()
+            await registry.start()
+            await driver.settle()
+            await driver.advance(11)
+            assert _released(driver) == list(range(12))
+
+
+async def test_a_worker_that_gives_away_the_records_that_wait_for_a_schema_is_ready_again() -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 1, kind="JSON")
+        form = {"input": "json-schema", "output": "json"}
+        async with _driver(registry, form) as one:
+            one.send(_framed(6))
+            await one.settle()
+            await registry.stop()
+            one.send(_framed(6, 2, first=6), 1)
+            await one.settle()
+            assert one.told(ReadinessChanged)[-1].ready is False
+            kafka = {"format": form, "registry": {"url": registry.url, "timeout": 2}}
+            async with Driver(one.broker, one.clock, "two", kafka=kafka) as two:
+                for _ in range(3):
+                    await one.settle()
+                    await two.settle()
+                assert two.told(ReadinessChanged)[-1].ready is False  # it waits now
+                assert one.told(ReadinessChanged)[-1].ready is True
+
+
+async def test_a_registry_that_says_nothing_holds_no_window_back() -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 1, kind="JSON")
+        async with _driver(registry) as driver:
+            driver.send(_framed(8))
+            await driver.settle()
+            registry.speaking.clear()
+            driver.send(_framed(8, 2, first=8))
+            await driver.settle(3)
+            assert not _away(driver)
+            await driver.advance(11)
+            assert _released(driver) == list(range(8))
+            registry.add(SCHEMA, 2, kind="JSON")
+            registry.speaking.set()
+            await asyncio.sleep(0.05)
+            await driver.settle()
+            await driver.advance(11)
+            assert _released(driver) == list(range(16))
+
+
+async def test_a_worker_starts_without_a_registry_waits_and_says_so() -> None:
+    registry = MemoryRegistry()
+    await registry.start()
+    await registry.stop()
+    driver = _driver(registry)
+    connecting = asyncio.create_task(driver.worker.connect())
+    await _until(lambda: _away(driver))
+    assert "cannot be reached" in _away(driver)[0].error
+    assert not connecting.done()
+    await registry.start()
+    registry.add(SCHEMA, 1, kind="JSON")
+    assert await asyncio.wait_for(connecting, 10)
+    driver.send(_framed(8))
+    await driver.settle()
+    await driver.advance(11)
+    assert _released(driver) == list(range(8))
+    await driver.stop()
+    await registry.stop()
+
+
+async def test_an_unknown_schema_makes_dead_letters_and_holds_nothing_up() -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 1, kind="JSON")
+        async with _driver(registry) as driver:
+            driver.send([*_framed(4), *_framed(3, 99, first=90), *_framed(4, 1, first=4)])
+            await driver.settle()
+            await driver.advance(11)
+            letters = [
+                json.loads(v) for p in driver.broker.committed if p.topic.endswith("letters") for v in p.values if v
+            ]
+            assert [letter["reason"] for letter in letters] == ["unknown-schema"] * 3
+            assert _released(driver) == list(range(8))
+
+
+async def test_a_schema_without_a_declared_field_is_told_and_the_field_counts_as_missing() -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 1, kind="JSON")
+        without = {name: each for name, each in SCHEMA["properties"].items() if name != "city"}  # type: ignore[attr-defined]
+        registry.add({"type": "object", "properties": without}, 2, kind="JSON")
+        async with _driver(registry) as driver:
+            driver.send([*_framed(2), *_framed(2, 2, first=2)])
+            await driver.settle()
+            told = [event.change for event in driver.told(SchemaSeen)]
+            assert [(change.schema, change.vanished) for change in told] == [("2", ("city",))]
+
+
+async def test_framed_bytes_while_json_is_set_have_a_reason_of_their_own() -> None:
+    async with Driver() as driver:
+        driver.send([*people(6), *_framed(3), b"\3\0" + bytes(20), b"\0\0"])
+        await driver.settle()
+        await driver.advance(11)
+        letters = [
+            json.loads(v) for p in driver.broker.committed if p.topic.endswith("letters") for v in p.values if v
+        ]
+        reasons = sorted(letter["reason"] for letter in letters)
+        assert reasons == ["malformed", *["registry-framed"] * 4]
+
+
+async def test_a_registry_that_answers_rubbish_is_waited_for() -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 1, kind="JSON")
+        async with _driver(registry) as driver:
+            registry.fault = web.Response(status=200, text="<html>")
+            driver.send(_framed(6))
+            await driver.settle()
+            assert "not that of a schema registry" in _away(driver)[0].error
+            registry.fault = None
+            await driver.settle()
+            await driver.advance(11)
+            assert _released(driver) == list(range(6))

@@ -1,0 +1,64 @@
+"""Settings of formats and of the registry: what goes together, and what a client gets of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_anon.adapters.codecs import RecordFormats
+from stream_anon.adapters.registry.access import RegistryAccess
+from stream_anon.errors import SettingsError
+from stream_anon.settings.kafka_section import formats_of, kafka_of
+from stream_anon.settings.loading import parse_settings
+from tests.support.policies import PEOPLE
+
+URL = "http://127.0.0.1:8081"
+
+
+def _formats(**kafka: Any) -> RecordFormats:
+    section = {"bootstrap_servers": "nowhere:9092", "group": "g", "input": "people", "output": "out"}
+    return formats_of(kafka_of(parse_settings({**PEOPLE, "kafka": section | kafka})))
+
+
+def test_topics_are_json_unless_a_format_is_set_for_both_or_for_each() -> None:
+    assert _formats() == RecordFormats()
+    access = RegistryAccess(URL)
+    both = _formats(format="json-schema", registry={"url": URL})
+    assert both == RecordFormats("json-schema", "json-schema", access, "out-value")
+    one = _formats(format={"input": "avro"}, registry={"url": URL, "subject": "s", "register_schema": False})
+    assert one == RecordFormats("avro", "json", access, "s", register=False)
+
+
+@pytest.mark.parametrize(
+    ("kafka", "message"),
+    [
+        ({"format": "avro"}, "needs kafka.registry"),
+        ({"format": "xml", "registry": {"url": URL}}, "kafka.format"),
+        ({"format": {"input": "avro", "between": "json"}}, "unknown key; allowed: input, output"),
+        ({"registry": {"url": "ftp://x"}}, "kafka.registry.url"),
+        ({"registry": {"url": "http://me:secret@x"}}, "kafka.registry.url"),
+        ({"registry": {"url": URL, "username": "me"}}, "username goes with"),
+        ({"registry": {"url": URL, "password": "p"}}, "username goes with"),
+        ({"registry": {"url": URL, "token": "t", "token_file": "f"}}, "give one of"),
+        ({"registry": {"url": "http://far", "token": "t"}}, "needs an https url"),
+        ({"registry": {"url": URL, "key_file": "f"}}, "key_file is for"),
+        ({"registry": {"url": URL, "framing": "apicurio-global"}}, "ccompat"),
+        ({"registry": {"url": URL, "framing": "glue"}}, "needs schemas"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_with_its_key(kafka: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message) as caught:
+        _formats(**kafka)
+    assert "secret" not in str(caught.value)
+
+
+def test_secrets_come_from_settings_or_files_and_show_nowhere() -> None:
+    formats = _formats(registry={"url": URL, "username": "me", "password": "hidden"})
+    assert formats.registry is not None
+    assert formats.registry.password == "hidden"  # noqa: S105
+    assert "hidden" not in repr(formats)
+    by_file = _formats(registry={"url": "https://far", "token_file": "/run/token"})
+    assert by_file.registry is not None
+    assert by_file.registry.token_file == Path("/run/token")
