@@ -180,7 +180,8 @@ class WorkerProcess:
             if self._process.poll() is not None:
                 break
             await asyncio.sleep(0.05)
-        raise AssertionError(f"no {event!r} in {within:g} s; {len(self.lines)} lines, rc {self._process.poll()}")
+        said = [{k: line[k] for k in ("event", "error") if k in line} for line in self.lines[-8:]]
+        raise AssertionError(f"no {event!r} in {within:g} s; rc {self._process.poll()}; last said: {said}")
 
     def get(self, page: str, port: str = "public") -> tuple[int, str]:
         """Return status and body of a page."""

@@ -20,6 +20,8 @@ UNREADABLE = "unreadable"
 _MOST_REFERENCES, _MOST_NESTED = 64, 8
 _JSON = "application/vnd.schemaregistry.v1+json"
 _OK, _NOT_FOUND, _CONFLICT, _UNPROCESSABLE = 200, 404, 409, 422
+# Where two workers register at once, a registry may tell one a conflict. Asked again, it knows the schema.
+_PAUSES = (0.1, 0.3, 1.0)
 _GONE = frozenset({40401, 40402, 40403, 40404})  # codes by which a registry says that something is not there
 
 
@@ -63,6 +65,10 @@ class RegisteredSchema:
     kind: str
     references: tuple[tuple[str, str], ...] = ()
     id: int | None = None
+
+
+class _Conflict(Refused):
+    """The schema does not go with the subject's others, or another worker registers it at this moment."""
 
 
 class RegistryClient:
@@ -122,8 +128,16 @@ class Session:
         RegistryError
             If the registry is away, or refuses for another reason.
         """
-        way = f"/subjects/{_part(subject)}/versions"
-        answer = await self._ask("POST", way, _Number, _document(schema, kind))
+        way, document = f"/subjects/{_part(subject)}/versions", _document(schema, kind)
+        for pause in _PAUSES:
+            try:
+                return await self._registered(way, document)
+            except _Conflict:
+                await asyncio.sleep(pause)
+        return await self._registered(way, document)
+
+    async def _registered(self, way: str, document: bytes) -> int:
+        answer = await self._ask("POST", way, _Number, document)
         if answer is None:
             raise RegistryError("registry: answered a registration with status 404")
         return answer.id
@@ -142,7 +156,7 @@ class Session:
         if status == _NOT_FOUND and (code in _GONE or await self._lacks(code, way)):
             return None
         if body is not None and status in (_CONFLICT, _UNPROCESSABLE) and code is not None:
-            raise Refused(
+            raise (_Conflict if status == _CONFLICT else Refused)(
                 f"the registry refuses the output's schema (status {status}, code {code}): it does not go with the "
                 "subject's schemas, or is of a kind that the registry does not take. Change the subject's "
                 "compatibility or kafka.registry.subject"

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from stream_anon.adapters.registry.access import RegistryAccess
+from stream_anon.adapters.registry.client import RegistryClient
 from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.operations.audit.auditing import audit_committed
 from stream_anon.operations.check.checking import examine_deployment
@@ -161,6 +163,17 @@ async def test_check_says_what_framed_records_need_and_what_schemas_lack(stage: 
     await produce(stage, [partly({k: v for k, v in r.items() if k != "city"}) for r in _records(100, 7)])
     report = await examine_deployment(staged.config())
     assert any("has no field for city" in finding.text for finding in report.findings)
+
+
+async def test_workers_that_register_the_same_schema_at_once_all_learn_its_id(registry: Apicurio) -> None:
+    client = RegistryClient(RegistryAccess(registry.url))
+
+    async def register(subject: str) -> int:
+        async with client.session() as session:
+            return await session.register(subject, avro_of_people(), "AVRO")
+
+    for n in range(20):
+        assert len(set(await asyncio.gather(*[register(f"at-once-{n}") for _ in range(3)]))) == 1
 
 
 async def test_a_subject_with_another_schema_is_refused_at_the_start_and_by_check(

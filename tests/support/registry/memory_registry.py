@@ -30,6 +30,7 @@ class MemoryRegistry:
         self.fault: web.Response | None = None
         self.unknown: web.Response | None = None
         self.refuses = False  # every new schema
+        self.conflicts = 0  # so many registrations are told that another is under way
         self.speaking = asyncio.Event()  # while it is not set, nothing is answered
         self.speaking.set()
         self.port = 0
@@ -112,7 +113,8 @@ class MemoryRegistry:
                 found = self._looked_up(subject, document)
                 if found.status == 200:
                     return found
-                if self.refuses:
+                if self.refuses or self.conflicts:
+                    self.conflicts = max(self.conflicts - 1, 0)
                     return web.json_response({"error_code": 409, "message": "incompatible"}, status=409)
                 return web.json_response({"id": self.add(document["schema"], None, self._kind(document), subject)})
             case _:

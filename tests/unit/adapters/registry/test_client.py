@@ -172,6 +172,12 @@ async def test_a_registration_that_the_registry_refuses_as_incompatible_is_refus
             await session.register("out-value", SCHEMA, "AVRO")
 
 
+async def test_a_registration_that_meets_another_is_tried_again() -> None:
+    async with MemoryRegistry() as registry, _client(registry).session() as session:
+        registry.conflicts = 2
+        assert await session.register("out-value", SCHEMA, "AVRO") == 1
+
+
 @pytest.mark.parametrize("framing", [Framing.APICURIO_GLOBAL, Framing.APICURIO_CONTENT])
 async def test_apicurio_is_asked_for_its_own_ids(framing: Framing) -> None:
     async with MemoryRegistry() as registry:
