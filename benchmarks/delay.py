@@ -31,7 +31,7 @@ from benchmarks.adult import DATA, adult_events
 from benchmarks.report import machine, write_json
 from benchmarks.serving import Feeder, Route, Server, Watcher, adult_settings, delays, quantile
 from tests.support.apache_kafka import missing_parts
-from tests.support.apache_kafka.launcher import free_port
+from tests.support.ports import free_port
 from tests.support.storm.broker import KafkaBehindLines
 from tests.support.storm.line import Line
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -21,41 +18,12 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaError
 
+from tests.support.java import LOGGING, QUICK, Jars, JavaProcess, write_properties
 from tests.support.ports import free_port
 
-HERE = Path(__file__).parent
-LIBS = HERE / "libs"
+JARS = Jars("a real Kafka", Path(__file__).parent, "kafka_2.13")
+missing_parts = JARS.missing_parts
 _UP_WITHIN = 120.0
-_DOWN_WITHIN = 20.0
-
-
-def missing_parts() -> str:
-    """Return why a real Kafka cannot be started here; empty if it can."""
-    if shutil.which("java") is None:
-        return "a real Kafka needs Java 17 (no `java` on the path)"
-    if not list(LIBS.glob("kafka_2.13-*.jar")) and shutil.which("mvn") is None:
-        return "a real Kafka needs its jars (no `mvn` on the path to fetch them)"
-    return ""
-
-
-def fetch_jars(folder: Path = HERE, jar: str = "kafka_2.13") -> None:
-    """Let Maven put the jars of a folder's `pom.xml`, one of them named, into its `libs/`.
-
-    That is done once: test processes that start together wait for the first.
-    """
-    libs = folder / "libs"
-    with (folder / "pom.xml").open("rb") as pom:
-        fcntl.flock(pom, fcntl.LOCK_EX)  # falls with the file
-        if list(libs.glob(f"{jar}-*.jar")):
-            return
-        scratch = folder / f"libs.{uuid.uuid4().hex}"
-        command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={scratch}"]
-        try:
-            subprocess.run(command, cwd=folder, check=True, timeout=600, capture_output=True)
-            if not libs.exists():
-                scratch.rename(libs)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
 
 
 class ApacheKafka:
@@ -79,7 +47,7 @@ class ApacheKafka:
         self.controller = free_port()
         self._properties = properties or {}
         self._format_options = tuple(format_options)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process = JavaProcess(folder, "broker")
 
     @property
     def address(self) -> str:
@@ -87,7 +55,7 @@ class ApacheKafka:
         return f"127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
-        fetch_jars()
+        JARS.fetch()
         self._format()
         self.start()
         return self
@@ -102,15 +70,7 @@ class ApacheKafka:
 
     def start(self) -> None:
         """Start the process and wait until it serves requests."""
-        assert self._process is None, "it runs already"
-        with (self.folder / "broker.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [*self._java(), "kafka.Kafka", str(self.folder / "server.properties")],
-                stdout=log,
-                stderr=log,
-                cwd=self.folder,
-                start_new_session=True,
-            )
+        self._process.start([*self._java(), "kafka.Kafka", str(self.folder / "server.properties")])
         try:
             self._wait_until_up()
         except BaseException:
@@ -119,28 +79,15 @@ class ApacheKafka:
 
     def stop(self) -> None:
         """Stop it the polite way."""
-        self._end(signal.SIGTERM)
+        self._process.stop()
 
     def kill(self) -> None:
         """Stop it as a power failure would."""
-        self._end(signal.SIGKILL)
+        self._process.kill()
 
     def wait_until_gone(self, within: float) -> None:
         """Wait until it has ended by itself."""
-        assert self._process is not None, "it does not run"
-        self._process.wait(within)
-        self._process = None
-
-    def _end(self, how: signal.Signals) -> None:
-        if self._process is None:
-            return
-        self._process.send_signal(how)
-        try:
-            self._process.wait(_DOWN_WITHIN)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(_DOWN_WITHIN)
-        self._process = None
+        self._process.wait_until_gone(within)
 
     async def tool(self, name: str, *arguments: str) -> None:
         """Run one of Kafka's own command line tools against this broker."""
@@ -158,19 +105,9 @@ class ApacheKafka:
 
     def _java(self) -> list[str]:
         log4j = self.folder / "log4j2.properties"
-        return [
-            "java",
-            "-Xmx768m",
-            "-Xms256m",
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1",
-            f"-Dlog4j2.configurationFile={log4j}",
-            "-cp",
-            f"{LIBS}/*",
-        ]
+        return [*QUICK, "-Xmx768m", "-Xms256m", f"-Dlog4j2.configurationFile={log4j}", "-cp", JARS.path]
 
     def _format(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
         lines = {
             "process.roles": "broker,controller",
             "node.id": "1",
@@ -197,33 +134,18 @@ class ApacheKafka:
             "num.io.threads": "4",
             "num.network.threads": "2",
         } | self._properties
-        text = "".join(f"{key}={value}\n" for key, value in lines.items())
-        (self.folder / "server.properties").write_text(text)
-        (self.folder / "log4j2.properties").write_text(
-            "rootLogger.level=WARN\nrootLogger.appenderRef.out.ref=OUT\n"
-            "appender.out.type=Console\nappender.out.name=OUT\n"
-            "appender.out.layout.type=PatternLayout\nappender.out.layout.pattern=%d %p %c %m%n\n"
-        )
+        settings = write_properties(self.folder / "server.properties", lines)
+        (self.folder / "log4j2.properties").write_text(LOGGING)
         identity = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if identity.startswith("-"):  # the tool would read it as an option
             identity = "A" + identity[1:]
-        command = [
-            "kafka.tools.StorageTool",
-            "format",
-            "-t",
-            identity,
-            "-c",
-            str(self.folder / "server.properties"),
-            *self._format_options,
-        ]
+        command = ["kafka.tools.StorageTool", "format", "-t", identity, "-c", str(settings), *self._format_options]
         subprocess.run([*self._java(), *command], check=True, timeout=60, capture_output=True)
 
     def _wait_until_up(self) -> None:
         deadline = time.monotonic() + _UP_WITHIN
         while time.monotonic() < deadline:
-            assert self._process is not None
-            if self._process.poll() is not None:
-                raise RuntimeError(f"the broker ended: see {self.folder / 'broker.log'}")
+            self._process.check()
             try:
                 with socket.create_connection(("127.0.0.1", self.port), timeout=1):
                     break
@@ -248,7 +170,7 @@ class ApacheKafka:
     @property
     def pid(self) -> int | None:
         """Return its process id; None while it is down."""
-        return self._process.pid if self._process else None
+        return self._process.pid
 
     async def create_topic(self, name: str, partitions: int = 1, **settings: str) -> None:
         """Create a topic and wait until its partitions have leaders."""

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from tests.support.apache_kafka import ApacheKafka
-from tests.support.apache_kafka.launcher import fetch_jars
+from tests.support.java import LOGGING, QUICK, Jars, JavaProcess, write_properties
 from tests.support.ports import free_port
 from tests.support.postgres import Postgres
 
-HERE = Path(__file__).parent
-_DOWN_WITHIN = 30.0
-_LOGGING = """rootLogger.level=WARN
-rootLogger.appenderRef.out.ref=OUT
-appender.out.type=Console
-appender.out.name=OUT
-appender.out.layout.type=PatternLayout
-appender.out.layout.pattern=%d %p %c %m%n
-"""
+JARS = Jars("Debezium", Path(__file__).parent, "debezium-connector-postgres")
 
 
 def postgres_source(
@@ -97,34 +87,22 @@ class Connect:
             "listeners": f"http://127.0.0.1:{free_port()}",
         }
         self._connector = dict(connector)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process = JavaProcess(folder, "connect")
 
     @property
     def log(self) -> str:
         """Return the end of what it said."""
-        return (self._folder / "connect.log").read_text()[-4000:]
+        return self._process.log.read_text()[-4000:]
 
     def __enter__(self) -> Self:
-        fetch_jars(HERE, "debezium-connector-postgres")
-        self._folder.mkdir(parents=True, exist_ok=True)
-        files = []
-        for name, lines in (("worker", self._worker), ("connector", self._connector)):
-            files.append(self._folder / f"{name}.properties")
-            files[-1].write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
+        JARS.fetch()
+        both = (("worker", self._worker), ("connector", self._connector))
+        files = [write_properties(self._folder / f"{name}.properties", lines) for name, lines in both]
         logging = self._folder / "log4j2.properties"
-        logging.write_text(_LOGGING)
-        with (self._folder / "connect.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [
-                    *("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
-                    *(f"-Dlog4j2.configurationFile={logging}", "-cp", f"{HERE / 'libs'}/*"),
-                    *("org.apache.kafka.connect.cli.ConnectStandalone", *map(str, files)),
-                ],
-                stdout=log,
-                stderr=log,
-                cwd=self._folder,
-                start_new_session=True,
-            )
+        logging.write_text(LOGGING)
+        program = "org.apache.kafka.connect.cli.ConnectStandalone"
+        options = ["-Xmx512m", f"-Dlog4j2.configurationFile={logging}", "-cp", JARS.path]
+        self._process.start([*QUICK, *options, program, *map(str, files)])
         return self
 
     def __exit__(
@@ -133,12 +111,4 @@ class Connect:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(_DOWN_WITHIN)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        self._process.stop()

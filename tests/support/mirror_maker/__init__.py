@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from tests.support.apache_kafka import ApacheKafka
-from tests.support.apache_kafka.launcher import fetch_jars
+from tests.support.java import QUICK, Jars, JavaProcess, write_properties
 from tests.support.ports import free_port
 
-HERE = Path(__file__).parent
+JARS = Jars("MirrorMaker", Path(__file__).parent, "connect-mirror")
 IDENTITY = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
 EXACTLY_ONCE = {"B.exactly.once.source.support": "enabled", "dedicated.mode.enable.internal.rest": "true"}
-_DOWN_WITHIN = 30.0
 _COMMON = {
     "clusters": "A, B",
     "emit.checkpoints.enabled": "false",
@@ -79,25 +76,13 @@ class MirrorMaker:
             **_COMMON,
             **(properties or {}),
         }
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process = JavaProcess(folder, "mm2")
 
     def __enter__(self) -> Self:
-        fetch_jars(HERE, "connect-mirror")
-        self._folder.mkdir(parents=True, exist_ok=True)
-        settings = self._folder / "mm2.properties"
-        settings.write_text("".join(f"{key}={value}\n" for key, value in self._lines.items()))
-        with (self._folder / "mm2.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [
-                    *("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
-                    *("-cp", f"{HERE / 'libs'}/*"),
-                    *("org.apache.kafka.connect.mirror.MirrorMaker", str(settings)),
-                ],
-                stdout=log,
-                stderr=log,
-                cwd=self._folder,
-                start_new_session=True,
-            )
+        JARS.fetch()
+        settings = write_properties(self._folder / "mm2.properties", self._lines)
+        program = "org.apache.kafka.connect.mirror.MirrorMaker"
+        self._process.start([*QUICK, "-Xmx512m", "-cp", JARS.path, program, str(settings)])
         return self
 
     def __exit__(
@@ -106,19 +91,8 @@ class MirrorMaker:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(_DOWN_WITHIN)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        self._process.stop()
 
     def kill(self) -> None:
         """End it as a crash does: what it has copied since it last stored its offsets will be copied again."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        self._process.kill()
