@@ -85,13 +85,7 @@ class AvroReader:
                 tables,
                 constants,
                 stack,
-                room.text,
-                room.words,
-                room.stops,
-                room.outcomes,
-                room.bits,
-                room.places,
-                room.state,
+                *room.arrays,
                 self._most,
             )
 

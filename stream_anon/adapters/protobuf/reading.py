@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from stream_anon.adapters.protobuf.program import program_of
-from stream_anon.adapters.protobuf.scanning import MOST_LEVELS, PART_COLUMNS
+from stream_anon.adapters.protobuf.scanning import PART_COLUMNS
 from stream_anon.adapters.protobuf.schemas import message_of
 from stream_anon.adapters.protobuf.walking import FRAME_COLUMNS, write_texts
 from stream_anon.adapters.unwrapping import FITS, Unwrapped
 from stream_anon.adapters.writing.numbers import SCRATCH
-from stream_anon.adapters.writing.text_room import TextRoom
+from stream_anon.adapters.writing.text_room import MOST_LEVELS, TextRoom
 from stream_anon.compiled import constant
 from stream_anon.microdata.keys import PADDING, padded_words, sealed
 from stream_anon.microdata.texts import Texts
@@ -59,8 +59,7 @@ class MessageReader:
                 text, words, values.stops, values.gap, missing,
                 program.messages, program.fields, program.tables, program.texts,
                 frames, slots, parts, scratch,
-                room.text, room.words, room.stops, room.outcomes, room.bits, room.places, room.state,
-                self._most,
+                *room.arrays, self._most,
             )  # fmt: skip
 
         room = TextRoom(count, 2 * values.size + count * min(len(program.texts), _USUAL))

@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.protobuf import operations as op
+from stream_anon.adapters.unwrapping import FITS
+from stream_anon.adapters.writing.text_room import MALFORMED, MOST_LEVELS, TOO_DEEP
 from stream_anon.adapters.writing.varints import read_varint
 from stream_anon.compiled import bare_inlined, bare_kernel
-from stream_anon.microdata.batch import Reason
 
-MOST_LEVELS = 64
 PART_COLUMNS = 4
-
-GOOD = -1
-MALFORMED, TOO_DEEP = int(Reason.MALFORMED), int(Reason.TOO_DEEP)
 
 # The program's columns and operations, as constants of the kernel.
 _NUMBER, _OPERATION, _FORM, _OFTEN, _TWIN = op.NUMBER, op.OPERATION, op.FORM, op.OFTEN, op.TWIN
@@ -208,4 +205,4 @@ def scan(
             parts[slots[slot + 1], 2] = used
         slots[slot + 1] = used
         used += 1
-    return GOOD, used
+    return FITS, used

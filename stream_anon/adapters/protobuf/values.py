@@ -6,20 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.protobuf import operations as op
-from stream_anon.adapters.protobuf.scanning import MALFORMED, place_in, signed_32
+from stream_anon.adapters.protobuf.scanning import place_in, signed_32
 from stream_anon.adapters.writing.copying import copied
 from stream_anon.adapters.writing.numbers import little_end, put_integer, put_unreadable, put_unsigned
 from stream_anon.adapters.writing.strings import GROWTH, put_string
-from stream_anon.adapters.writing.text_room import put_fraction
+from stream_anon.adapters.writing.text_room import MALFORMED, NO_ROOM, NOT_UTF8, TOO_LARGE, VALUE_ROOM, put_fraction
 from stream_anon.adapters.writing.varints import read_varint
 from stream_anon.compiled import bare_inlined, bare_kernel
-from stream_anon.microdata.batch import Reason
 
-ROOM = 96
-"""Bytes that any value but a text takes at most, and some too many that are copied."""
-
-TOO_LARGE, NOT_UTF8 = int(Reason.TOO_LARGE), int(Reason.NOT_UTF8)
-NO_ROOM = 127
 # In place of a place: that of an outcome is -2 - outcome.
 _TOO_LARGE, _NOT_UTF8, _NO_ROOM = -2 - TOO_LARGE, -2 - NOT_UTF8, -2 - NO_ROOM
 _MALFORMED = -2 - MALFORMED
@@ -86,7 +80,7 @@ def put_number(
     operation, first, second, tables, texts
         See `Program`.
     out, out_words, place
-        Where it is written, with `ROOM` bytes free.
+        Where it is written, with `VALUE_ROOM` bytes free.
     bits, places
         See `TextRoom`.
     fractions
@@ -96,7 +90,7 @@ def put_number(
         symbol = place_in(tables, first, second, number)
         if symbol >= 0:
             start, stop = tables[symbol + 1], tables[symbol + 2]
-            if place + stop - start > len(out_words) - ROOM:
+            if place + stop - start > len(out_words) - VALUE_ROOM:
                 return _NO_ROOM
             return copied(texts, start, stop, out_words, place)
         return put_integer(number, out, place)
@@ -146,7 +140,7 @@ def put_text(
     """Write a string that may not reach beyond `end`; return the place behind it, or what stands for an outcome."""
     if place + stop - at + 2 > end:
         return _TOO_LARGE
-    if place + GROWTH * (stop - at) > len(out_words) - ROOM:
+    if place + GROWTH * (stop - at) > len(out_words) - VALUE_ROOM:
         return _NO_ROOM
     place = put_string(text, words, at, stop, out, out_words, place)
     return place if place >= 0 else _NOT_UTF8
@@ -275,7 +269,7 @@ def put_list(
                     continue
             if place > end:
                 return _TOO_LARGE
-            if place + ROOM > len(out_words):
+            if place + VALUE_ROOM > len(out_words):
                 return _NO_ROOM
             if place > head:
                 out[place] = _COMMA

@@ -10,8 +10,22 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.unwrapping import FITS, Unwrapped
 from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.texts import Texts
+
+MALFORMED, TOO_LARGE = int(Reason.MALFORMED), int(Reason.TOO_LARGE)
+TOO_DEEP, NOT_UTF8 = int(Reason.TOO_DEEP), int(Reason.NOT_UTF8)
+"""Outcomes of a record beside `FITS`, as constants of kernels."""
+
+NO_ROOM = 127
+"""No outcome: the record is written again when there is more room."""
+
+MOST_LEVELS = 64
+"""How deep a record may be nested."""
+
+VALUE_ROOM = 96
+"""Bytes that any value but a text and a decimal takes at most, and some too many that are copied."""
 
 FRACTION_BYTES = 24
 """What a kernel leaves free for a float or a double: the shortest text of none is longer."""
@@ -19,12 +33,13 @@ FRACTION_BYTES = 24
 ROW, FILLED, FRACTIONS = range(3)
 """What `TextRoom.state` tells: the rows that are done, and the bytes and fractions that they take."""
 
-_SPACE, _COMMA, _CLOSE = ord(" "), ord(","), ord("]")
+_SPACE, _COMMA, _CLOSE, _NEWLINE = ord(" "), ord(","), ord("]"), ord("\n")
 _MOST_DIGITS = 9  # that any float of four bytes needs
 _SURELY_DIGITS = 6  # that tell no two neighbours apart
 _MANTISSA = 0x7FFFFF
 _EXACT_POWERS = 10.0 ** np.arange(23)  # no other power of ten is a double
 _encode = msgspec.json.Encoder().encode
+_Longs = NDArray[np.int64]
 
 
 class TextRoom:
@@ -58,6 +73,11 @@ class TextRoom:
     def _take(self, text: NDArray[np.uint8]) -> None:
         self.text = text
         self.words = padded_words(text)
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.uint8], _Longs, _Longs, NDArray[np.int8], _Longs, _Longs, _Longs]:
+        """Return `text, words, stops, outcomes, bits, places, state`: kernels take them in this order."""
+        return self.text, self.words, self.stops, self.outcomes, self.bits, self.places, self.state
 
     def fill(self, write: Callable[[TextRoom], None]) -> None:
         """Call a kernel until all records are written."""
@@ -124,6 +144,24 @@ def decimal_doubles(floats: NDArray[np.float32]) -> NDArray[np.float64]:
     rest = [*left.tolist(), *np.flatnonzero(~near).tolist()]
     found[rest] = [float(str(floats[place])) for place in rest]
     return found
+
+
+@bare_inlined
+def end_row(
+    row: int,
+    outcome: int,
+    out: NDArray[np.uint8],
+    stops: NDArray[np.int64],
+    outcomes: NDArray[np.int8],
+    state: NDArray[np.int64],
+) -> None:
+    """Note what became of a record, and end its text with a newline; see `TextRoom`."""
+    filled = state[FILLED]
+    outcomes[row] = outcome
+    stops[row] = filled
+    out[filled] = _NEWLINE
+    state[FILLED] = filled + 1
+    state[ROW] = row + 1
 
 
 @bare_inlined
