@@ -10,6 +10,7 @@ import numpy as np
 
 from stream_anon.adapters.avro import operations as op
 from stream_anon.adapters.avro.schemas import LOGICAL, RECORDS, Schema
+from stream_anon.adapters.writing.literals import UNREADABLE
 from stream_anon.adapters.writing.numbers import MOST_SCALE
 from stream_anon.adapters.writing.wanted import EVERYTHING, Wanted, wanted_below
 from stream_anon.errors import InputError
@@ -17,7 +18,6 @@ from stream_anon.microdata.keys import PADDING, padded_words
 
 MOST_STEPS = 1_000_000
 _UUID_BYTES = 16
-_UNREADABLE = b"[]"  # fits no attribute
 _encode = msgspec.json.Encoder().encode
 
 _PLAIN = {
@@ -125,7 +125,7 @@ class _Compiler:
             inner = EVERYTHING if wanted else wanted
             return self._items(told["values"], inner, (text, b"{", b"}"), then, keys=True)
         if wanted and wanted is not EVERYTHING:  # and this has no keys
-            text, wanted = text + _UNREADABLE, None
+            text, wanted = text + UNREADABLE, None
         if kind == "array":
             return self._items(told["items"], wanted, (text, b"[", b"]"), then, keys=False)
         return self._scalar(told, bool(wanted), text, then)
@@ -180,7 +180,7 @@ class _Compiler:
             if logical == "uuid" and size == _UUID_BYTES:
                 return self._step(op.UUID, text, then, size, 0, written)
             operation = op.BYTES if kind == "bytes" else op.FIXED
-            return self._step(operation, text + _UNREADABLE if written else text, then, size)
+            return self._step(operation, text + UNREADABLE if written else text, then, size)
         operation, first, second = _COUNTED.get((kind, logical), (_PLAIN[kind], 0, 0))
         return self._step(operation, text, then, first, second, written)
 

@@ -14,6 +14,8 @@ from stream_anon.adapters.avro import operations as op
 from stream_anon.adapters.avro.lexing import read_long
 from stream_anon.adapters.unwrapping import FITS
 from stream_anon.adapters.writing.copying import copied
+from stream_anon.adapters.writing.fractions import is_finite, put_fraction
+from stream_anon.adapters.writing.literals import put_boolean, put_unreadable
 from stream_anon.adapters.writing.numbers import (
     MOST_DECIMAL,
     little_end,
@@ -22,10 +24,9 @@ from stream_anon.adapters.writing.numbers import (
     put_integer,
     put_moment,
     put_time,
-    put_unreadable,
     put_uuid,
 )
-from stream_anon.adapters.writing.strings import GROWTH, is_utf8, put_string
+from stream_anon.adapters.writing.strings import is_utf8
 from stream_anon.adapters.writing.text_room import (
     FILLED,
     FRACTIONS,
@@ -38,7 +39,7 @@ from stream_anon.adapters.writing.text_room import (
     TOO_LARGE,
     VALUE_ROOM,
     end_row,
-    put_fraction,
+    put_text,
 )
 from stream_anon.compiled import bare_kernel
 
@@ -56,8 +57,6 @@ _TIME, _MOMENT, _LOCAL_MOMENT, _DECIMAL, _UUID = op.TIME, op.MOMENT, op.LOCAL_MO
 _LEAST_INT, _MOST_INT = -(2**31), 2**31 - 1
 _MILLIS = 3  # digits: a time of day that is an int, others are longs
 _COMMA, _COLON = ord(","), ord(":")
-_TRUE_WORD, _FALSE_WORD = int.from_bytes(b"true", "little"), int.from_bytes(b"false", "little")
-_EXPONENT, _EXPONENT_32 = 0x7FF << 52, 0xFF << 23  # all bits of it: no number
 
 
 @bare_kernel
@@ -78,21 +77,21 @@ def _walk(
     most: int,
 ) -> int:
     """Write the text of the body from `at` to `stop` and advance `state` if it is good; return its outcome."""
-    begin, place, fractions = state[FILLED], state[FILLED], state[FRACTIONS]
-    capacity = len(out_words) - VALUE_ROOM
+    place, fractions = state[FILLED], state[FRACTIONS]
+    end, capacity = place + most, len(out_words) - VALUE_ROOM
     budget = len(steps) + STEPS_A_BYTE * (stop - at + 1)
     pc, depth = np.int64(0), 0
     while True:
-        start, end = steps[pc, _TEXT_START], steps[pc, _TEXT_STOP]
-        if place + end - start > capacity or fractions >= len(bits):
+        start, behind = steps[pc, _TEXT_START], steps[pc, _TEXT_STOP]
+        if place + behind - start > capacity or fractions >= len(bits):
             return NO_ROOM
-        if place - begin > most:
+        if place > end:
             return TOO_LARGE
         budget -= 1
         if budget < 0:
             return TOO_LARGE
-        if end > start:
-            place = copied(texts, start, end, out_words, place)
+        if behind > start:
+            place = copied(texts, start, behind, out_words, place)
         operation, written = steps[pc, _OPERATION], steps[pc, _WRITTEN]
         first, second = steps[pc, _FIRST], steps[pc, _SECOND]
         pc = steps[pc, _NEXT]
@@ -105,13 +104,9 @@ def _walk(
                     if not is_utf8(text, words, at, at + size):
                         return NOT_UTF8
                 else:
-                    if place + size + 2 - begin > most:
-                        return TOO_LARGE
-                    if place + GROWTH * size > capacity:
-                        return NO_ROOM
-                    place = put_string(text, words, at, at + size, out, out_words, place)
+                    place = put_text(text, words, at, at + size, out, out_words, place, end)
                     if place < 0:
-                        return NOT_UTF8
+                        return ~place
             elif operation == _DECIMAL and written:
                 if place + MOST_DECIMAL > capacity:
                     return NO_ROOM
@@ -140,30 +135,28 @@ def _walk(
             if operation == _UNION:
                 pc = tables[first + number]
             elif written:
-                start, end = tables[first + 2 * number], tables[first + 2 * number + 1]
-                if place + end - start > capacity:
+                start, behind = tables[first + 2 * number], tables[first + 2 * number + 1]
+                if place + behind - start > capacity:
                     return NO_ROOM
-                place = copied(texts, start, end, out_words, place)
+                place = copied(texts, start, behind, out_words, place)
         elif operation == _BOOLEAN:
             if at >= stop or text[at] > 1:
                 return MALFORMED
             if written:
-                out_words[place] = _TRUE_WORD if text[at] else _FALSE_WORD
-                place += 4 if text[at] else 5
+                place = put_boolean(text[at], out_words, place)
             at += 1
         elif operation == _DOUBLE or operation == _FLOAT:
-            size = 8 if operation == _DOUBLE else 4
+            is_short = 1 if operation == _FLOAT else 0
+            size = 4 if is_short else 8
             if size > stop - at:
                 return MALFORMED
             if written:
-                number = words[at] if operation == _DOUBLE else little_end(text, at, size)
-                exponent = _EXPONENT if operation == _DOUBLE else _EXPONENT_32
-                if number & exponent == exponent:
-                    place = put_unreadable(out, place)
-                else:
-                    is_short = 1 if operation == _FLOAT else 0
+                number = little_end(text, at, size) if is_short else words[at]
+                if is_finite(number, is_short):
                     place = put_fraction(number, is_short, out_words, place, bits, places, fractions)
                     fractions += 1
+                else:
+                    place = put_unreadable(out, place)
             at += size
         elif operation == _FIXED or operation == _UUID or operation == _DECIMAL:
             size = second if operation == _DECIMAL else first
@@ -213,13 +206,9 @@ def _walk(
                 if at < 0 or size < 0 or size > stop - at:
                     return MALFORMED
                 if written:
-                    if place + size + 2 - begin > most:
-                        return TOO_LARGE
-                    if place + GROWTH * size > capacity:
-                        return NO_ROOM
-                    place = put_string(text, words, at, at + size, out, out_words, place)
+                    place = put_text(text, words, at, at + size, out, out_words, place, end)
                     if place < 0:
-                        return NOT_UTF8
+                        return ~place
                     out[place] = _COLON
                     place += 1
                 elif not is_utf8(text, words, at, at + size):
@@ -229,7 +218,7 @@ def _walk(
             break
     if at != stop:
         return MALFORMED
-    if place - begin > most:
+    if place > end:
         return TOO_LARGE
     state[FILLED], state[FRACTIONS] = place, fractions
     return FITS

@@ -138,7 +138,7 @@ def _walk(
                     out_words, place, end, fractions,
                 )  # fmt: skip
                 if place < 0:
-                    outcome = -2 - place
+                    outcome = ~place
                     break
                 out[place] = _COLON
                 place += 1
@@ -211,7 +211,7 @@ def _walk(
                     places, fractions,
                 )  # fmt: skip
             if place < 0:
-                outcome = -2 - place
+                outcome = ~place
                 break
             field += 1
         if outcome != FITS:
