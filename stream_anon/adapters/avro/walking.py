@@ -248,7 +248,7 @@ def write_texts(
     Parameters
     ----------
     text, words, stops, gap
-        The bodies, see `Texts`; an empty one has no text.
+        The bodies, see `Texts` and `readable_bytes`; an empty one has no text.
     steps, tables, texts
         See `Program`.
     stack

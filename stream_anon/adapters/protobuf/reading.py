@@ -13,12 +13,10 @@ from stream_anon.adapters.protobuf.schemas import message_of
 from stream_anon.adapters.protobuf.walking import FRAME_COLUMNS, write_texts
 from stream_anon.adapters.unwrapping import FITS, Unwrapped
 from stream_anon.adapters.writing.numbers import SCRATCH
-from stream_anon.adapters.writing.text_room import MOST_LEVELS, TextRoom
+from stream_anon.adapters.writing.text_room import MOST_LEVELS, TextRoom, readable_bytes
 from stream_anon.compiled import constant
-from stream_anon.microdata.keys import PADDING, padded_words, sealed
+from stream_anon.microdata.keys import padded_words
 from stream_anon.microdata.texts import Texts
-
-_USUAL = 512  # bytes of constant text in a record; more are found out when the room is full
 
 
 class MessageReader:
@@ -42,8 +40,7 @@ class MessageReader:
         A missing body has no text. One without a byte is a message without a field.
         """
         program, count = self._program, len(values)
-        # Texts without a byte are one word, which is of another type to the compiler.
-        text = sealed(values.room if values.size else np.zeros(2 * len(PADDING), np.uint8))
+        text = readable_bytes(values)
         words = padded_words(text)
         missing = np.zeros(count, np.bool_)
         if values.missing is not None:
@@ -62,7 +59,7 @@ class MessageReader:
                 *room.arrays, self._most,
             )  # fmt: skip
 
-        room = TextRoom(count, 2 * values.size + count * min(len(program.texts), _USUAL))
+        room = TextRoom(values, program.texts)
         room.fill(write)
         return room.unwrapped(missing | (room.outcomes != FITS))
 

@@ -13,7 +13,7 @@ from stream_anon.adapters.writing.fractions import doubles_of, put_fractions
 from stream_anon.adapters.writing.strings import GROWTH, put_string
 from stream_anon.compiled import bare_inlined
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.keys import PADDING, padded_words
+from stream_anon.microdata.keys import PADDING, padded_words, sealed
 from stream_anon.microdata.texts import Texts
 
 MALFORMED, TOO_LARGE = int(Reason.MALFORMED), int(Reason.TOO_LARGE)
@@ -36,6 +36,7 @@ ROW, FILLED, FRACTIONS = range(3)
 """What `TextRoom.state` tells: the rows that are done, and the bytes and fractions that they take."""
 
 _NEWLINE = ord("\n")
+_USUAL = 512  # bytes of constant text in a record; more are found out when the room is full
 _encode = msgspec.json.Encoder().encode
 _Longs = NDArray[np.int64]
 
@@ -45,6 +46,13 @@ class TextRoom:
 
     A kernel writes from `state` on. Where a record finds too little room it leaves `state` as it was before that
     record and returns, and is called again with more.
+
+    Parameters
+    ----------
+    bodies
+        What the kernel reads.
+    constants
+        The words of all texts that it may write beside what the bodies hold.
 
     Attributes
     ----------
@@ -60,7 +68,9 @@ class TextRoom:
         int64[3]: `ROW`, `FILLED`, `FRACTIONS`.
     """
 
-    def __init__(self, rows: int, size: int) -> None:
+    def __init__(self, bodies: Texts, constants: NDArray[np.int64]) -> None:
+        rows = len(bodies)
+        size = 2 * bodies.size + rows * min(len(constants), _USUAL)
         self.stops = np.empty(rows, np.int64)
         self.outcomes = np.full(rows, FITS, np.int8)
         self.state = np.zeros(3, np.int64)
@@ -110,6 +120,12 @@ class TextRoom:
         self.text[size : size + len(PADDING)] = 0
         self.text.setflags(write=False)
         return Unwrapped(Texts(self.text, self.stops, 1, missing if missing.any() else None), self.outcomes)
+
+
+def readable_bytes(bodies: Texts) -> NDArray[np.uint8]:
+    """Return the bytes of bodies as kernels read them."""
+    # Bodies without a byte are one word, which is of another type to the compiler.
+    return sealed(bodies.room if bodies.size else np.zeros(2 * len(PADDING), np.uint8))
 
 
 @bare_inlined
