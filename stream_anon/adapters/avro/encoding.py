@@ -10,7 +10,7 @@ import msgspec
 
 from stream_anon.adapters.avro.passing import NULL, VALUE, avro_list, avro_passing, avro_scalar, avro_text, zigzag
 from stream_anon.adapters.writing.binary import BinaryEncoder
-from stream_anon.adapters.writing.encoding import OfClass, OfRecord, Part
+from stream_anon.adapters.writing.encoding import OfRecord, Part, of_class
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
 from stream_anon.microdata.output.avro import avro_schema
 from stream_anon.microdata.output.fields import Field, fields_of
@@ -56,9 +56,8 @@ def _parts(policy: Policy, fields: Sequence[Field], placed: Sequence[Placed]) ->
         if rest:
             parts += _parts(policy, field.fields, members)
         elif isinstance(attribute, QuasiIdentifier):
-            steps: list[Callable[[Any], Any]] = [] if member.write is None else [member.write]
-            row = policy.quasi_identifiers.index(attribute)
-            parts.append(OfClass(row, (*steps, _writer(field)), _longest(field, member)))
+            steps = (member.write, _writer(field))
+            parts.append(of_class(policy, attribute, steps, _longest(field, member)))
         elif isinstance(attribute, PassThrough):
             parts.append(OfRecord(policy.passed.index(attribute)))
     return parts

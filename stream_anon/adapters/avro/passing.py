@@ -9,11 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.avro.lexing import put_long
-from stream_anon.adapters.writing import odd_values as odd_ones
 from stream_anon.adapters.writing.binary import binary_values
 from stream_anon.adapters.writing.copying import copied
 from stream_anon.adapters.writing.encoding import Passing
-from stream_anon.adapters.writing.odd_values import LIST, is_null, kinds_of, plain_double, plain_integer
+from stream_anon.adapters.writing.odd_values import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    NUMBER,
+    STRING,
+    is_null,
+    kinds_of,
+    plain_double,
+    plain_integer,
+)
 from stream_anon.adapters.writing.passing import PassedTexts, Spans
 from stream_anon.adapters.writing.varints import varint
 from stream_anon.compiled import bare_kernel
@@ -23,9 +32,8 @@ from stream_anon.microdata.policy import Policy
 
 NULL, VALUE = b"\x00", b"\x02"  # places in a union
 
-_STRING, _INTEGER, _NUMBER, _BOOLEAN = odd_ones.STRING, odd_ones.INTEGER, odd_ones.NUMBER, odd_ones.BOOLEAN
 # Beyond its JSON: a place, and a length instead of two quotes, ten bytes instead of a digit, eight instead of one.
-_GROWTH = {_STRING: 4, _INTEGER: 10, _NUMBER: 8, _BOOLEAN: 0}
+_GROWTH = {STRING: 4, INTEGER: 10, NUMBER: 8, BOOLEAN: 0}
 _LIST_GROWTH = 2  # how many items there are, and the end, beyond two brackets
 _VALUE_BYTE, _LOWER_T = VALUE[0], ord("t")
 _MOST_BYTES = 11  # that any value takes beyond its JSON
@@ -102,12 +110,12 @@ def write_values(
         else:
             out[place] = _VALUE_BYTE
             place += 1
-            if kind == _STRING:
+            if kind == STRING:
                 place = put_long(stop - start - 2, out, place)
                 place = copied(words, start + 1, stop - 1, out_words, place)
-            elif kind == _INTEGER:
+            elif kind == INTEGER:
                 place = put_long(plain_integer(text, start, stop), out, place)
-            elif kind == _NUMBER:
+            elif kind == NUMBER:
                 double[0] = plain_double(text, start, stop)
                 out_words[place] = bits[0]
                 place += 8

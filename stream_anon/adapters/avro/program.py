@@ -69,8 +69,9 @@ class _Compiler:
         self._tables: list[int] = []
         self._texts = bytearray()
         self._enums: dict[int, int] = {}
-        self._calls: dict[tuple[int, Wanted], list[int]] = {}
-        self._waiting: list[tuple[dict[str, Any], Wanted, list[int]]] = []
+        self._begins: dict[tuple[int, Wanted], int] = {}  # the steps that records begin at, once they are made
+        self._callers: dict[tuple[int, Wanted], list[int]] = {}  # the steps that call others
+        self._waiting: list[tuple[dict[str, Any], Wanted]] = []
 
     def program(self, wanted: Wanted) -> op.Program:
         """Return the program; the first step is at 0."""
@@ -78,12 +79,11 @@ class _Compiler:
         end = self._step(op.END)
         self._steps[first][op.NEXT] = self._value(self._schema.root, wanted, b"", end)
         while self._waiting:
-            record, of_it, callers = self._waiting.pop()
-            begin = self._record(record, of_it)
-            # The list goes on to be looked up, so that later callers know where to go.
-            for caller in callers:
+            record, of_it = self._waiting.pop()
+            key, begin = (id(record), of_it), self._record(record, of_it)
+            self._begins[key] = begin
+            for caller in self._callers.pop(key):
                 self._steps[caller][op.FIRST] = begin
-            callers[:] = [-1 - begin]
         texts = padded_words(bytes(self._texts) + 2 * PADDING)
         return op.Program(np.array(self._steps, np.int64), np.array(self._tables, np.int64), texts)
 
@@ -132,15 +132,12 @@ class _Compiler:
 
     def _call(self, record: dict[str, Any], wanted: Wanted, text: bytes, then: int) -> int:
         key = (id(record), wanted)
-        step = self._step(op.CALL, text, then)
-        known = self._calls.get(key)
-        if known is None:
-            self._calls[key] = callers = [step]
-            self._waiting.append((record, wanted, callers))
-        elif known[0] < 0:
-            self._steps[step][op.FIRST] = -1 - known[0]
-        else:
-            known.append(step)
+        step = self._step(op.CALL, text, then, self._begins.get(key, 0))
+        if key in self._callers:
+            self._callers[key].append(step)
+        elif key not in self._begins:
+            self._callers[key] = [step]
+            self._waiting.append((record, wanted))
         return step
 
     def _record(self, record: dict[str, Any], wanted: Wanted) -> int:

@@ -17,7 +17,7 @@ from stream_anon.adapters.protobuf.passing import (
     tag,
 )
 from stream_anon.adapters.writing.binary import BinaryEncoder
-from stream_anon.adapters.writing.encoding import OfClass, OfRecord, Shared, Together
+from stream_anon.adapters.writing.encoding import OfRecord, Shared, Together, of_class
 from stream_anon.adapters.writing.varints import MOST_VARINT, varint
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
 from stream_anon.microdata.output.fields import Field, fields_of
@@ -81,9 +81,8 @@ def _shared(policy: Policy, fields: Sequence[Field], placed: Sequence[Placed]) -
         if rest:  # an object is there even if nothing in it is
             parts.append(Together(tuple(_shared(policy, field.fields, members)), _around(number), AROUND))
         elif isinstance(attribute, QuasiIdentifier):
-            steps: list[Callable[[Any], Any]] = [] if member.write is None else [member.write]
-            row = policy.quasi_identifiers.index(attribute)
-            parts.append(OfClass(row, (*steps, _writer(field, number)), _longest(field, member)))
+            steps = (member.write, _writer(field, number))
+            parts.append(of_class(policy, attribute, steps, _longest(field, member)))
     return parts
 
 

@@ -14,11 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.protobuf.operations import FIXED_64, LENGTH, VARINT
-from stream_anon.adapters.writing import odd_values as odd_ones
 from stream_anon.adapters.writing.binary import binary_values
 from stream_anon.adapters.writing.copying import copied
 from stream_anon.adapters.writing.encoding import Passing
-from stream_anon.adapters.writing.odd_values import LIST, is_null, kinds_of, plain_double, plain_integer
+from stream_anon.adapters.writing.odd_values import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    NUMBER,
+    STRING,
+    is_null,
+    kinds_of,
+    plain_double,
+    plain_integer,
+)
 from stream_anon.adapters.writing.passing import PassedTexts, Spans
 from stream_anon.adapters.writing.varints import MOST_VARINT, put_varint, varint, varint_size
 from stream_anon.compiled import bare_kernel
@@ -29,8 +38,7 @@ from stream_anon.microdata.policy import Policy
 AROUND = 10
 """The most bytes of a tag and a length."""
 
-_STRING, _INTEGER, _NUMBER, _BOOLEAN = odd_ones.STRING, odd_ones.INTEGER, odd_ones.NUMBER, odd_ones.BOOLEAN
-FORMS = {_STRING: LENGTH, _INTEGER: VARINT, _NUMBER: FIXED_64, _BOOLEAN: VARINT}
+FORMS = {STRING: LENGTH, INTEGER: VARINT, NUMBER: FIXED_64, BOOLEAN: VARINT}
 _WORD_BYTES, _MASK = 8, 2**64 - 1
 _LOWER_T = ord("t")
 
@@ -151,14 +159,14 @@ def write_values(
             if is_odd:
                 begin = odd_ends[turn - 1] if turn > 0 else 0
                 size = odd_ends[turn] - begin
-            elif kind == _STRING:
+            elif kind == STRING:
                 number = stop - start - 2
                 size = varint_size(own) + varint_size(number) + number
-            elif kind == _INTEGER:
+            elif kind == INTEGER:
                 number = plain_integer(text, start, stop)
                 size = varint_size(own) + varint_size(number)
             else:
-                size = varint_size(own) + (_WORD_BYTES if kind == _NUMBER else 1)
+                size = varint_size(own) + (_WORD_BYTES if kind == NUMBER else 1)
             # 2. The messages that it lies in.
             first, last = tag_ends[field - 1] if field > 0 else 0, tag_ends[field] - 1
             for level in range(last - 1, first - 1, -1):
@@ -173,12 +181,12 @@ def write_values(
                 turn += 1
             else:
                 place = put_varint(own, out, place)
-                if kind == _STRING:
+                if kind == STRING:
                     place = put_varint(number, out, place)
                     place = copied(words, start + 1, stop - 1, out_words, place)
-                elif kind == _INTEGER:
+                elif kind == INTEGER:
                     place = put_varint(number, out, place)
-                elif kind == _NUMBER:
+                elif kind == NUMBER:
                     double[0] = plain_double(text, start, stop)
                     out_words[place] = bits[0]
                     place += _WORD_BYTES

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.protobuf import operations as op
-from stream_anon.adapters.protobuf.scanning import place_in, scan
+from stream_anon.adapters.protobuf.scanning import has_symbol, scan
 from stream_anon.adapters.protobuf.special import MOST_SPECIAL, put_special
-from stream_anon.adapters.protobuf.values import number_in, put_key, put_list, put_nothing, put_single
+from stream_anon.adapters.protobuf.values import put_key, put_list, put_nothing, put_single
 from stream_anon.adapters.unwrapping import FITS
 from stream_anon.adapters.writing.copying import copied
 from stream_anon.adapters.writing.text_room import (
@@ -36,7 +36,7 @@ _MESSAGE_PLACE, _FIELD, _PART, _BASE, _USED, _WRITTEN, _ITEMS = range(FRAME_COLU
 
 # The program's columns and operations, as constants of the kernel.
 _KIND, _FIRST_FIELD, _FIELDS = op.KIND, op.FIRST_FIELD, op.FIELDS
-_OPERATION, _OFTEN, _DEFAULT, _FIRST, _SECOND = op.OPERATION, op.OFTEN, op.DEFAULT, op.FIRST, op.SECOND
+_OPERATION, _OFTEN, _DEFAULT, _FIRST = op.OPERATION, op.OFTEN, op.DEFAULT, op.FIRST
 _TEXT_START, _TEXT_STOP, _NO_DEFAULT = op.TEXT_START, op.TEXT_STOP, op.NO_DEFAULT
 _OBJECT, _VALUE, _ENTRY = op.OBJECT, op.VALUE, op.ENTRY
 _ONE, _MANY, _MAP = op.ONE, op.MANY, op.MAP
@@ -121,14 +121,14 @@ def _walk(
                 place += 1
             elif kind == _ENTRY:
                 # An entry whose number its enum does not have is none.
-                if fields[first + 1, _OPERATION] == _CLOSED_ENUM and slots[base + 2] >= 0:
-                    number, _ = number_in(text, slots[base + 2], slots[base + 3], _CLOSED_ENUM)
-                    own = fields[first + 1]
-                    if place_in(tables, own[_FIRST], own[_SECOND], number) < 0:
-                        used = frames[depth, _USED]
-                        depth -= 1
-                        base = frames[depth, _BASE]
-                        continue
+                is_given_enum = fields[first + 1, _OPERATION] == _CLOSED_ENUM and slots[base + 2] >= 0
+                if is_given_enum and not has_symbol(
+                    text, slots[base + 2], slots[base + 3], fields[first + 1], tables
+                ):
+                    used = frames[depth, _USED]
+                    depth -= 1
+                    base = frames[depth, _BASE]
+                    continue
                 if frames[depth - 1, _ITEMS] > 0:
                     out[place] = _COMMA
                     place += 1
