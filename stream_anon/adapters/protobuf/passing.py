@@ -38,7 +38,7 @@ from stream_anon.microdata.policy import Policy
 AROUND = 10
 """The most bytes of a tag and a length."""
 
-FORMS = {STRING: LENGTH, INTEGER: VARINT, NUMBER: FIXED_64, BOOLEAN: VARINT}
+_FORMS = {STRING: LENGTH, INTEGER: VARINT, NUMBER: FIXED_64, BOOLEAN: VARINT}
 _WORD_BYTES, _MASK = 8, 2**64 - 1
 _LOWER_T = ord("t")
 
@@ -85,7 +85,7 @@ def protobuf_passing(policy: Policy, numbers: Sequence[Sequence[int]]) -> Passin
     """
     kinds = kinds_of(policy)
     tags = [
-        [*(tag(number, LENGTH) for number in outer), tag(own, FORMS[kind % LIST])]
+        [*(tag(number, LENGTH) for number in outer), tag(own, _FORMS[kind % LIST])]
         for (*outer, own), kind in zip(numbers, kinds.tolist(), strict=True)
     ]
     growth = (

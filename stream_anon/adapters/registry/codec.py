@@ -21,13 +21,7 @@ AT_ONCE = 100
 
 
 class BodyEncoder(Protocol):
-    """Writes the bodies of released records.
-
-    Attributes
-    ----------
-    most_around
-        The most bytes that a body takes beside the JSON of the fields that pass.
-    """
+    """Writes the bodies of released records."""
 
     @property
     def schema(self) -> str:

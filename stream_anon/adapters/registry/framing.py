@@ -120,9 +120,8 @@ def frames_of(values: Texts, framing: Framing, *, messages: bool = False) -> Fra
     high[rows] = words[bodies[rows] - _GUID_BYTES].byteswap()
     low[rows] = words[bodies[rows] - _GUID_BYTES // 2].byteswap()
     keys, owners = _distinct(kinds, high, low)
-    if messages:
-        return _of_messages(values, Frames(keys, owners, bodies, packed))
-    return Frames(keys, owners, bodies, packed)
+    frames = Frames(keys, owners, bodies, packed)
+    return _of_messages(values, frames) if messages else frames
 
 
 def _distinct(
