@@ -7,21 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from stream_anon.adapters.avro.passing import NULL, VALUE, avro_list, avro_passing, avro_scalar, avro_text, zigzag
-from stream_anon.adapters.writing.encoding import OfClass, OfRecord, Part, ReleaseEncoder
-from stream_anon.adapters.writing.odd_values import without_large_numbers
+from stream_anon.adapters.writing.binary import BinaryEncoder
+from stream_anon.adapters.writing.encoding import OfRecord, Part, of_class
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
-from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.output.avro import avro_schema
 from stream_anon.microdata.output.fields import Field, fields_of
 from stream_anon.microdata.output.members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.output.typed import IntervalForm
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import Release
-from stream_anon.microdata.texts import Texts
 
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _FIRST_MOMENT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -30,7 +25,7 @@ _AROUND = 12  # bytes of places and lengths, beyond those that JSON takes for qu
 _encode = msgspec.json.Encoder().encode
 
 
-class AvroEncoder:
+class AvroEncoder(BinaryEncoder):
     """Encodes releases of one policy as the Avro bodies of its schema, in the release's order.
 
     Attributes
@@ -38,7 +33,7 @@ class AvroEncoder:
     schema
         The JSON of the schema of what is written.
     most_around
-        The most bytes that a record takes beside the JSON of the fields that pass.
+        See `ReleaseEncoder`.
 
     Raises
     ------
@@ -47,30 +42,9 @@ class AvroEncoder:
     """
 
     def __init__(self, policy: Policy) -> None:
-        self._policy = policy
-        self.schema = _encode(avro_schema(policy)).decode()
+        schema = _encode(avro_schema(policy)).decode()
         placed = [(member, member.path) for member in members_of(policy.published, policy.shape)]
-        self._encoder = ReleaseEncoder(policy, _parts(policy, fields_of(policy), placed), avro_passing(policy))
-        self.most_around = self._encoder.most_around
-
-    def admitted(self, batch: CodedBatch) -> CodedBatch:
-        """Return a batch without records whose numbers Avro cannot hold: they are rejected as out of range.
-
-        What is encoded must come from batches that were admitted.
-        """
-        return without_large_numbers(self._policy, batch)
-
-    def encode(self, release: Release) -> Texts:
-        """Return one body for each released record."""
-        return self._encoder.encode(release)
-
-    def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
-        """Return the released rows whose bodies take more bytes than `most`."""
-        return self._encoder.larger_than(release, most)
-
-    def warm_up(self) -> None:
-        """Compile every kernel that releases of the policy will call."""
-        self._encoder.warm_up()
+        super().__init__(policy, schema, _parts(policy, fields_of(policy), placed), avro_passing(policy))
 
 
 def _parts(policy: Policy, fields: Sequence[Field], placed: Sequence[Placed]) -> list[Part]:
@@ -82,9 +56,8 @@ def _parts(policy: Policy, fields: Sequence[Field], placed: Sequence[Placed]) ->
         if rest:
             parts += _parts(policy, field.fields, members)
         elif isinstance(attribute, QuasiIdentifier):
-            steps: list[Callable[[Any], Any]] = [] if member.write is None else [member.write]
-            row = policy.quasi_identifiers.index(attribute)
-            parts.append(OfClass(row, (*steps, _writer(field)), _longest(field, member)))
+            steps = (member.write, _writer(field))
+            parts.append(of_class(policy, attribute, steps, _longest(field, member)))
         elif isinstance(attribute, PassThrough):
             parts.append(OfRecord(policy.passed.index(attribute)))
     return parts

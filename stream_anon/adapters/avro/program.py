@@ -10,6 +10,7 @@ import numpy as np
 
 from stream_anon.adapters.avro import operations as op
 from stream_anon.adapters.avro.schemas import LOGICAL, RECORDS, Schema
+from stream_anon.adapters.writing.literals import UNREADABLE
 from stream_anon.adapters.writing.numbers import MOST_SCALE
 from stream_anon.adapters.writing.wanted import EVERYTHING, Wanted, wanted_below
 from stream_anon.errors import InputError
@@ -17,7 +18,6 @@ from stream_anon.microdata.keys import PADDING, padded_words
 
 MOST_STEPS = 1_000_000
 _UUID_BYTES = 16
-_UNREADABLE = b"[]"  # fits no attribute
 _encode = msgspec.json.Encoder().encode
 
 _PLAIN = {
@@ -69,8 +69,9 @@ class _Compiler:
         self._tables: list[int] = []
         self._texts = bytearray()
         self._enums: dict[int, int] = {}
-        self._calls: dict[tuple[int, Wanted], list[int]] = {}
-        self._waiting: list[tuple[dict[str, Any], Wanted, list[int]]] = []
+        self._begins: dict[tuple[int, Wanted], int] = {}  # the steps that records begin at, once they are made
+        self._callers: dict[tuple[int, Wanted], list[int]] = {}  # the steps that call others
+        self._waiting: list[tuple[dict[str, Any], Wanted]] = []
 
     def program(self, wanted: Wanted) -> op.Program:
         """Return the program; the first step is at 0."""
@@ -78,12 +79,11 @@ class _Compiler:
         end = self._step(op.END)
         self._steps[first][op.NEXT] = self._value(self._schema.root, wanted, b"", end)
         while self._waiting:
-            record, of_it, callers = self._waiting.pop()
-            begin = self._record(record, of_it)
-            # The list goes on to be looked up, so that later callers know where to go.
-            for caller in callers:
+            record, of_it = self._waiting.pop()
+            key, begin = (id(record), of_it), self._record(record, of_it)
+            self._begins[key] = begin
+            for caller in self._callers.pop(key):
                 self._steps[caller][op.FIRST] = begin
-            callers[:] = [-1 - begin]
         texts = padded_words(bytes(self._texts) + 2 * PADDING)
         return op.Program(np.array(self._steps, np.int64), np.array(self._tables, np.int64), texts)
 
@@ -125,22 +125,19 @@ class _Compiler:
             inner = EVERYTHING if wanted else wanted
             return self._items(told["values"], inner, (text, b"{", b"}"), then, keys=True)
         if wanted and wanted is not EVERYTHING:  # and this has no keys
-            text, wanted = text + _UNREADABLE, None
+            text, wanted = text + UNREADABLE, None
         if kind == "array":
             return self._items(told["items"], wanted, (text, b"[", b"]"), then, keys=False)
         return self._scalar(told, bool(wanted), text, then)
 
     def _call(self, record: dict[str, Any], wanted: Wanted, text: bytes, then: int) -> int:
         key = (id(record), wanted)
-        step = self._step(op.CALL, text, then)
-        known = self._calls.get(key)
-        if known is None:
-            self._calls[key] = callers = [step]
-            self._waiting.append((record, wanted, callers))
-        elif known[0] < 0:
-            self._steps[step][op.FIRST] = -1 - known[0]
-        else:
-            known.append(step)
+        step = self._step(op.CALL, text, then, self._begins.get(key, 0))
+        if key in self._callers:
+            self._callers[key].append(step)
+        elif key not in self._begins:
+            self._callers[key] = [step]
+            self._waiting.append((record, wanted))
         return step
 
     def _record(self, record: dict[str, Any], wanted: Wanted) -> int:
@@ -180,7 +177,7 @@ class _Compiler:
             if logical == "uuid" and size == _UUID_BYTES:
                 return self._step(op.UUID, text, then, size, 0, written)
             operation = op.BYTES if kind == "bytes" else op.FIXED
-            return self._step(operation, text + _UNREADABLE if written else text, then, size)
+            return self._step(operation, text + UNREADABLE if written else text, then, size)
         operation, first, second = _COUNTED.get((kind, logical), (_PLAIN[kind], 0, 0))
         return self._step(operation, text, then, first, second, written)
 

@@ -11,12 +11,10 @@ from stream_anon.adapters.avro.schemas import parsed
 from stream_anon.adapters.avro.walking import STACK, write_texts
 from stream_anon.adapters.unwrapping import FITS, Unwrapped
 from stream_anon.adapters.writing.numbers import SCRATCH
-from stream_anon.adapters.writing.text_room import TextRoom
+from stream_anon.adapters.writing.text_room import TextRoom, readable_bytes
 from stream_anon.compiled import constant
-from stream_anon.microdata.keys import padded_words, sealed
+from stream_anon.microdata.keys import padded_words
 from stream_anon.microdata.texts import Texts
-
-_USUAL = 512  # bytes of constant text in a record; more are found out when the room is full
 
 
 class AvroReader:
@@ -67,35 +65,19 @@ class AvroReader:
 
     def unwrap(self, values: Texts) -> Unwrapped:
         """Return the JSON of n bodies; see `adapters.unwrapping.Unwrapper`."""
-        if not values.size:  # nor is there a word to be read
-            room = TextRoom(len(values), 0)
-            room.stops[:] = np.arange(len(values))
-            return room.unwrapped(np.ones(len(values), np.bool_))
-        steps, tables, constants = self._program
-        text, stack = sealed(values.room), np.empty(STACK + SCRATCH, np.int64)
+        program, text = self._program, readable_bytes(values)
         words = padded_words(text)
+        stack = np.empty(STACK + SCRATCH, np.int64)
 
         def write(room: TextRoom) -> None:
             write_texts(
-                text,
-                words,
-                values.stops,
-                values.gap,
-                steps,
-                tables,
-                constants,
+                text, words, values.stops, values.gap,
+                program.steps, program.tables, program.texts,
                 stack,
-                room.text,
-                room.words,
-                room.stops,
-                room.outcomes,
-                room.bits,
-                room.places,
-                room.state,
-                self._most,
-            )
+                *room.arrays, self._most,
+            )  # fmt: skip
 
-        room = TextRoom(len(values), 2 * values.size + len(values) * min(len(constants), _USUAL))
+        room = TextRoom(values, program.texts)
         room.fill(write)
         return room.unwrapped((values.stops == values.starts) | (room.outcomes != FITS))
 

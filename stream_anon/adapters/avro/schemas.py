@@ -58,8 +58,8 @@ def parsed(text: str, references: Mapping[str, str]) -> Schema:
 def _bare(schema: Any) -> Any:
     """Return a schema without what readers of its records need not know, so that nobody refuses it for that.
 
-    These are defaults, docs and dictionaries that hold a type alone. A logical type that does not go with its type
-    must be left aside, says Avro, and parsers refuse it: here it stands under another key.
+    Defaults, docs and dictionaries that hold nothing but a type are left out. Avro says that a logical type counts
+    for nothing where it does not go with its type, but parsers refuse it: so it stands under another key.
     """
     if isinstance(schema, list):
         return [_bare(one) for one in schema]

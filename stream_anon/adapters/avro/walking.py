@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.avro import operations as op
 from stream_anon.adapters.avro.lexing import read_long
+from stream_anon.adapters.unwrapping import FITS
 from stream_anon.adapters.writing.copying import copied
+from stream_anon.adapters.writing.fractions import is_finite, put_fraction
+from stream_anon.adapters.writing.literals import put_boolean, put_unreadable
 from stream_anon.adapters.writing.numbers import (
     MOST_DECIMAL,
     little_end,
@@ -21,22 +24,27 @@ from stream_anon.adapters.writing.numbers import (
     put_integer,
     put_moment,
     put_time,
-    put_unreadable,
     put_uuid,
 )
-from stream_anon.adapters.writing.strings import GROWTH, is_utf8, put_string
-from stream_anon.adapters.writing.text_room import FILLED, FRACTIONS, ROW, put_fraction
+from stream_anon.adapters.writing.strings import is_utf8
+from stream_anon.adapters.writing.text_room import (
+    FILLED,
+    FRACTIONS,
+    MALFORMED,
+    MOST_LEVELS,
+    NO_ROOM,
+    NOT_UTF8,
+    ROW,
+    TOO_DEEP,
+    TOO_LARGE,
+    VALUE_ROOM,
+    end_row,
+    put_text,
+)
 from stream_anon.compiled import bare_kernel
-from stream_anon.microdata.batch import Reason
 
-MOST_LEVELS = 64
 STEPS_A_BYTE = 16
 STACK = 2 * (MOST_LEVELS + 1)
-
-_GOOD = -1
-_MALFORMED, _TOO_LARGE = int(Reason.MALFORMED), int(Reason.TOO_LARGE)
-_TOO_DEEP, _NOT_UTF8 = int(Reason.TOO_DEEP), int(Reason.NOT_UTF8)
-_NO_ROOM = 127
 
 # The program's columns and operations, as constants of the kernel.
 _OPERATION, _WRITTEN, _FIRST, _SECOND = op.OPERATION, op.WRITTEN, op.FIRST, op.SECOND
@@ -46,12 +54,9 @@ _BOOLEAN, _INT, _LONG, _FLOAT, _DOUBLE = op.BOOLEAN, op.INT, op.LONG, op.FLOAT, 
 _BYTES, _STRING, _FIXED, _ENUM, _DAY = op.BYTES, op.STRING, op.FIXED, op.ENUM, op.DAY
 _TIME, _MOMENT, _LOCAL_MOMENT, _DECIMAL, _UUID = op.TIME, op.MOMENT, op.LOCAL_MOMENT, op.DECIMAL, op.UUID
 
-_ROOM = 96  # bytes that any value but a text and a decimal takes, and some too many that are copied
 _LEAST_INT, _MOST_INT = -(2**31), 2**31 - 1
 _MILLIS = 3  # digits: a time of day that is an int, others are longs
-_COMMA, _COLON, _NEWLINE = ord(","), ord(":"), ord("\n")
-_TRUE_WORD, _FALSE_WORD = int.from_bytes(b"true", "little"), int.from_bytes(b"false", "little")
-_EXPONENT, _EXPONENT_32 = 0x7FF << 52, 0xFF << 23  # all bits of it: no number
+_COMMA, _COLON = ord(","), ord(":")
 
 
 @bare_kernel
@@ -72,52 +77,48 @@ def _walk(
     most: int,
 ) -> int:
     """Write the text of the body from `at` to `stop` and advance `state` if it is good; return its outcome."""
-    begin, place, fractions = state[FILLED], state[FILLED], state[FRACTIONS]
-    capacity = len(out_words) - _ROOM
+    place, fractions = state[FILLED], state[FRACTIONS]
+    end, capacity = place + most, len(out_words) - VALUE_ROOM
     budget = len(steps) + STEPS_A_BYTE * (stop - at + 1)
     pc, depth = np.int64(0), 0
     while True:
-        start, end = steps[pc, _TEXT_START], steps[pc, _TEXT_STOP]
-        if place + end - start > capacity or fractions >= len(bits):
-            return _NO_ROOM
-        if place - begin > most:
-            return _TOO_LARGE
+        start, behind = steps[pc, _TEXT_START], steps[pc, _TEXT_STOP]
+        if place + behind - start > capacity or fractions >= len(bits):
+            return NO_ROOM
+        if place > end:
+            return TOO_LARGE
         budget -= 1
         if budget < 0:
-            return _TOO_LARGE
-        if end > start:
-            place = copied(texts, start, end, out_words, place)
+            return TOO_LARGE
+        if behind > start:
+            place = copied(texts, start, behind, out_words, place)
         operation, written = steps[pc, _OPERATION], steps[pc, _WRITTEN]
         first, second = steps[pc, _FIRST], steps[pc, _SECOND]
         pc = steps[pc, _NEXT]
         if operation == _STRING or operation == _BYTES or (operation == _DECIMAL and second < 0):
             size, at = read_long(text, at, stop)
             if at < 0 or size < 0 or size > stop - at:
-                return _MALFORMED
+                return MALFORMED
             if operation == _STRING:
                 if written == 0:
                     if not is_utf8(text, words, at, at + size):
-                        return _NOT_UTF8
+                        return NOT_UTF8
                 else:
-                    if place + size + 2 - begin > most:
-                        return _TOO_LARGE
-                    if place + GROWTH * size > capacity:
-                        return _NO_ROOM
-                    place = put_string(text, words, at, at + size, out, out_words, place)
+                    place = put_text(text, words, at, at + size, out, out_words, place, end)
                     if place < 0:
-                        return _NOT_UTF8
+                        return ~place
             elif operation == _DECIMAL and written:
                 if place + MOST_DECIMAL > capacity:
-                    return _NO_ROOM
+                    return NO_ROOM
                 place = put_decimal(text, at, at + size, first, stack[STACK:], out, place)
             at += size
         elif _INT <= operation <= _LONG or _DAY <= operation <= _LOCAL_MOMENT:
             number, at = read_long(text, at, stop)
             if at < 0:
-                return _MALFORMED
+                return MALFORMED
             is_int = operation == _INT or operation == _DAY or (operation == _TIME and second == _MILLIS)
             if is_int and not _LEAST_INT <= number <= _MOST_INT:
-                return _MALFORMED
+                return MALFORMED
             if written:
                 if operation <= _LONG:
                     place = put_integer(number, out, place)
@@ -130,49 +131,47 @@ def _walk(
         elif operation == _UNION or operation == _ENUM:
             number, at = read_long(text, at, stop)
             if at < 0 or number < 0 or number >= second:
-                return _MALFORMED
+                return MALFORMED
             if operation == _UNION:
                 pc = tables[first + number]
             elif written:
-                start, end = tables[first + 2 * number], tables[first + 2 * number + 1]
-                if place + end - start > capacity:
-                    return _NO_ROOM
-                place = copied(texts, start, end, out_words, place)
+                start, behind = tables[first + 2 * number], tables[first + 2 * number + 1]
+                if place + behind - start > capacity:
+                    return NO_ROOM
+                place = copied(texts, start, behind, out_words, place)
         elif operation == _BOOLEAN:
             if at >= stop or text[at] > 1:
-                return _MALFORMED
+                return MALFORMED
             if written:
-                out_words[place] = _TRUE_WORD if text[at] else _FALSE_WORD
-                place += 4 if text[at] else 5
+                place = put_boolean(text[at], out_words, place)
             at += 1
         elif operation == _DOUBLE or operation == _FLOAT:
-            size = 8 if operation == _DOUBLE else 4
+            is_short = 1 if operation == _FLOAT else 0
+            size = 4 if is_short else 8
             if size > stop - at:
-                return _MALFORMED
+                return MALFORMED
             if written:
-                number = words[at] if operation == _DOUBLE else little_end(text, at, size)
-                exponent = _EXPONENT if operation == _DOUBLE else _EXPONENT_32
-                if number & exponent == exponent:
-                    place = put_unreadable(out, place)
-                else:
-                    is_short = 1 if operation == _FLOAT else 0
+                number = little_end(text, at, size) if is_short else words[at]
+                if is_finite(number, is_short):
                     place = put_fraction(number, is_short, out_words, place, bits, places, fractions)
                     fractions += 1
+                else:
+                    place = put_unreadable(out, place)
             at += size
         elif operation == _FIXED or operation == _UUID or operation == _DECIMAL:
             size = second if operation == _DECIMAL else first
             if size > stop - at:
-                return _MALFORMED
+                return MALFORMED
             if written and operation == _UUID:
                 place = put_uuid(text, at, out, place)
             elif written and operation == _DECIMAL:
                 if place + MOST_DECIMAL > capacity:
-                    return _NO_ROOM
+                    return NO_ROOM
                 place = put_decimal(text, at, at + size, first, stack[STACK:], out, place)
             at += size
         elif operation == _CALL or operation == _ARRAY:
             if depth == MOST_LEVELS:
-                return _TOO_DEEP
+                return TOO_DEEP
             # Of a record where to go on; of an array the items that are left of a block, and whether one was read.
             stack[2 * depth] = pc if operation == _CALL else 0
             stack[2 * depth + 1] = 0
@@ -187,12 +186,12 @@ def _walk(
             if left == 0:
                 left, at = read_long(text, at, stop)
                 if at < 0:
-                    return _MALFORMED
-                if left < 0:  # then the block tells its bytes, which nobody needs who reads it
+                    return MALFORMED
+                if left < 0:  # then the size of the block in bytes follows, for readers that skip it
                     _, at = read_long(text, at, stop)
                     left = -left
                     if at < 0 or left < 0:
-                        return _MALFORMED
+                        return MALFORMED
             if left == 0:
                 depth -= 1
                 continue
@@ -205,28 +204,24 @@ def _walk(
             if second:
                 size, at = read_long(text, at, stop)
                 if at < 0 or size < 0 or size > stop - at:
-                    return _MALFORMED
+                    return MALFORMED
                 if written:
-                    if place + size + 2 - begin > most:
-                        return _TOO_LARGE
-                    if place + GROWTH * size > capacity:
-                        return _NO_ROOM
-                    place = put_string(text, words, at, at + size, out, out_words, place)
+                    place = put_text(text, words, at, at + size, out, out_words, place, end)
                     if place < 0:
-                        return _NOT_UTF8
+                        return ~place
                     out[place] = _COLON
                     place += 1
                 elif not is_utf8(text, words, at, at + size):
-                    return _NOT_UTF8
+                    return NOT_UTF8
                 at += size
         elif operation == _END:
             break
     if at != stop:
-        return _MALFORMED
-    if place - begin > most:
-        return _TOO_LARGE
+        return MALFORMED
+    if place > end:
+        return TOO_LARGE
     state[FILLED], state[FRACTIONS] = place, fractions
-    return _GOOD
+    return FITS
 
 
 @bare_kernel
@@ -253,7 +248,7 @@ def write_texts(
     Parameters
     ----------
     text, words, stops, gap
-        The bodies, see `Texts`; an empty one has no text.
+        The bodies, see `Texts` and `readable_bytes`; an empty one has no text.
     steps, tables, texts
         See `Program`.
     stack
@@ -266,19 +261,15 @@ def write_texts(
     for row in range(state[ROW], len(stops)):
         at = stops[row - 1] + gap if row > 0 else 0
         stop = stops[row]
-        outcome = _GOOD
-        if state[FILLED] + _ROOM > len(out_words):
+        outcome = FITS
+        if state[FILLED] + VALUE_ROOM > len(out_words):
             return
         if stop - at > most:
-            outcome = _TOO_LARGE
+            outcome = TOO_LARGE
         elif stop > at:
             outcome = _walk(
                 text, words, at, stop, steps, tables, texts, stack, out, out_words, bits, places, state, most
             )
-            if outcome == _NO_ROOM:
+            if outcome == NO_ROOM:
                 return
-        outcomes[row] = outcome
-        out_stops[row] = state[FILLED]
-        out[state[FILLED]] = _NEWLINE
-        state[FILLED] += 1
-        state[ROW] = row + 1
+        end_row(row, outcome, out, out_stops, outcomes, state)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_anon.adapters.envelopes.object_unwrapper import LEFT, Members, Spans, text_of
+from stream_anon.adapters.envelopes.object_unwrapper import LEFT, Members, RecordSpans, text_of
 from stream_anon.adapters.json.scanner.forms import ABSENT, NEST, STRING
 from stream_anon.adapters.json.scanner.odd_values import Found
 from stream_anon.adapters.unwrapping import FITS
@@ -27,7 +27,7 @@ class CloudEventsEnvelope:
 
     paths = _PATHS
 
-    def spans(self, found: Found, texts: Texts) -> Spans:
+    def spans(self, found: Found, texts: Texts) -> RecordSpans:
         """Return where the data stand: all of the value in binary mode."""
         binary = found.forms[_VERSION] == ABSENT
         begins = found.starts[_VERSION]
@@ -36,7 +36,7 @@ class CloudEventsEnvelope:
             known &= found.stops[_VERSION] > begins + place
             known[known] = found.text[begins[known] + place] == ord(letter)
         structured = known & (found.forms[_DATA] == NEST) & (found.forms[_BASE64] == ABSENT)
-        return Spans(
+        return RecordSpans(
             np.where(binary | structured, FITS, LEFT).astype(np.int8),
             np.where(binary, texts.starts, found.starts[_DATA]),
             np.where(binary, texts.stops, found.stops[_DATA]),

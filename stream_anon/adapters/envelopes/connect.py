@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_anon.adapters.envelopes.object_unwrapper import LEFT, Members, Spans
+from stream_anon.adapters.envelopes.object_unwrapper import LEFT, Members, RecordSpans
 from stream_anon.adapters.json.scanner.forms import ABSENT, NEST
 from stream_anon.adapters.json.scanner.odd_values import Found
 from stream_anon.adapters.unwrapping import FITS
@@ -21,11 +21,11 @@ class ConnectEnvelope:
 
     paths = _PATHS
 
-    def spans(self, found: Found, texts: Texts) -> Spans:  # noqa: ARG002 - the signature is the protocol's
+    def spans(self, found: Found, texts: Texts) -> RecordSpans:  # noqa: ARG002 - the signature is the protocol's
         """Return where the payloads stand; those that are no object or array are left."""
         whole = (found.forms[_SCHEMA] != ABSENT) & (found.forms[_PAYLOAD] == NEST)
         outcomes = np.where(whole, FITS, LEFT).astype(np.int8)
-        return Spans(outcomes, found.starts[_PAYLOAD], found.stops[_PAYLOAD])
+        return RecordSpans(outcomes, found.starts[_PAYLOAD], found.stops[_PAYLOAD])
 
     def record(self, members: Members, value: bytes) -> bytes | Reason:  # noqa: ARG002
         """Return the payload, or why there is none."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from stream_anon.adapters.envelopes.object_unwrapper import LEFT, Members, Spans, text_of
+from stream_anon.adapters.envelopes.object_unwrapper import LEFT, Members, RecordSpans, text_of
 from stream_anon.adapters.json.scanner.forms import ABSENT, NEST, STRING
 from stream_anon.adapters.json.scanner.letters import OPEN_BRACE
 from stream_anon.adapters.json.scanner.odd_values import Found
@@ -51,7 +51,7 @@ class DebeziumEnvelope:
         for letter, reason in self._ignored.items():
             self._outcomes[ord(letter)] = reason
 
-    def spans(self, found: Found, texts: Texts) -> Spans:  # noqa: ARG002 - the signature is the protocol's
+    def spans(self, found: Found, texts: Texts) -> RecordSpans:  # noqa: ARG002 - the signature is the protocol's
         """Return where the rows stand; whatever has no operation of one letter is left."""
         bare = found.forms[_OP] != ABSENT
         forms, starts, stops = (
@@ -66,7 +66,7 @@ class DebeziumEnvelope:
         whole = forms[1][fits] == NEST
         whole[whole] = found.text[starts[1][fits][whole]] == OPEN_BRACE
         outcomes[fits] = np.where(whole, FITS, LEFT)
-        return Spans(outcomes, starts[1], stops[1])
+        return RecordSpans(outcomes, starts[1], stops[1])
 
     def record(self, members: Members, value: bytes) -> bytes | Reason:  # noqa: ARG002
         """Return the row after the change, or why there is none."""

@@ -27,7 +27,7 @@ Members = Mapping[str, msgspec.Raw]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spans:
+class RecordSpans:
     """Where the records of n values stand.
 
     Parameters
@@ -51,7 +51,7 @@ class Envelope(Protocol):
         """Return the keys of the members that `spans` looks at."""
         ...
 
-    def spans(self, found: Found, texts: Texts) -> Spans:
+    def spans(self, found: Found, texts: Texts) -> RecordSpans:
         """Return where the records of values stand whose members were found; those not plain are left anyway."""
         ...
 

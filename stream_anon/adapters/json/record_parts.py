@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from stream_anon.adapters.writing.encoding import NOTHING, Fixed, OfClass, OfRecord, Part, Passing, ReleaseEncoder
+from stream_anon.adapters.writing.encoding import NOTHING, Fixed, OfRecord, Part, Passing, ReleaseEncoder, of_class
 from stream_anon.adapters.writing.passing import PassedTexts
 from stream_anon.microdata.attributes import MOST_ITEMS, PassThrough, QuasiIdentifier, ScalarType
 from stream_anon.microdata.output.members import Member, Placed, by_first_key, members_of
@@ -51,8 +51,7 @@ def _object(policy: Policy, fields: Sequence[Placed]) -> list[Part]:
         if rest:
             parts += _object(policy, members)
         elif isinstance(attribute, QuasiIdentifier):
-            steps = (_encode,) if member.write is None else (member.write, _encode)
-            parts.append(OfClass(policy.quasi_identifiers.index(attribute), steps, longest_form(member)))
+            parts.append(of_class(policy, attribute, (member.write, _encode), longest_form(member)))
         elif isinstance(attribute, PassThrough):
             parts.append(OfRecord(policy.passed.index(attribute)))
     return [*parts, Fixed(b"}")] if parts else [Fixed(b"{}")]

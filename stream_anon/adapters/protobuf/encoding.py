@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from stream_anon.adapters.protobuf.operations import FIXED_64, LENGTH, VARINT
 from stream_anon.adapters.protobuf.passing import (
@@ -18,23 +16,20 @@ from stream_anon.adapters.protobuf.passing import (
     sized,
     tag,
 )
-from stream_anon.adapters.writing.encoding import OfClass, OfRecord, ReleaseEncoder, Shared, Together
-from stream_anon.adapters.writing.odd_values import without_large_numbers
+from stream_anon.adapters.writing.binary import BinaryEncoder
+from stream_anon.adapters.writing.encoding import OfRecord, Shared, Together, of_class
 from stream_anon.adapters.writing.varints import MOST_VARINT, varint
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
-from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.output.fields import Field, fields_of
 from stream_anon.microdata.output.members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.output.protobuf import field_number, protobuf_schema
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import Release
-from stream_anon.microdata.texts import Texts
 
 _FORMS = {"integer": VARINT, "boolean": VARINT, "number": FIXED_64}  # all others are texts
 _encode = msgspec.json.Encoder().encode
 
 
-class ProtobufEncoder:
+class ProtobufEncoder(BinaryEncoder):
     """Encodes releases of one policy as Protobuf bodies of the first message of its schema, in the release's order.
 
     What a class shares comes first. Each value that passes follows, in messages of its own if it lies in any: a
@@ -45,7 +40,7 @@ class ProtobufEncoder:
     schema
         The text of the schema of what is written.
     most_around
-        The most bytes that a record takes beside the JSON of the fields that pass.
+        See `ReleaseEncoder`.
 
     Raises
     ------
@@ -54,35 +49,14 @@ class ProtobufEncoder:
     """
 
     def __init__(self, policy: Policy) -> None:
-        self._policy = policy
-        self.schema = protobuf_schema(policy)
+        schema = protobuf_schema(policy)
         placed = [(member, member.path) for member in members_of(policy.published, policy.shape)]
         fields = fields_of(policy)
         numbers = dict(_numbers(policy, fields, placed))
         count = len(policy.passed)
         parts = [*_shared(policy, fields, placed), *map(OfRecord, range(count))]
         passing = protobuf_passing(policy, [numbers[place] for place in range(count)])
-        self._encoder = ReleaseEncoder(policy, parts, passing)
-        self.most_around = self._encoder.most_around
-
-    def admitted(self, batch: CodedBatch) -> CodedBatch:
-        """Return a batch without records whose numbers Protobuf cannot hold: they are rejected as out of range.
-
-        What is encoded must come from batches that were admitted.
-        """
-        return without_large_numbers(self._policy, batch)
-
-    def encode(self, release: Release) -> Texts:
-        """Return one body for each released record."""
-        return self._encoder.encode(release)
-
-    def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
-        """Return the released rows whose bodies take more bytes than `most`."""
-        return self._encoder.larger_than(release, most)
-
-    def warm_up(self) -> None:
-        """Compile every kernel that releases of the policy will call."""
-        self._encoder.warm_up()
+        super().__init__(policy, schema, parts, passing)
 
 
 def _numbers(
@@ -107,9 +81,8 @@ def _shared(policy: Policy, fields: Sequence[Field], placed: Sequence[Placed]) -
         if rest:  # an object is there even if nothing in it is
             parts.append(Together(tuple(_shared(policy, field.fields, members)), _around(number), AROUND))
         elif isinstance(attribute, QuasiIdentifier):
-            steps: list[Callable[[Any], Any]] = [] if member.write is None else [member.write]
-            row = policy.quasi_identifiers.index(attribute)
-            parts.append(OfClass(row, (*steps, _writer(field, number)), _longest(field, member)))
+            steps = (member.write, _writer(field, number))
+            parts.append(of_class(policy, attribute, steps, _longest(field, member)))
     return parts
 
 

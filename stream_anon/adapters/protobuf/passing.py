@@ -8,28 +8,37 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.protobuf.operations import FIXED_64, LENGTH, VARINT
-from stream_anon.adapters.writing import odd_values as odd_ones
+from stream_anon.adapters.writing.binary import binary_values
 from stream_anon.adapters.writing.copying import copied
 from stream_anon.adapters.writing.encoding import Passing
-from stream_anon.adapters.writing.odd_values import LIST, is_null, kinds_of, odd_values, plain_double, plain_integer
+from stream_anon.adapters.writing.odd_values import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    NUMBER,
+    STRING,
+    is_null,
+    kinds_of,
+    plain_double,
+    plain_integer,
+)
 from stream_anon.adapters.writing.passing import PassedTexts, Spans
 from stream_anon.adapters.writing.varints import MOST_VARINT, put_varint, varint, varint_size
 from stream_anon.compiled import bare_kernel
 from stream_anon.microdata.attributes import MOST_ITEMS
 from stream_anon.microdata.domains.domain import Scalar
-from stream_anon.microdata.keys import PADDING, padded_words, sealed
 from stream_anon.microdata.policy import Policy
 
 AROUND = 10
 """The most bytes of a tag and a length."""
 
-_STRING, _INTEGER, _NUMBER, _BOOLEAN = odd_ones.STRING, odd_ones.INTEGER, odd_ones.NUMBER, odd_ones.BOOLEAN
-FORMS = {_STRING: LENGTH, _INTEGER: VARINT, _NUMBER: FIXED_64, _BOOLEAN: VARINT}
+_FORMS = {STRING: LENGTH, INTEGER: VARINT, NUMBER: FIXED_64, BOOLEAN: VARINT}
 _WORD_BYTES, _MASK = 8, 2**64 - 1
 _LOWER_T = ord("t")
 
@@ -76,7 +85,7 @@ def protobuf_passing(policy: Policy, numbers: Sequence[Sequence[int]]) -> Passin
     """
     kinds = kinds_of(policy)
     tags = [
-        [*(tag(number, LENGTH) for number in outer), tag(own, FORMS[kind % LIST])]
+        [*(tag(number, LENGTH) for number in outer), tag(own, _FORMS[kind % LIST])]
         for (*outer, own), kind in zip(numbers, kinds.tolist(), strict=True)
     ]
     growth = (
@@ -98,28 +107,12 @@ class _Writer:
 
     def __call__(self, texts: PassedTexts) -> Spans:
         """Return the bytes of n rows."""
-        # There are several words everywhere, and bytes that are only read are sealed: to the compiler other arrays
-        # are of types that it was not warmed up for.
-        cells, values = odd_values(texts, self._kinds)
-        odd = [self._odd(cell, value) for cell, value in zip(cells.tolist(), values, strict=True)]
-        ends = texts.ends.ravel()
-        most = AROUND * self._deepest + MOST_VARINT
-        size = len(texts.text) + most * len(ends) + sum(map(len, odd)) + 2 * len(PADDING)
-        room, found = np.empty(size, np.uint8), np.zeros(len(ends) + 1, np.int64)
-        odd_ends = np.cumsum([len(one) for one in odd], dtype=np.int64)
-        double = np.empty(1, np.float64)
-        write_values(
-            sealed(texts.text), padded_words(texts.text.tobytes() + 2 * PADDING), ends, self._kinds,
-            self._tags, self._tag_ends, np.empty(self._deepest, np.int64),
-            cells, padded_words(b"".join([*odd, 2 * PADDING])), odd_ends,
-            double, double.view(np.int64),
-            room, padded_words(room), found,
-        )  # fmt: skip
-        return Spans(room[: found[-1]], found[1:].reshape(texts.ends.shape))
+        most_bytes = AROUND * self._deepest + MOST_VARINT
+        write = partial(write_values, self._tags, self._tag_ends, np.empty(self._deepest, np.int64))
+        return binary_values(texts, self._kinds, most_bytes, self._odd_bytes, write)
 
-    def _odd(self, cell: int, value: Scalar | list[Scalar]) -> bytes:
+    def _odd_bytes(self, field: int, value: Scalar | list[Scalar]) -> bytes:
         """Return a value with its tag, or all items of a list with theirs."""
-        field = cell % len(self._kinds)
         if isinstance(value, list):
             return protobuf_list(self._numbers[field], value)
         return varint(int(self._tags[self._tag_ends[field] - 1])) + protobuf_scalar(value)
@@ -127,13 +120,13 @@ class _Writer:
 
 @bare_kernel
 def write_values(
+    tags: NDArray[np.int64],
+    tag_ends: NDArray[np.int64],
+    sizes: NDArray[np.int64],
     text: NDArray[np.uint8],
     words: NDArray[np.int64],
     ends: NDArray[np.int64],
     kinds: NDArray[np.int64],
-    tags: NDArray[np.int64],
-    tag_ends: NDArray[np.int64],
-    sizes: NDArray[np.int64],
     odd: NDArray[np.int64],
     odd_words: NDArray[np.int64],
     odd_ends: NDArray[np.int64],
@@ -143,24 +136,16 @@ def write_values(
     out_words: NDArray[np.int64],
     out_ends: NDArray[np.int64],
 ) -> None:
-    """Write n rows of p values; a missing one takes no byte.
+    """Write n rows of p values; a missing one takes no byte. What is odd comes with its own tag.
 
     Parameters
     ----------
-    text, words, ends, kinds
-        Their JSON, and its words; see `odd_cells`.
     tags, tag_ends
         int64[]: of each value the tags that lead to it and its own; int64[p]: where those of each end.
     sizes
         int64[], as many as the most tags of a value; written.
-    odd, odd_words, odd_ends
-        The values that were looked at, in order, and what is written for each, with its own tag.
-    double, bits
-        float64[1], and the same as int64[1].
-    out, out_words
-        Written, with room for `AROUND` bytes for each tag, and `MOST_VARINT` for each value, beyond all others.
-    out_ends
-        int64[n * p + 1]: 0, then where each value ends; written.
+    text, words, ends, kinds, odd, odd_words, odd_ends, double, bits, out, out_words, out_ends
+        See `binary_values`.
     """
     start, place, turn = 0, 0, 0
     for cell in range(len(ends)):
@@ -174,14 +159,14 @@ def write_values(
             if is_odd:
                 begin = odd_ends[turn - 1] if turn > 0 else 0
                 size = odd_ends[turn] - begin
-            elif kind == _STRING:
+            elif kind == STRING:
                 number = stop - start - 2
                 size = varint_size(own) + varint_size(number) + number
-            elif kind == _INTEGER:
+            elif kind == INTEGER:
                 number = plain_integer(text, start, stop)
                 size = varint_size(own) + varint_size(number)
             else:
-                size = varint_size(own) + (_WORD_BYTES if kind == _NUMBER else 1)
+                size = varint_size(own) + (_WORD_BYTES if kind == NUMBER else 1)
             # 2. The messages that it lies in.
             first, last = tag_ends[field - 1] if field > 0 else 0, tag_ends[field] - 1
             for level in range(last - 1, first - 1, -1):
@@ -196,12 +181,12 @@ def write_values(
                 turn += 1
             else:
                 place = put_varint(own, out, place)
-                if kind == _STRING:
+                if kind == STRING:
                     place = put_varint(number, out, place)
                     place = copied(words, start + 1, stop - 1, out_words, place)
-                elif kind == _INTEGER:
+                elif kind == INTEGER:
                     place = put_varint(number, out, place)
-                elif kind == _NUMBER:
+                elif kind == NUMBER:
                     double[0] = plain_double(text, start, stop)
                     out_words[place] = bits[0]
                     place += _WORD_BYTES

@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from stream_anon.adapters.protobuf.program import program_of
-from stream_anon.adapters.protobuf.scanning import MOST_LEVELS, PART_COLUMNS
+from stream_anon.adapters.protobuf.scanning import PART_COLUMNS
 from stream_anon.adapters.protobuf.schemas import message_of
 from stream_anon.adapters.protobuf.walking import FRAME_COLUMNS, write_texts
 from stream_anon.adapters.unwrapping import FITS, Unwrapped
 from stream_anon.adapters.writing.numbers import SCRATCH
-from stream_anon.adapters.writing.text_room import TextRoom
+from stream_anon.adapters.writing.text_room import MOST_LEVELS, TextRoom, readable_bytes
 from stream_anon.compiled import constant
-from stream_anon.microdata.keys import PADDING, padded_words, sealed
+from stream_anon.microdata.keys import padded_words
 from stream_anon.microdata.texts import Texts
-
-_USUAL = 512  # bytes of constant text in a record; more are found out when the room is full
 
 
 class MessageReader:
@@ -42,8 +40,7 @@ class MessageReader:
         A missing body has no text. One without a byte is a message without a field.
         """
         program, count = self._program, len(values)
-        # Texts without a byte are one word, which is of another type to the compiler.
-        text = sealed(values.room if values.size else np.zeros(2 * len(PADDING), np.uint8))
+        text = readable_bytes(values)
         words = padded_words(text)
         missing = np.zeros(count, np.bool_)
         if values.missing is not None:
@@ -59,11 +56,10 @@ class MessageReader:
                 text, words, values.stops, values.gap, missing,
                 program.messages, program.fields, program.tables, program.texts,
                 frames, slots, parts, scratch,
-                room.text, room.words, room.stops, room.outcomes, room.bits, room.places, room.state,
-                self._most,
+                *room.arrays, self._most,
             )  # fmt: skip
 
-        room = TextRoom(count, 2 * values.size + count * min(len(program.texts), _USUAL))
+        room = TextRoom(values, program.texts)
         room.fill(write)
         return room.unwrapped(missing | (room.outcomes != FITS))
 

@@ -10,20 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.protobuf import operations as op
+from stream_anon.adapters.unwrapping import FITS
+from stream_anon.adapters.writing.text_room import MALFORMED, MOST_LEVELS, TOO_DEEP
 from stream_anon.adapters.writing.varints import read_varint
 from stream_anon.compiled import bare_inlined, bare_kernel
-from stream_anon.microdata.batch import Reason
 
-MOST_LEVELS = 64
 PART_COLUMNS = 4
-
-GOOD = -1
-MALFORMED, TOO_DEEP = int(Reason.MALFORMED), int(Reason.TOO_DEEP)
 
 # The program's columns and operations, as constants of the kernel.
 _NUMBER, _OPERATION, _FORM, _OFTEN, _TWIN = op.NUMBER, op.OPERATION, op.FORM, op.OFTEN, op.TWIN
 _FIRST, _SECOND = op.FIRST, op.SECOND
-_VARINT, _FIXED_64, _LENGTH, _GROUP, _END_GROUP, _FIXED_32 = range(6)
+_VARINT, _FIXED_64, _LENGTH = op.VARINT, op.FIXED_64, op.LENGTH
+_GROUP, _END_GROUP, _FIXED_32 = op.GROUP, op.END_GROUP, op.FIXED_32
 _ONE, _MANY, _MESSAGE, _CLOSED_ENUM, _IGNORED = op.ONE, op.MANY, op.MESSAGE, op.CLOSED_ENUM, op.IGNORED
 
 _MOST_TAG, _MOST_LENGTH = 2**32 - 1, 2**31 - 1
@@ -55,6 +53,15 @@ def place_in(tables: NDArray[np.int64], first: int, count: int, number: int) -> 
         else:
             high = middle
     return int(first + 3 * low) if low < count and tables[first + 3 * low] == number else -1
+
+
+@bare_inlined
+def has_symbol(
+    text: NDArray[np.uint8], at: int, stop: int, field: NDArray[np.int64], tables: NDArray[np.int64]
+) -> bool:
+    """Tell whether the enum of a field has the number that stands at a place."""
+    number, _ = read_varint(text, at, stop)
+    return place_in(tables, field[_FIRST], field[_SECOND], signed_32(number)) >= 0
 
 
 @bare_inlined
@@ -187,10 +194,9 @@ def scan(
             continue
         # 3. What becomes of it.
         operation, often = fields[field, _OPERATION], fields[field, _OFTEN]
-        if operation == _CLOSED_ENUM and often == _ONE and is_entry == 0:
-            symbol, _ = read_varint(text, start, place)
-            if place_in(tables, fields[field, _FIRST], fields[field, _SECOND], signed_32(symbol)) < 0:
-                continue
+        is_single_enum = operation == _CLOSED_ENUM and often == _ONE and is_entry == 0
+        if is_single_enum and not has_symbol(text, start, place, fields[field], tables):
+            continue
         twin = fields[field, _TWIN]
         while twin >= 0 and twin != field:
             slots[base + 2 * (twin - first)] = -1
@@ -208,4 +214,4 @@ def scan(
             parts[slots[slot + 1], 2] = used
         slots[slot + 1] = used
         used += 1
-    return GOOD, used
+    return FITS, used

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from stream_anon.adapters.protobuf import operations as op
 from stream_anon.adapters.protobuf.values import number_in
 from stream_anon.adapters.writing.copying import copied
+from stream_anon.adapters.writing.literals import put_unreadable
 from stream_anon.adapters.writing.numbers import (
     MOST_DECIMAL,
     MOST_SCALE,
@@ -17,7 +18,6 @@ from stream_anon.adapters.writing.numbers import (
     put_integer,
     put_padded,
     put_second,
-    put_unreadable,
 )
 from stream_anon.compiled import bare_inlined, bare_kernel
 

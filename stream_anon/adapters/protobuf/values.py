@@ -6,23 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.protobuf import operations as op
-from stream_anon.adapters.protobuf.scanning import MALFORMED, place_in, signed_32
+from stream_anon.adapters.protobuf.scanning import place_in, signed_32
 from stream_anon.adapters.writing.copying import copied
-from stream_anon.adapters.writing.numbers import little_end, put_integer, put_unreadable, put_unsigned
-from stream_anon.adapters.writing.strings import GROWTH, put_string
-from stream_anon.adapters.writing.text_room import put_fraction
+from stream_anon.adapters.writing.fractions import is_finite, put_fraction
+from stream_anon.adapters.writing.literals import put_boolean, put_null, put_unreadable
+from stream_anon.adapters.writing.numbers import little_end, put_integer, put_unsigned
+from stream_anon.adapters.writing.text_room import MALFORMED, NO_ROOM, TOO_LARGE, VALUE_ROOM, put_text
 from stream_anon.adapters.writing.varints import read_varint
 from stream_anon.compiled import bare_inlined, bare_kernel
-from stream_anon.microdata.batch import Reason
-
-ROOM = 96
-"""Bytes that any value but a text takes at most, and some too many that are copied."""
-
-TOO_LARGE, NOT_UTF8 = int(Reason.TOO_LARGE), int(Reason.NOT_UTF8)
-NO_ROOM = 127
-# In place of a place: that of an outcome is -2 - outcome.
-_TOO_LARGE, _NOT_UTF8, _NO_ROOM = -2 - TOO_LARGE, -2 - NOT_UTF8, -2 - NO_ROOM
-_MALFORMED = -2 - MALFORMED
 
 _INT_32, _INT_64, _UINT_32, _UINT_64 = op.INT_32, op.INT_64, op.UINT_32, op.UINT_64
 _SINT_32, _SINT_64, _BOOLEAN, _NULL = op.SINT_32, op.SINT_64, op.BOOLEAN, op.NULL
@@ -34,10 +25,7 @@ _OPERATION, _DEFAULT, _FIRST, _SECOND = op.OPERATION, op.DEFAULT, op.FIRST, op.S
 _ONE, _MAP, _LENGTH = op.ONE, op.MAP, op.LENGTH
 
 _LOWER_HALF, _MOST_LONG = 2**32 - 1, 2**63 - 1
-_EXPONENT, _EXPONENT_32 = 0x7FF << 52, 0xFF << 23  # all bits of it: no number
 _QUOTE, _COMMA, _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = (ord(letter) for letter in '",{}[]')
-_TRUE_WORD, _FALSE_WORD = int.from_bytes(b"true", "little"), int.from_bytes(b"false", "little")
-_NULL_WORD = int.from_bytes(b"null", "little")
 
 
 @bare_inlined
@@ -77,7 +65,7 @@ def put_number(
     places: NDArray[np.int64],
     fractions: NDArray[np.int64],
 ) -> int:
-    """Write a number, a boolean or an enum; return the place behind it, or what stands for `NO_ROOM`.
+    """Write a number, a boolean or an enum; return the place behind it, or `~NO_ROOM`.
 
     Parameters
     ----------
@@ -86,7 +74,7 @@ def put_number(
     operation, first, second, tables, texts
         See `Program`.
     out, out_words, place
-        Where it is written, with `ROOM` bytes free.
+        Where it is written, with `VALUE_ROOM` bytes free.
     bits, places
         See `TextRoom`.
     fractions
@@ -96,23 +84,20 @@ def put_number(
         symbol = place_in(tables, first, second, number)
         if symbol >= 0:
             start, stop = tables[symbol + 1], tables[symbol + 2]
-            if place + stop - start > len(out_words) - ROOM:
-                return _NO_ROOM
+            if place + stop - start > len(out_words) - VALUE_ROOM:
+                return ~NO_ROOM
             return copied(texts, start, stop, out_words, place)
         return put_integer(number, out, place)
     if operation == _BOOLEAN:
-        out_words[place] = _TRUE_WORD if number else _FALSE_WORD
-        return place + (4 if number else 5)
+        return put_boolean(number, out_words, place)
     if operation == _NULL:
-        out_words[place] = _NULL_WORD
-        return place + 4
+        return put_null(out_words, place)
     if operation == _FLOAT or operation == _DOUBLE:
-        exponent = _EXPONENT if operation == _DOUBLE else _EXPONENT_32
-        if number & exponent == exponent:
+        is_short = 1 if operation == _FLOAT else 0
+        if not is_finite(number, is_short):
             return put_unreadable(out, place)
         if fractions[0] >= len(bits):
-            return _NO_ROOM
-        is_short = 1 if operation == _FLOAT else 0
+            return ~NO_ROOM
         place = put_fraction(number, is_short, out_words, place, bits, places, fractions[0])
         fractions[0] += 1
         return place
@@ -125,31 +110,10 @@ def put_number(
 def put_nothing(often: int, out: NDArray[np.uint8], out_words: NDArray[np.int64], place: int) -> int:
     """Write an empty list or object, or null, for a value that is nothing; return the place behind it."""
     if often == _ONE:
-        out_words[place] = _NULL_WORD
-        return place + 4
+        return put_null(out_words, place)
     out[place] = _OPEN_BRACE if often == _MAP else _OPEN_BRACKET
     out[place + 1] = _CLOSE_BRACE if often == _MAP else _CLOSE_BRACKET
     return place + 2
-
-
-@bare_inlined
-def put_text(
-    text: NDArray[np.uint8],
-    words: NDArray[np.int64],
-    at: int,
-    stop: int,
-    out: NDArray[np.uint8],
-    out_words: NDArray[np.int64],
-    place: int,
-    end: int,
-) -> int:
-    """Write a string that may not reach beyond `end`; return the place behind it, or what stands for an outcome."""
-    if place + stop - at + 2 > end:
-        return _TOO_LARGE
-    if place + GROWTH * (stop - at) > len(out_words) - ROOM:
-        return _NO_ROOM
-    place = put_string(text, words, at, stop, out, out_words, place)
-    return place if place >= 0 else _NOT_UTF8
 
 
 @bare_kernel
@@ -167,7 +131,7 @@ def put_key(
     end: int,
     fractions: NDArray[np.int64],
 ) -> int:
-    """Write the key of a map's entry as a string; return the place behind it, or what stands for an outcome.
+    """Write the key of a map's entry as a string; return the place behind it, or `~` of an outcome.
 
     Parameters
     ----------
@@ -182,7 +146,7 @@ def put_key(
     if at >= 0:
         number, _ = number_in(text, at, stop, operation)
     out[place] = _QUOTE
-    # No key is a fraction or an enum.
+    # No key is a fraction or an enum: nobody looks at the arrays of these, nor at the tables in their place.
     place = put_number(number, operation, 0, 0, tables, texts, out, out_words, place + 1, tables, tables, fractions)
     out[place] = _QUOTE
     return place + 1
@@ -236,7 +200,7 @@ def put_list(
     places: NDArray[np.int64],
     fractions: NDArray[np.int64],
 ) -> int:
-    """Write a list of values that are no messages; return the place behind it, or what stands for an outcome.
+    """Write a list of values that are no messages; return the place behind it, or `~` of an outcome.
 
     Parameters
     ----------
@@ -270,13 +234,13 @@ def put_list(
                 start = at
                 number, at = number_in(text, at, stop, operation)
                 if at < 0:
-                    return _MALFORMED
+                    return ~MALFORMED
                 if operation == _CLOSED_ENUM and place_in(tables, first, second, number) < 0:
                     continue
             if place > end:
-                return _TOO_LARGE
-            if place + ROOM > len(out_words):
-                return _NO_ROOM
+                return ~TOO_LARGE
+            if place + VALUE_ROOM > len(out_words):
+                return ~NO_ROOM
             if place > head:
                 out[place] = _COMMA
                 place += 1

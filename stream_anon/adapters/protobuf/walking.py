@@ -11,20 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.protobuf import operations as op
-from stream_anon.adapters.protobuf.scanning import GOOD, MOST_LEVELS, TOO_DEEP, place_in, scan
+from stream_anon.adapters.protobuf.scanning import has_symbol, scan
 from stream_anon.adapters.protobuf.special import MOST_SPECIAL, put_special
-from stream_anon.adapters.protobuf.values import (
-    NO_ROOM,
-    ROOM,
-    TOO_LARGE,
-    number_in,
-    put_key,
-    put_list,
-    put_nothing,
-    put_single,
-)
+from stream_anon.adapters.protobuf.values import put_key, put_list, put_nothing, put_single
+from stream_anon.adapters.unwrapping import FITS
 from stream_anon.adapters.writing.copying import copied
-from stream_anon.adapters.writing.text_room import FILLED, FRACTIONS, ROW
+from stream_anon.adapters.writing.text_room import (
+    FILLED,
+    FRACTIONS,
+    MOST_LEVELS,
+    NO_ROOM,
+    ROW,
+    TOO_DEEP,
+    TOO_LARGE,
+    VALUE_ROOM,
+    end_row,
+)
 from stream_anon.compiled import bare_kernel
 
 STEPS_A_BYTE = 64
@@ -34,13 +36,13 @@ _MESSAGE_PLACE, _FIELD, _PART, _BASE, _USED, _WRITTEN, _ITEMS = range(FRAME_COLU
 
 # The program's columns and operations, as constants of the kernel.
 _KIND, _FIRST_FIELD, _FIELDS = op.KIND, op.FIRST_FIELD, op.FIELDS
-_OPERATION, _OFTEN, _DEFAULT, _FIRST, _SECOND = op.OPERATION, op.OFTEN, op.DEFAULT, op.FIRST, op.SECOND
+_OPERATION, _OFTEN, _DEFAULT, _FIRST = op.OPERATION, op.OFTEN, op.DEFAULT, op.FIRST
 _TEXT_START, _TEXT_STOP, _NO_DEFAULT = op.TEXT_START, op.TEXT_STOP, op.NO_DEFAULT
 _OBJECT, _VALUE, _ENTRY = op.OBJECT, op.VALUE, op.ENTRY
 _ONE, _MANY, _MAP = op.ONE, op.MANY, op.MAP
 _CLOSED_ENUM, _MESSAGE, _IGNORED = op.CLOSED_ENUM, op.MESSAGE, op.IGNORED
 
-_COMMA, _COLON, _NEWLINE = ord(","), ord(":"), ord("\n")
+_COMMA, _COLON = ord(","), ord(":")
 _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = (ord(letter) for letter in "{}[]")
 
 
@@ -68,14 +70,14 @@ def _walk(
     """Write the text of the body from `at` to `stop` and advance `state` if it is good; return its outcome."""
     place = state[FILLED]
     end = place + most
-    capacity = len(out_words) - ROOM - MOST_SPECIAL
+    capacity = len(out_words) - VALUE_ROOM - MOST_SPECIAL
     fractions = state[FRACTIONS : FRACTIONS + 1]
     kept = fractions[0]
     budget = len(messages) + len(fields) + STEPS_A_BYTE * (stop - at + 1)
     parts[0, 0], parts[0, 1], parts[0, 2] = at, stop, -1
     depth, base, used = -1, 0, 1
     message, part, is_single, enters = 0, 0, False, True
-    outcome = GOOD
+    outcome = FITS
     while True:
         if place > end:
             outcome = TOO_LARGE
@@ -109,24 +111,24 @@ def _walk(
                     text, parts[part, 0], parts[part, 1], fields, tables, first, count, kind == _ENTRY, slots, base,
                     parts, used, scratch,
                 )  # fmt: skip
-                if outcome != GOOD:
+                if outcome != FITS:
                     break
                 part = -1 if is_single else parts[part, 2]
-            if outcome != GOOD:
+            if outcome != FITS:
                 break
             if kind == _OBJECT:
                 out[place] = _OPEN_BRACE
                 place += 1
             elif kind == _ENTRY:
                 # An entry whose number its enum does not have is none.
-                if fields[first + 1, _OPERATION] == _CLOSED_ENUM and slots[base + 2] >= 0:
-                    number, _ = number_in(text, slots[base + 2], slots[base + 3], _CLOSED_ENUM)
-                    own = fields[first + 1]
-                    if place_in(tables, own[_FIRST], own[_SECOND], number) < 0:
-                        used = frames[depth, _USED]
-                        depth -= 1
-                        base = frames[depth, _BASE]
-                        continue
+                is_given_enum = fields[first + 1, _OPERATION] == _CLOSED_ENUM and slots[base + 2] >= 0
+                if is_given_enum and not has_symbol(
+                    text, slots[base + 2], slots[base + 3], fields[first + 1], tables
+                ):
+                    used = frames[depth, _USED]
+                    depth -= 1
+                    base = frames[depth, _BASE]
+                    continue
                 if frames[depth - 1, _ITEMS] > 0:
                     out[place] = _COMMA
                     place += 1
@@ -136,7 +138,7 @@ def _walk(
                     out_words, place, end, fractions,
                 )  # fmt: skip
                 if place < 0:
-                    outcome = -2 - place
+                    outcome = ~place
                     break
                 out[place] = _COLON
                 place += 1
@@ -209,10 +211,10 @@ def _walk(
                     places, fractions,
                 )  # fmt: skip
             if place < 0:
-                outcome = -2 - place
+                outcome = ~place
                 break
             field += 1
-        if outcome != GOOD:
+        if outcome != FITS:
             break
         if enters:
             continue
@@ -226,8 +228,8 @@ def _walk(
         depth -= 1
         if depth < 0:
             break
-    outcome = TOO_LARGE if outcome == GOOD and place > end else outcome
-    if outcome == GOOD:
+    outcome = TOO_LARGE if outcome == FITS and place > end else outcome
+    if outcome == FITS:
         state[FILLED] = place
     else:
         fractions[0] = kept
@@ -280,8 +282,8 @@ def write_texts(
     for row in range(state[ROW], len(stops)):
         at = stops[row - 1] + gap if row > 0 else 0
         stop = stops[row]
-        outcome = GOOD
-        if state[FILLED] + ROOM > len(out_words):
+        outcome = FITS
+        if state[FILLED] + VALUE_ROOM > len(out_words):
             return
         if stop - at > most:
             outcome = TOO_LARGE
@@ -292,8 +294,4 @@ def write_texts(
             )  # fmt: skip
             if outcome == NO_ROOM:
                 return
-        outcomes[row] = outcome
-        out_stops[row] = state[FILLED]
-        out[state[FILLED]] = _NEWLINE
-        state[FILLED] += 1
-        state[ROW] = row + 1
+        end_row(row, outcome, out, out_stops, outcomes, state)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stream_anon.adapters.registry.framing import Framing
+from stream_anon.adapters.secret_files import SecretError, first_bytes, secret_of
 from stream_anon.errors import RegistryError, SettingsError
 
 MOST_SCHEMA = 4 * 1024 * 1024
 """Bytes of a schema; a larger one is refused as rubbish."""
-_MOST_SECRET = 64 * 1024  # bytes of a secret's file; a device has no end
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,7 @@ class RegistryAccess:
     def schema(self, key: str) -> str:
         """Return the text of a schema that stands in a file. Raises SettingsError."""
         try:
-            with self.schemas[key].open("rb") as opened:
-                content = opened.read(MOST_SCHEMA + 1)
+            content = first_bytes(self.schemas[key], MOST_SCHEMA + 1)
             if len(content) <= MOST_SCHEMA:
                 return content.decode("utf-8")
         except (OSError, UnicodeDecodeError):
@@ -77,13 +76,7 @@ class RegistryAccess:
         raise SettingsError("kafka.registry.schemas", f"the file of {key} cannot be read, or is too large")
 
     def _secret(self, key: str, given: str | None, file: Path | None) -> str:
-        if file is None:
-            return given or ""
         try:
-            with file.open("rb") as opened:
-                content = opened.read(_MOST_SECRET + 1)
-            if len(content) <= _MOST_SECRET:
-                return content.decode("utf-8").strip()
-        except (OSError, UnicodeDecodeError):
-            pass
-        raise RegistryError(f"kafka.registry.{key}: cannot be read")
+            return secret_of(given, file) or ""
+        except SecretError:
+            raise RegistryError(f"kafka.registry.{key}: cannot be read") from None

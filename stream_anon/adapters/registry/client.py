@@ -111,11 +111,11 @@ class Session:
 
     async def newest(self, subject: str) -> RegisteredSchema | None:
         """Return the newest schema of a subject; None where it has none. Raises RegistryError."""
-        return await self._resolved(await self._get(f"/subjects/{_part(subject)}/versions/latest", _Schema))
+        return await self._resolved(await self._get(f"/subjects/{_quoted(subject)}/versions/latest", _Schema))
 
     async def looked_up(self, subject: str, schema: str, kind: str) -> int | None:
         """Return the id of a schema under a subject; None where it is not registered. Raises RegistryError."""
-        answer = await self._ask("POST", f"/subjects/{_part(subject)}", _Number, _document(schema, kind))
+        answer = await self._ask("POST", f"/subjects/{_quoted(subject)}", _Number, _document(schema, kind))
         return None if answer is None else answer.id
 
     async def register(self, subject: str, schema: str, kind: str) -> int:
@@ -128,7 +128,7 @@ class Session:
         RegistryError
             If the registry is away, or refuses for another reason.
         """
-        way, document = f"/subjects/{_part(subject)}/versions", _document(schema, kind)
+        way, document = f"/subjects/{_quoted(subject)}/versions", _document(schema, kind)
         for pause in _PAUSES:
             try:
                 return await self._registered(way, document)
@@ -210,7 +210,7 @@ class Session:
             seen.add(place)
             if depth >= _MOST_NESTED or len(seen) > _MOST_REFERENCES:
                 return False
-            way = f"/subjects/{_part(reference.subject)}/versions/{reference.version}"
+            way = f"/subjects/{_quoted(reference.subject)}/versions/{reference.version}"
             inner = await self._get(way, _Schema)
             if inner is None or not await self._collect(inner, texts, seen, depth + 1):
                 return False
@@ -237,7 +237,7 @@ def _document(schema: str, kind: str) -> bytes:
     return msgspec.json.encode({"schema": schema} | ({} if kind == "AVRO" else {"schemaType": kind}))
 
 
-def _part(name: str) -> str:
+def _quoted(name: str) -> str:
     return quote(name, safe="")
 
 

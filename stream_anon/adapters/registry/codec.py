@@ -21,13 +21,7 @@ AT_ONCE = 100
 
 
 class BodyEncoder(Protocol):
-    """Writes the bodies of released records.
-
-    Attributes
-    ----------
-    most_around
-        The most bytes that a body takes beside the JSON of the fields that pass.
-    """
+    """Writes the bodies of released records."""
 
     @property
     def schema(self) -> str:
@@ -93,16 +87,19 @@ class RegistryCodec(UnwrappingCodec):
 
     def decode(self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]) -> CodedBatch:
         """Return the coded records; what could not be written is among the rejects."""
-        if self._framed is not None and self._framed.unpacks and len(values) > AT_ONCE:
-            starts = range(0, len(values), AT_ONCE)
-            parts = [
-                super(RegistryCodec, self).decode(values[i : i + AT_ONCE], source, offsets[i : i + AT_ONCE])
-                for i in starts
-            ]
-            batch = CodedBatch.concatenate(parts)
-        else:
-            batch = super().decode(values, source, offsets)
+        unpacks = self._framed is not None and self._framed.unpacks
+        decode = self._decode_in_portions if unpacks and len(values) > AT_ONCE else super().decode
+        batch = decode(values, source, offsets)
         return batch if self._writing is None else self._writing[0].admitted(batch)
+
+    def _decode_in_portions(
+        self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]
+    ) -> CodedBatch:
+        batches = []
+        for start in range(0, len(values), AT_ONCE):
+            portion = slice(start, start + AT_ONCE)
+            batches.append(super().decode(values[portion], source, offsets[portion]))
+        return CodedBatch.concatenate(batches)
 
     def encode(self, release: Release) -> list[bytes]:
         """Return one record for each released row, in the release's order."""

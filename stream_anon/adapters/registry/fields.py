@@ -37,7 +37,7 @@ def avro_fields(text: str, references: Sequence[tuple[str, str]], paths: Sequenc
                 found.append(each.get("values"))
         return _once(branch for each in found for branch in _branches(each, names))
 
-    return _typed(_once(_branches(schema, names)), paths, below, _avro_word)
+    return _types_at(_once(_branches(schema, names)), paths, below, _avro_word)
 
 
 def json_fields(text: str, paths: Sequence[Path]) -> FieldTypes:
@@ -48,7 +48,7 @@ def json_fields(text: str, paths: Sequence[Path]) -> FieldTypes:
         found = [each["properties"][key] for each in types if key in (each.get("properties") or {})]
         return _alternatives(found, schema)
 
-    return _typed(_alternatives([schema], schema), paths, below, _json_word)
+    return _types_at(_alternatives([schema], schema), paths, below, _json_word)
 
 
 def protobuf_fields(message: Any, paths: Sequence[Path]) -> FieldTypes:
@@ -59,15 +59,26 @@ def protobuf_fields(message: Any, paths: Sequence[Path]) -> FieldTypes:
         found = [each.fields_by_name.get(key) for each in inner if each is not None]
         return [each for each in found if each is not None]
 
-    return _typed([message], paths, below, _protobuf_word)
+    return _types_at([message], paths, below, _protobuf_word)
 
 
-def _typed(
+def _types_at(
     roots: list[Any],
     paths: Sequence[Path],
     below: Callable[[Sequence[Any], str], list[Any]],
     word: Callable[[Any], str],
 ) -> FieldTypes:
+    """Return the types at the ends of paths.
+
+    Parameters
+    ----------
+    roots
+        The types that the whole record may have.
+    below
+        Returns the types that the field of a key may have, in values of some types.
+    word
+        Returns a type in words.
+    """
     found = {}
     for path in paths:
         types = roots

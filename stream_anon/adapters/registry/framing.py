@@ -31,6 +31,7 @@ _BY_ID, _BY_GUID, _BY_GLUE = 0, 1, 3  # first bytes
 _GUID_BYTES = 16
 _PLAIN, _ZLIB = 0, 5
 _MOST_DEPTH = 16  # messages within messages
+_MOST_NUMBER = 5  # bytes of a number of 32 bits
 UNFRAMED = -1
 
 
@@ -120,9 +121,8 @@ def frames_of(values: Texts, framing: Framing, *, messages: bool = False) -> Fra
     high[rows] = words[bodies[rows] - _GUID_BYTES].byteswap()
     low[rows] = words[bodies[rows] - _GUID_BYTES // 2].byteswap()
     keys, owners = _distinct(kinds, high, low)
-    if messages:
-        return _of_messages(values, Frames(keys, owners, bodies, packed))
-    return Frames(keys, owners, bodies, packed)
+    frames = Frames(keys, owners, bodies, packed)
+    return _of_messages(values, frames) if messages else frames
 
 
 def _distinct(
@@ -160,7 +160,7 @@ def _of_messages(values: Texts, frames: Frames) -> Frames:
     bodies[short] += 1
     for row in np.flatnonzero((owners != UNFRAMED) & ~short).tolist():
         begin, stop = int(bodies[row]), int(values.stops[row])
-        found = message_place(values.room[begin : min(stop, begin + 10 * _MOST_DEPTH)].tobytes())
+        found = message_place(values.room[begin : min(stop, begin + _MOST_NUMBER * (1 + _MOST_DEPTH))].tobytes())
         if found is None:
             owners[row] = UNFRAMED
             continue
@@ -178,28 +178,27 @@ def _of_messages(values: Texts, frames: Frames) -> Frames:
 
 def message_place(data: bytes) -> tuple[tuple[int, ...], int] | None:
     """Return the place of a message that bytes begin with and the bytes that it takes; None if they hold none."""
-    numbers, at = list[int](), 0
-    wanted = 1
-    while len(numbers) < wanted:
-        value = shift = 0
-        while True:
-            if at == len(data) or shift > 28:
-                return None
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                break
-        number = value >> 1 ^ -(value & 1)
-        if number < 0:
+    found = _number_at(data, 0)
+    if found is None or found[0] > _MOST_DEPTH:
+        return None
+    (count, at), numbers = found, list[int]()
+    for _ in range(count):
+        found = _number_at(data, at)
+        if found is None:
             return None
-        if not numbers:
-            if number > _MOST_DEPTH:
-                return None
-            wanted = 1 + number
+        number, at = found
         numbers.append(number)
-    return (tuple(numbers[1:]) or (0,), at)
+    return (tuple(numbers) or (0,), at)
+
+
+def _number_at(data: bytes, at: int) -> tuple[int, int] | None:
+    """Return a zigzag varint of up to five bytes and the place behind it; None if it is none, or negative."""
+    value = 0
+    for turn, byte in enumerate(data[at : at + _MOST_NUMBER]):
+        value |= (byte & 127) << 7 * turn
+        if byte < 128:
+            return None if value & 1 else (value >> 1, at + turn + 1)
+    return None
 
 
 def lead_of(schema: int, message: Sequence[int] | None = None) -> bytes:

@@ -11,9 +11,8 @@ from stream_anon.adapters.registry.framing import lead_of
 from stream_anon.errors import Refused, RegistryError
 from stream_anon.microdata.texts import Texts
 
-_TOLD_ONLY = frozenset(
-    {"doc", "description", "title", "$id", "$schema"}
-)  # says nothing about the bytes of a record
+# What says nothing about the bytes of a record.
+_TOLD_ONLY = frozenset({"doc", "description", "title", "$id", "$schema"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +101,7 @@ def says_the_same(one: str, other: str) -> bool:
 
 
 def _bare(schema: Any) -> Any:
+    """Return a schema without what it tells people."""
     if isinstance(schema, list):
         return [_bare(each) for each in schema]
     if not isinstance(schema, dict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.writing.passing import PassedTexts, Spans
 from stream_anon.adapters.writing.records import write_records
+from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
@@ -97,6 +98,14 @@ class OfRecord:
     """A value that passes, by its place among the attributes that do."""
 
     place: int
+
+
+def of_class(
+    policy: Policy, attribute: QuasiIdentifier, steps: Iterable[Callable[[Any], Any] | None], longest: int
+) -> OfClass:
+    """Return the part that a quasi-identifier is; a step that is None is left out."""
+    row = policy.quasi_identifiers.index(attribute)
+    return OfClass(row, tuple(step for step in steps if step is not None), longest)
 
 
 Shared = Fixed | OfClass | Together

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.adapters.writing.literals import put_unreadable
 from stream_anon.compiled import bare_inlined, bare_kernel
 
 MOST_SCALE = 300
 MOST_DECIMAL_BYTES = 128
 MOST_DECIMAL = 2 * MOST_SCALE + 16  # letters
 SCRATCH = 512  # numbers that `put_decimal` works with
-UNREADABLE_BYTES = 2  # of the empty array that stands for what JSON cannot say
 
 _MINUS, _POINT, _COLON, _ZERO, _QUOTE, _DASH = ord("-"), ord("."), ord(":"), ord("0"), ord('"'), ord("-")
-_LOWER_A, _UPPER_T, _UPPER_Z, _OPEN, _CLOSE = ord("a"), ord("T"), ord("Z"), ord("["), ord("]")
+_LOWER_A, _UPPER_T, _UPPER_Z = ord("a"), ord("T"), ord("Z")
 _LEAST_WORD, _MOST_WORD = -(2**63), 2**63 - 1
 _DAY = 86_400
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, counted from 1970
@@ -30,14 +30,6 @@ def little_end(text: NDArray[np.uint8], at: int, size: int) -> int:
     for turn in range(size):
         number |= np.int64(text[at + turn]) << (8 * turn)
     return int(number)
-
-
-@bare_inlined
-def put_unreadable(out: NDArray[np.uint8], place: int) -> int:
-    """Write an empty array, which fits no attribute; return the place behind it."""
-    out[place] = _OPEN
-    out[place + 1] = _CLOSE
-    return place + UNREADABLE_BYTES
 
 
 @bare_inlined

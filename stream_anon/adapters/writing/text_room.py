@@ -1,4 +1,4 @@
-"""Room for the JSON texts of many records: it grows, and gets its fractions in bulk."""
+"""Room for the JSON texts of many records, and what becomes of each record; fractions are written in bulk."""
 
 from __future__ import annotations
 
@@ -9,22 +9,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.unwrapping import FITS, Unwrapped
-from stream_anon.compiled import bare_inlined, bare_kernel
-from stream_anon.microdata.keys import PADDING, padded_words
+from stream_anon.adapters.writing.fractions import doubles_of, put_fractions
+from stream_anon.adapters.writing.strings import GROWTH, put_string
+from stream_anon.compiled import bare_inlined
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.keys import PADDING, padded_words, sealed
 from stream_anon.microdata.texts import Texts
 
-FRACTION_BYTES = 24
-"""What a kernel leaves free for a float or a double: the shortest text of none is longer."""
+MALFORMED, TOO_LARGE = int(Reason.MALFORMED), int(Reason.TOO_LARGE)
+TOO_DEEP, NOT_UTF8 = int(Reason.TOO_DEEP), int(Reason.NOT_UTF8)
+"""Outcomes of a record beside `FITS`, as constants of kernels."""
+
+NO_ROOM = 127
+"""No outcome: the record is written again when there is more room.
+
+What returns a place returns `~NO_ROOM`, or `~` of an outcome, if there is none: all of these are below 0.
+"""
+
+MOST_LEVELS = 64
+"""How deep a record may be nested."""
+
+VALUE_ROOM = 96
+"""Bytes that any value but a text and a decimal takes at most, and some too many that are copied."""
 
 ROW, FILLED, FRACTIONS = range(3)
 """What `TextRoom.state` tells: the rows that are done, and the bytes and fractions that they take."""
 
-_SPACE, _COMMA, _CLOSE = ord(" "), ord(","), ord("]")
-_MOST_DIGITS = 9  # that any float of four bytes needs
-_SURELY_DIGITS = 6  # that tell no two neighbours apart
-_MANTISSA = 0x7FFFFF
-_EXACT_POWERS = 10.0 ** np.arange(23)  # no other power of ten is a double
+_NEWLINE = ord("\n")
+_USUAL = 512  # bytes of constant text in a record; more are found out when the room is full
 _encode = msgspec.json.Encoder().encode
+_Longs = NDArray[np.int64]
 
 
 class TextRoom:
@@ -32,6 +46,13 @@ class TextRoom:
 
     A kernel writes from `state` on. Where a record finds too little room it leaves `state` as it was before that
     record and returns, and is called again with more.
+
+    Parameters
+    ----------
+    bodies
+        What the kernel reads.
+    constants
+        The words of all texts that it may write beside what the bodies hold.
 
     Attributes
     ----------
@@ -47,7 +68,9 @@ class TextRoom:
         int64[3]: `ROW`, `FILLED`, `FRACTIONS`.
     """
 
-    def __init__(self, rows: int, size: int) -> None:
+    def __init__(self, bodies: Texts, constants: NDArray[np.int64]) -> None:
+        rows = len(bodies)
+        size = 2 * bodies.size + rows * min(len(constants), _USUAL)
         self.stops = np.empty(rows, np.int64)
         self.outcomes = np.full(rows, FITS, np.int8)
         self.state = np.zeros(3, np.int64)
@@ -58,6 +81,11 @@ class TextRoom:
     def _take(self, text: NDArray[np.uint8]) -> None:
         self.text = text
         self.words = padded_words(text)
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.uint8], _Longs, _Longs, NDArray[np.int8], _Longs, _Longs, _Longs]:
+        """Return `text, words, stops, outcomes, bits, places, state`: kernels take them in this order."""
+        return self.text, self.words, self.stops, self.outcomes, self.bits, self.places, self.state
 
     def fill(self, write: Callable[[TextRoom], None]) -> None:
         """Call a kernel until all records are written."""
@@ -86,7 +114,7 @@ class TextRoom:
         count = int(self.state[FRACTIONS])
         if count:
             places = self.places[:count]
-            values = _fractions(self.bits[:count], places & 1 == 1)
+            values = doubles_of(self.bits[:count], places & 1 == 1)
             put_fractions(np.frombuffer(_encode(values.tolist()), np.uint8), places >> 1, self.text)
         size = int(self.state[FILLED])
         self.text[size : size + len(PADDING)] = 0
@@ -94,78 +122,45 @@ class TextRoom:
         return Unwrapped(Texts(self.text, self.stops, 1, missing if missing.any() else None), self.outcomes)
 
 
-def _fractions(bits: NDArray[np.int64], short: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the doubles whose shortest texts stand for fractions of 64 and of 32 bits."""
-    values: NDArray[np.float64] = bits.view(np.float64).copy()
-    if short.any():
-        values[short] = decimal_doubles(bits[short].astype(np.uint32).view(np.float32))
-    return values
-
-
-def decimal_doubles(floats: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return for finite floats of 32 bits the doubles nearest to their shortest decimals: 0.1 for 0.1f; O(n)."""
-    exact = floats.astype(np.float64)
-    found = exact.copy()
-    power = np.floor(np.log10(np.abs(exact), out=np.zeros_like(exact), where=exact != 0)).astype(np.int64)
-    # Below a power of two floats lie closer together than above it. So the nearest decimal of some digits need not
-    # be one that stands for it, though another one is.
-    few = np.where(floats.view(np.uint32) & _MANTISSA == 0, _SURELY_DIGITS, _MOST_DIGITS)
-    near = (power < len(_EXACT_POWERS)) & (power >= _MOST_DIGITS - len(_EXACT_POWERS))
-    left = np.flatnonzero(near & (exact != 0))
-    for digits in range(1, _MOST_DIGITS + 1):
-        behind = digits - 1 - power[left]  # digits behind the point
-        scale = _EXACT_POWERS[np.abs(behind)]
-        # One rounding each: both numbers are doubles, so that their quotient is the double nearest to it.
-        whole = np.where(behind >= 0, np.rint(exact[left] * scale), np.rint(exact[left] / scale))
-        decimal = np.where(behind >= 0, whole / scale, whole * scale)
-        hit = (digits <= few[left]) & (decimal.astype(np.float32) == floats[left])
-        found[left[hit]] = decimal[hit]
-        left = left[~hit]
-    rest = [*left.tolist(), *np.flatnonzero(~near).tolist()]
-    found[rest] = [float(str(floats[place])) for place in rest]
-    return found
+def readable_bytes(bodies: Texts) -> NDArray[np.uint8]:
+    """Return the bytes of bodies as kernels read them."""
+    # Bodies without a byte are one word, which is of another type to the compiler.
+    return sealed(bodies.room if bodies.size else np.zeros(2 * len(PADDING), np.uint8))
 
 
 @bare_inlined
-def put_fraction(
-    bits: int,
-    is_short: int,
+def end_row(
+    row: int,
+    outcome: int,
+    out: NDArray[np.uint8],
+    stops: NDArray[np.int64],
+    outcomes: NDArray[np.int8],
+    state: NDArray[np.int64],
+) -> None:
+    """Note what became of a record, and end its text with a newline; see `TextRoom`."""
+    filled = state[FILLED]
+    outcomes[row] = outcome
+    stops[row] = filled
+    out[filled] = _NEWLINE
+    state[FILLED] = filled + 1
+    state[ROW] = row + 1
+
+
+@bare_inlined
+def put_text(
+    text: NDArray[np.uint8],
+    words: NDArray[np.int64],
+    at: int,
+    stop: int,
+    out: NDArray[np.uint8],
     out_words: NDArray[np.int64],
     place: int,
-    kept: NDArray[np.int64],
-    places: NDArray[np.int64],
-    count: int,
+    end: int,
 ) -> int:
-    """Leave room for a fraction and keep its bits; return the place behind it."""
-    kept[count] = bits
-    places[count] = 2 * place + is_short
-    for turn in range(0, FRACTION_BYTES, 8):
-        out_words[place + turn] = 0
-    return place + FRACTION_BYTES
-
-
-@bare_kernel
-def put_fractions(source: NDArray[np.uint8], places: NDArray[np.int64], text: NDArray[np.uint8]) -> None:
-    """Write numbers to the places that were left for them, with blanks behind.
-
-    Parameters
-    ----------
-    source
-        A JSON array of the numbers.
-    places
-        int64[n].
-    text
-        Written; `FRACTION_BYTES` at each place are free.
-    """
-    at = 1
-    for i in range(len(places)):
-        place = places[i]
-        end = place + FRACTION_BYTES
-        while source[at] != _COMMA and source[at] != _CLOSE:
-            text[place] = source[at]
-            place += 1
-            at += 1
-        at += 1
-        while place < end:
-            text[place] = _SPACE
-            place += 1
+    """Write a string that may not reach beyond `end`; return the place behind it, or `~` of an outcome."""
+    if place + stop - at + 2 > end:
+        return ~TOO_LARGE
+    if place + GROWTH * (stop - at) > len(out_words) - VALUE_ROOM:
+        return ~NO_ROOM
+    place = put_string(text, words, at, stop, out, out_words, place)
+    return place if place >= 0 else ~NOT_UTF8

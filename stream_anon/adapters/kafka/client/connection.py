@@ -30,24 +30,18 @@ from stream_anon.adapters.kafka.client.oidc import EndpointToken
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.throttling import Throttling
 from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
+from stream_anon.adapters.secret_files import SecretError, secret_of
 from stream_anon.errors import BrokerError, SettingsError
 
 _KNOCK_WITHIN = 3.0
-_MOST_SECRET = 64 * 1024  # bytes of a secret's file; a device has no end
 
 
 def _secret(key: str, given: str | None, file: Path | None) -> str | None:
     """Return a secret, from its file if it has one. Raises SettingsError if that cannot be read."""
-    if file is None:
-        return given
     try:
-        with file.open("rb") as opened:
-            content = opened.read(_MOST_SECRET + 1)
-        if len(content) > _MOST_SECRET:
-            raise SettingsError(f"kafka.security.{key}", "is larger than 64 KiB")
-        return content.decode("utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        raise SettingsError(f"kafka.security.{key}", "cannot be read") from None
+        return secret_of(given, file)
+    except SecretError as error:
+        raise SettingsError(f"kafka.security.{key}", str(error)) from None
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,11 @@ from pathlib import Path
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.errors import KafkaError
 
+from stream_anon.adapters.secret_files import MOST_SECRET, first_bytes
+
 _COMMAND_WITHIN = 10.0
 _KEPT_FOR = 5.0  # seconds: a start opens ten connections, and one run of the command serves them all
-MOST_BYTES = 64 * 1024
+MOST_BYTES = MOST_SECRET
 _TOKEN = re.compile(rb"[\x21-\x7e]+")
 
 
@@ -32,13 +34,9 @@ class FileToken(AbstractTokenProvider):  # type: ignore[misc]
     async def token(self) -> str:
         """Return the token. Raises TokenError."""
         try:
-            return cleaned(await asyncio.to_thread(self._read), "token_file")
+            return cleaned(await asyncio.to_thread(first_bytes, self._file, MOST_BYTES + 1), "token_file")
         except OSError as error:
             raise TokenError(f"kafka.security.token_file: cannot be read ({type(error).__name__})") from None
-
-    def _read(self) -> bytes:
-        with self._file.open("rb") as file:
-            return file.read(MOST_BYTES + 1)
 
 
 class CommandToken(AbstractTokenProvider):  # type: ignore[misc]

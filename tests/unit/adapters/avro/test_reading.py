@@ -19,7 +19,7 @@ from stream_anon.adapters.avro.reading import AvroReader
 from stream_anon.adapters.avro.walking import STEPS_A_BYTE, write_texts
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.unwrapping import FITS, UnwrappingCodec
-from stream_anon.adapters.writing.text_room import put_fractions
+from stream_anon.adapters.writing.fractions import put_fractions
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
 from stream_anon.microdata.batch import Reason

@@ -1,4 +1,4 @@
-"""Decimals, days, moments and fractions as kernels write them, against Python's own."""
+"""Decimals, days and moments as kernels write them, against Python's own."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ from stream_anon.adapters.writing.numbers import (
     put_time,
     put_unsigned,
 )
-from stream_anon.adapters.writing.strings import GROWTH, is_utf8, put_string
-from stream_anon.adapters.writing.text_room import decimal_doubles
 from stream_anon.compiled import bare_kernel
-from stream_anon.microdata.keys import PADDING, padded_words
 from tests.support.avro_records import meaning
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
@@ -37,16 +34,6 @@ LONGS = st.integers(-(2**63), 2**63 - 1)
 @bare_kernel
 def integer(number: int, out: Any, place: int) -> int:
     return put_integer(number, out, place)
-
-
-@bare_kernel
-def string(text: Any, words: Any, stop: int, out: Any, out_words: Any) -> int:
-    return put_string(text, words, 0, stop, out, out_words, 0)
-
-
-@bare_kernel
-def sound(text: Any, words: Any, stop: int) -> bool:
-    return is_utf8(text, words, 0, stop)
 
 
 def written(put: Any, *arguments: Any) -> str:
@@ -109,63 +96,6 @@ def test_a_moment_is_written_as_python_writes_it(unit: str, digits: int, zulu: b
 def test_a_time_of_day_is_written_as_python_writes_it(number: int) -> None:
     expected = meaning(number, "time-micros", {})
     assert json.loads(written(put_time, np.int64(number), 10**6, 6)) == (expected or [])
-
-
-@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), max_size=20))
-@example(
-    [
-        0.0,
-        -0.0,
-        0.1,
-        36.6,
-        3.4028235e38,
-        1e-45,
-        2.0**-44,
-        16777216.0,
-        1e23,
-        6.313423175963537e29,
-        2.0**87,
-        2.0**-140,
-    ]
-)
-@example([2.0**power for power in range(-149, 128)])
-@example([float(np.float32(10.0**power)) for power in range(-44, 39)])
-def test_a_short_float_becomes_the_double_of_its_shortest_decimal(values: list[float]) -> None:
-    floats = np.array(values, np.float32)
-    found = decimal_doubles(floats)
-    assert (found.astype(np.float32) == floats).all()
-    for value, double in zip(floats, found.tolist(), strict=True):
-        assert len(_digits(double)) <= 9
-        assert Decimal(repr(double)) == Decimal(str(value))
-
-
-def _digits(value: float) -> str:
-    return "".join(map(str, Decimal(repr(value)).normalize().as_tuple().digits))
-
-
-@given(st.text(max_size=40) | st.lists(st.sampled_from(['"', "\\", "\n", "\x00", "a", "ü", "😀"])).map("".join))
-def test_a_string_is_written_so_that_it_is_read_as_it_was(text: str) -> None:
-    raw = np.frombuffer(text.encode() + PADDING, np.uint8)
-    out = np.zeros(GROWTH * len(raw) + 16, np.uint8)
-    end = string(raw, padded_words(raw), len(raw) - 8, out, padded_words(out))
-    assert json.loads(out[:end].tobytes()) == text
-
-
-@given(st.binary(max_size=20) | st.lists(st.sampled_from([*range(128, 256), ord("a")])).map(bytes))
-@example(b"\xf4\x8f\xbf\xbf")
-@example(b"\xf4\x90\x80\x80")
-@example(b"\xe0\x9f\xbf")
-@example(b"\xed\xa0\x80")
-def test_what_python_decodes_is_utf_8_and_nothing_else(raw: bytes) -> None:
-    try:
-        raw.decode()
-        expected = True
-    except UnicodeDecodeError:
-        expected = False
-    text = np.frombuffer(raw + b"\x80" * 8, np.uint8)  # what lies behind does not count
-    out = np.zeros(GROWTH * len(text) + 16, np.uint8)
-    assert sound(text, padded_words(text), len(raw)) == expected
-    assert (string(text, padded_words(text), len(raw), out, padded_words(out)) >= 0) == expected
 
 
 @bare_kernel
