@@ -33,13 +33,12 @@ class _Columns:
     policy
         Whose attributes they are.
     names
-        Those of the table. With one that stands twice a row is no record.
+        Those of the table.
     spelling
         What they stand for. One end without the other one stands for nothing.
     """
 
     def __init__(self, policy: Policy, names: Sequence[str], spelling: _Spelling) -> None:
-        self._twice = len(set(names)) < len(names)
         self._declared = {attribute.path for attribute in policy.published}
         ends = Counter(spelling[name][0].name for name in names if name in spelling)
         self._columns: list[tuple[str, Attribute | None, str | None]] = []
@@ -53,39 +52,39 @@ class _Columns:
 
         No value hides another one: of two columns with one place objects are joined, and others are no record.
         """
-        if self._twice or len(cells) != len(self._columns):
+        if len(cells) != len(self._columns):
             return None
         record: dict[str, Any] = {}
-        ends: dict[str, dict[str, Any]] = {}
+        ends: dict[tuple[str, ...], dict[str, Any]] = {}
         for (name, attribute, end), cell in zip(self._columns, cells, strict=True):
-            whole = cell
-            if attribute is not None and end is not None:
-                whole = ends.setdefault(attribute.name, {})
+            path, whole = (name,) if attribute is None else attribute.path, cell
+            if end is not None:
+                whole = ends.setdefault(path, {})
                 whole[end] = cell
                 if len(whole) < len(ENDS):
                     continue
-            path = (name,) if attribute is None else attribute.path
             strange = attribute is None and path in self._declared  # it has an attribute's name, and is not it
             if not _put(record, path, dict(_UNSPOKEN) if strange else value(attribute, whole)):
                 return None
         return record
 
 
-def _put(record: dict[str, Any], path: tuple[str, ...], value: Any) -> bool:
+def _put(record: dict[str, Any], path: Sequence[str], value: Any) -> bool:
     """Put a value at its place; return False if something is there that it would hide or be hidden by."""
+    *above, own = path
     inner = record
-    for key in path[:-1]:
+    for key in above:
         inner = inner.setdefault(key, {})
         if not isinstance(inner, dict):  # an undeclared column has taken the parent's name
             return False
-    there = inner.get(path[-1])
-    if path[-1] not in inner:
-        inner[path[-1]] = value
+    if own not in inner:
+        inner[own] = value
         return True
-    if not isinstance(there, dict) or not isinstance(value, dict) or not there.keys().isdisjoint(value):
-        return False
-    inner[path[-1]] = {**there, **value}
-    return True
+    there = inner[own]
+    joined = isinstance(there, dict) and isinstance(value, dict) and there.keys().isdisjoint(value)
+    if joined:
+        inner[own] = {**there, **value}
+    return joined
 
 
 class CellReader:
@@ -170,13 +169,13 @@ def _moments(cell: Any, kind: type[dt.date]) -> Any:
 
 
 def _spelling_of(policy: Policy, names: Sequence[str]) -> _Spelling:
-    """Return of the ways in which columns may be named the one in which most of the published ones are there."""
+    """Return of the ways in which columns may be named the one in which most of them are there."""
     ways = [
         _nested(policy.attributes),
         _in_two(policy, lambda attribute: attribute.column),
         _in_two(policy, lambda attribute: flat_path(attribute)[0]),
     ]
-    return max(ways, key=lambda way: sum(name in way and way[name][0].published for name in names))
+    return max(ways, key=lambda way: sum(name in way for name in names))
 
 
 def _nested(attributes: Iterable[Attribute]) -> _Spelling:
@@ -184,19 +183,15 @@ def _nested(attributes: Iterable[Attribute]) -> _Spelling:
 
 
 def _in_two(policy: Policy, name_of: Callable[[Attribute], str]) -> _Spelling:
-    """Return the names of columns that hold one end each; none if two would have one name."""
+    """Return the names of columns that hold one end each; if two have one name, such a table lacks one of them."""
     spelling: dict[str, tuple[Attribute, str | None]] = {}
-    count = 0
-    for attribute in policy.published:
+    for attribute in policy.attributes:
         name = name_of(attribute)
-        two = isinstance(attribute, QuasiIdentifier) and isinstance(typed_form(attribute), IntervalForm)
-        ends = ENDS if two else (None,)
-        spelling |= {name if end is None else f"{name}_{end}": (attribute, end) for end in ends}
-        count += len(ends)
-    if len(spelling) < count:
-        return {}
-    hidden = (attribute for attribute in policy.attributes if not attribute.published)
-    return {name_of(attribute): (attribute, None) for attribute in hidden} | spelling
+        if isinstance(attribute, QuasiIdentifier) and isinstance(typed_form(attribute), IntervalForm):
+            spelling |= {f"{name}_{end}": (attribute, end) for end in ENDS}
+        else:
+            spelling[name] = attribute, None
+    return spelling
 
 
 def header_cells(line: str, policy: Policy, split: Callable[[str, str], list[str]]) -> tuple[str, list[str]]:

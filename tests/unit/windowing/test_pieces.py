@@ -16,6 +16,7 @@ class _Copying:
         self.copied = 0
 
     def join(self, pieces: Sequence[list[int]]) -> list[int]:
+        assert len(pieces) > 1, "a piece is joined with nothing"
         joined = [row for piece in pieces for row in piece]
         self.copied += len(joined)
         return joined

@@ -138,6 +138,12 @@ COLUMNS: dict[str, tuple[Callable[[pa.Table, Release], pa.Table], Kind]] = {
         ),
         Kind.MISSING_FIELD,
     ),
+    "names of days in place of their ends": (
+        lambda table, made: table.drop_columns(["day_min", "day_max"]).append_column(
+            "day", pa.array([record["day"] for record in made.records])
+        ),
+        Kind.ILLEGAL_VALUE,
+    ),
     "an end that stands twice": (
         lambda table, _: table.append_column("day_min", table["day_min"]),
         Kind.MALFORMED_RECORD,
