@@ -18,7 +18,8 @@ from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClien
 from stream_anon.adapters.registry.codec import BodyEncoder, RegistryCodec
 from stream_anon.adapters.registry.fields import FieldTypes, avro_fields, json_fields, protobuf_fields
 from stream_anon.adapters.registry.framing import SCHEMA_HEADER
-from stream_anon.adapters.registry.reading import BodyFormat, FramedTexts
+from stream_anon.adapters.registry.learning import BodyFormat, ParsedSchema
+from stream_anon.adapters.registry.reading import FramedTexts
 from stream_anon.adapters.registry.writing import Frame, OutputSchema
 from stream_anon.adapters.unwrapping import Bodies, Unwrapper, UnwrappingCodec
 from stream_anon.errors import InputError, SettingsError
@@ -111,30 +112,36 @@ class _Registered:
 
 
 def _json_bodies(paths: Paths, most: int) -> BodyFormat:  # noqa: ARG001 - JSON is read by what it holds
-    return BodyFormat("JSON", lambda schema, _: (Bodies(), json_fields(schema.text, paths)))
+    return BodyFormat("JSON", lambda schema: ParsedSchema(lambda _: (Bodies(), json_fields(schema.text, paths))))
 
 
 def _avro_bodies(paths: Paths, most: int) -> BodyFormat:
-    def read(schema: RegisteredSchema, _message: tuple[int, ...]) -> tuple[Unwrapper, FieldTypes]:
+    def parse(schema: RegisteredSchema) -> ParsedSchema:
         reader = AvroReader(schema.text, paths, most, dict(schema.references))
-        return reader, avro_fields(schema.text, schema.references, paths)
+        fields = avro_fields(schema.text, schema.references, paths)
+        return ParsedSchema(lambda _: (reader, fields))
 
-    return BodyFormat("AVRO", read, lambda: AvroReader(_NOTHING, (), most).warm_up())
+    return BodyFormat("AVRO", parse, lambda: AvroReader(_NOTHING, (), most).warm_up())
 
 
 def _protobuf_bodies(paths: Paths, most: int) -> BodyFormat:
     require_protobuf("kafka.format")
     from stream_anon.adapters.protobuf.reading import MessageReader
-    from stream_anon.adapters.protobuf.schemas import message_of
+    from stream_anon.adapters.protobuf.schemas import Messages, message_of
 
-    def read(schema: RegisteredSchema, message: tuple[int, ...]) -> tuple[Unwrapper, FieldTypes]:
-        descriptor = message_of(schema.text, message, dict(schema.references))
-        return MessageReader(descriptor, paths, most), protobuf_fields(descriptor, paths)
+    def parse(schema: RegisteredSchema) -> ParsedSchema:
+        messages = Messages(schema.text, dict(schema.references))
+
+        def reader(message: tuple[int, ...]) -> tuple[Unwrapper, FieldTypes]:
+            descriptor = messages.at(message)
+            return MessageReader(descriptor, paths, most), protobuf_fields(descriptor, paths)
+
+        return ParsedSchema(reader, messages.places)
 
     def warm_up() -> None:
         MessageReader(message_of(_EMPTY, (0,), {}), (), most).warm_up()
 
-    return BodyFormat("PROTOBUF", read, warm_up, messages=True)
+    return BodyFormat("PROTOBUF", parse, warm_up, messages=True)
 
 
 _EMPTY = 'syntax = "proto3"; message Nothing {}'

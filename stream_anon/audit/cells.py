@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -12,11 +13,16 @@ import msgspec
 
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.reading import ByLabel, ByNumber
-from stream_anon.microdata.output.typed import IntervalForm, read_typed, typed_form
+from stream_anon.microdata.output.members import flat_path
+from stream_anon.microdata.output.typed import ENDS, IntervalForm, read_typed, typed_form
 from stream_anon.microdata.policy import Policy
 
 _MOST_REMEMBERED = 100_000
 _UNSPOKEN = {"unreadable": None}
+_MOMENTS: Mapping[str, type[dt.date]] = {"date": dt.date, "timestamp": dt.datetime, "local-timestamp": dt.datetime}
+
+_Spelling = Mapping[str, tuple[Attribute, str | None]]
+"""What columns stand for, by their names: an attribute, and of two columns of one which end they hold."""
 
 
 class _Columns:
@@ -25,29 +31,60 @@ class _Columns:
     Parameters
     ----------
     policy
-        Names the columns.
+        Whose attributes they are.
     names
-        Those of the table. With one that stands twice a row is no record.
+        Those of the table.
+    spelling
+        What they stand for. One end without the other one stands for nothing.
     """
 
-    def __init__(self, policy: Policy, names: Sequence[str]) -> None:
-        declared = {attribute.column: attribute for attribute in policy.attributes}
-        self._columns = [(name, declared.get(name)) for name in names]
-        self._twice = len(set(names)) < len(names)
+    def __init__(self, policy: Policy, names: Sequence[str], spelling: _Spelling) -> None:
+        self._declared = {attribute.path for attribute in policy.published}
+        ends = Counter(spelling[name][0].name for name in names if name in spelling)
+        self._columns: list[tuple[str, Attribute | None, str | None]] = []
+        for name in names:
+            attribute, end = spelling.get(name, (None, None))
+            halved = attribute is not None and end is not None and ends[attribute.name] != len(ENDS)
+            self._columns.append((name, None, None) if halved else (name, attribute, end))
 
     def record(self, cells: Sequence[Any], value: Callable[[Attribute | None, Any], Any]) -> dict[str, Any] | None:
-        """Return the record of a row, nested; None for a row that does not fit the columns."""
-        if self._twice or len(cells) != len(self._columns):
+        """Return the record of a row, nested; None for a row that does not fit the columns.
+
+        No value hides another one: of two columns with one place objects are joined, and others are no record.
+        """
+        if len(cells) != len(self._columns):
             return None
         record: dict[str, Any] = {}
-        for (name, attribute), cell in zip(self._columns, cells, strict=True):
-            inner, path = record, (name,) if attribute is None else attribute.path
-            for key in path[:-1]:
-                inner = inner.setdefault(key, {})
-                if not isinstance(inner, dict):  # an undeclared column has taken the parent's name
-                    return None
-            inner[path[-1]] = value(attribute, cell)
+        ends: dict[tuple[str, ...], dict[str, Any]] = {}
+        for (name, attribute, end), cell in zip(self._columns, cells, strict=True):
+            path, whole = (name,) if attribute is None else attribute.path, cell
+            if end is not None:
+                whole = ends.setdefault(path, {})
+                whole[end] = cell
+                if len(whole) < len(ENDS):
+                    continue
+            strange = attribute is None and path in self._declared  # it has an attribute's name, and is not it
+            if not _put(record, path, dict(_UNSPOKEN) if strange else value(attribute, whole)):
+                return None
         return record
+
+
+def _put(record: dict[str, Any], path: Sequence[str], value: Any) -> bool:
+    """Put a value at its place; return False if something is there that it would hide or be hidden by."""
+    *above, own = path
+    inner = record
+    for key in above:
+        inner = inner.setdefault(key, {})
+        if not isinstance(inner, dict):  # an undeclared column has taken the parent's name
+            return False
+    if own not in inner:
+        inner[own] = value
+        return True
+    there = inner[own]
+    joined = isinstance(there, dict) and isinstance(value, dict) and there.keys().isdisjoint(value)
+    if joined:
+        inner[own] = {**there, **value}
+    return joined
 
 
 class CellReader:
@@ -65,7 +102,7 @@ class CellReader:
     """
 
     def __init__(self, policy: Policy, header: Sequence[str]) -> None:
-        self._columns = _Columns(policy, header)
+        self._columns = _Columns(policy, header, _nested(policy.attributes))
 
     def read(self, cells: Sequence[str]) -> dict[str, Any] | None:
         """Return the record of a row, nested; None for a row that does not fit the header."""
@@ -78,6 +115,9 @@ class TypedReader:
     Ends of numbers and days, texts and lists become what JSON publishes for them; see `microdata.output.typed`. A
     value that the policy cannot have published becomes an object that nothing publishes, for the audit to refuse.
 
+    Both ends stand in one column or in two, in the same way throughout a file: `home.age`, or `home.age_min` and
+    `home.age_max`, or, as flat records name them, `home_age_min` and `home_age_max`.
+
     Parameters
     ----------
     policy
@@ -87,7 +127,7 @@ class TypedReader:
     """
 
     def __init__(self, policy: Policy, names: Sequence[str]) -> None:
-        self._columns = _Columns(policy, names)
+        self._columns = _Columns(policy, names, _spelling_of(policy, names))
         self._forms = {attribute.name: typed_form(attribute) for attribute in policy.quasi_identifiers}
         self._known: dict[bytes, Any] = {}
 
@@ -99,8 +139,8 @@ class TypedReader:
         if not isinstance(attribute, QuasiIdentifier):
             return _spoken(cell)
         form = self._forms[attribute.name]
-        days = isinstance(form, IntervalForm) and form.interval.type == "date"
-        typed = _days(cell) if days else _spoken(cell)
+        kind = _MOMENTS.get(form.interval.type) if isinstance(form, IntervalForm) else None
+        typed = _spoken(cell) if kind is None else _moments(cell, kind)
         key = msgspec.json.encode((attribute.name, typed))
         if key not in self._known:
             if len(self._known) >= _MOST_REMEMBERED:
@@ -118,14 +158,40 @@ def _spoken(cell: Any) -> Any:
     return {str(key): _spoken(value) for key, value in cell.items()} if isinstance(cell, dict) else dict(_UNSPOKEN)
 
 
-def _days(cell: Any) -> Any:
-    """Return the ends of an interval of days as texts; a text in their place is none."""
+def _moments(cell: Any, kind: type[dt.date]) -> Any:
+    """Return the ends of an interval of days or times as texts; a text in their place is none."""
     if not isinstance(cell, dict):
         return dict(_UNSPOKEN)
     return {
-        key: None if end is None else end.isoformat() if type(end) is dt.date else dict(_UNSPOKEN)
+        key: end if end is None else kind.isoformat(end) if type(end) is kind else dict(_UNSPOKEN)
         for key, end in cell.items()
     }
+
+
+def _spelling_of(policy: Policy, names: Sequence[str]) -> _Spelling:
+    """Return of the ways in which columns may be named the one in which most of them are there."""
+    ways = [
+        _nested(policy.attributes),
+        _in_two(policy, lambda attribute: attribute.column),
+        _in_two(policy, lambda attribute: flat_path(attribute)[0]),
+    ]
+    return max(ways, key=lambda way: sum(name in way for name in names))
+
+
+def _nested(attributes: Iterable[Attribute]) -> _Spelling:
+    return {attribute.column: (attribute, None) for attribute in attributes}
+
+
+def _in_two(policy: Policy, name_of: Callable[[Attribute], str]) -> _Spelling:
+    """Return the names of columns that hold one end each; if two have one name, such a table lacks one of them."""
+    spelling: dict[str, tuple[Attribute, str | None]] = {}
+    for attribute in policy.attributes:
+        name = name_of(attribute)
+        if isinstance(attribute, QuasiIdentifier) and isinstance(typed_form(attribute), IntervalForm):
+            spelling |= {f"{name}_{end}": (attribute, end) for end in ENDS}
+        else:
+            spelling[name] = attribute, None
+    return spelling
 
 
 def header_cells(line: str, policy: Policy, split: Callable[[str, str], list[str]]) -> tuple[str, list[str]]:

@@ -24,6 +24,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.windowing.limits import WindowTimer
+from stream_anon.windowing.pieces import LARGE, append_piece
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +42,6 @@ class WindowPart:
     sensitive: NDArray[np.int64]
     offsets: NDArray[np.int64]
     payload: Payload
-    rejects: Rejects
     over_limit: int
     missing: NDArray[np.int64]
 
@@ -131,6 +131,8 @@ class Window:
         self.timer = timer
         self._chunks: list[WindowPart] = []
         self._latest: dict[int, int] = {}  # where the latest chunk of each source's rows stands
+        self._rejects: list[Rejects] = []
+        self._since: dict[int, float] = {}  # when the first record of each source arrived, in order of arrival
         self.admitted = 0
         self.rejected = 0  # dead letters
         self.ignored = 0
@@ -148,7 +150,7 @@ class Window:
     @property
     def oldest(self) -> float | None:
         """Return when the oldest record in the window arrived; None while it is empty."""
-        return self._chunks[0].arrived if self._chunks else None
+        return next(iter(self._since.values()), None)
 
     @property
     def individuals(self) -> int:
@@ -184,6 +186,7 @@ class Window:
                 self._numbered(sensitive),
             )
             self._latest[source] = len(self._chunks)
+            self._since.setdefault(source, now)
             self._chunks.append(
                 WindowPart(
                     source,
@@ -193,7 +196,6 @@ class Window:
                     sensitive,
                     batch.offsets[chosen],
                     payload,
-                    Rejects.of([]),
                     over,
                     missing,
                 )
@@ -214,7 +216,7 @@ class Window:
         if now > self._now:
             self._now, self._at_once, self._arriving = now, self._arriving, 0
         self._arriving += arrived
-        oldest = self._chunks[0].arrived
+        oldest = now if self.oldest is None else self.oldest
         rate = self.admitted / (now - oldest) if now > oldest else np.inf
         return Outlook(self.timer.expected(self.admitted, oldest, now), rate, self._at_once)
 
@@ -239,12 +241,9 @@ class Window:
         return True
 
     def reject(self, rejects: Rejects, source: int, now: float) -> None:
-        """Take dead letters, and what is ignored."""
-        nobody, nothing = np.empty(0, np.int64), np.empty((0, 0), np.int64)
-        missing = self._none_missing
-        self._chunks.append(
-            WindowPart(source, now, self._no_rows, nobody, nothing, nobody, [], rejects, 0, missing)
-        )
+        """Take dead letters, and what is ignored, of one source; 15 bytes each, however few come at a time."""
+        append_piece(self._rejects, rejects, Rejects.concatenate)
+        self._since.setdefault(source, now)
         self._count_rejects(rejects)
 
     def _count_rejects(self, rejects: Rejects) -> None:
@@ -257,9 +256,21 @@ class Window:
 
         People and values are numbered anew: a person who has left must not be counted.
         """
+        self._since = {source: at for source, at in self._since.items() if source not in sources}
+        return self._drop_rejects(sources) + self._drop_rows(sources)
+
+    def _drop_rejects(self, sources: Collection[int]) -> int:
+        before = self.rejected + self.ignored
+        rejects = Rejects.concatenate(self._rejects)
+        kept = rejects.take(~np.isin(rejects.sources, list(sources)))
+        self._rejects = [kept] if len(kept) else []
+        self.rejected = self.ignored = 0
+        self._count_rejects(kept)
+        return before - len(kept)
+
+    def _drop_rows(self, sources: Collection[int]) -> int:
+        """Remove the rows of `sources`, and their records over the limit."""
         marks = [np.full(len(chunk.payload), chunk.source not in sources, np.bool_) for chunk in self._chunks]
-        if not marks:
-            return 0
         kept = [chunk for chunk in self._chunks if chunk.source not in sources]
         gone = [chunk for chunk in self._chunks if chunk.source in sources]
         if not gone:
@@ -269,10 +280,7 @@ class Window:
         self._partitioner.keep(np.concatenate(marks), self._columns())
         self._latest = {chunk.source: place for place, chunk in enumerate(kept)}
         self.admitted = sum(len(chunk.payload) for chunk in self._chunks)
-        self.rejected = self.ignored = 0
-        for chunk in self._chunks:
-            self._count_rejects(chunk.rejects)
-        return sum(len(chunk.payload) + len(chunk.rejects) + chunk.over_limit for chunk in gone)
+        return sum(len(chunk.payload) + chunk.over_limit for chunk in gone)
 
     def _numbered(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return dense numbers of sensitive keys int64[s, n], `NO_VALUE` where the value is missing."""
@@ -318,7 +326,7 @@ class Window:
             partitioner=self._partitioner,
             columns=self._in_order(self._columns()),
             payload=joined([chunk.payload for chunk in self._chunks]),
-            rejects=Rejects.concatenate([chunk.rejects for chunk in self._chunks]),
+            rejects=Rejects.concatenate(self._rejects),
             over_limit=self.over_limit,
             missing=sum((chunk.missing for chunk in self._chunks), self._none_missing),
             ranges=tuple(
@@ -361,4 +369,13 @@ class Window:
         assert self.admitted <= self._policy.window.max_records  # noqa: S101
         times = [chunk.arrived for chunk in self._chunks]
         assert times == sorted(times)  # noqa: S101
+        # The first record of each source that has any, dead letters among them, is known in order of arrival.
+        sources = {chunk.source for chunk in self._chunks}
+        sources.update(source for part in self._rejects for source in part.sources.tolist())
+        assert self._since.keys() == sources  # noqa: S101
+        assert list(self._since.values()) == sorted(self._since.values())  # noqa: S101
+        # Every reject is counted, as one of two kinds, and is in one of few pieces.
+        rejects = sum(len(part) for part in self._rejects)
+        assert rejects == self.rejected + self.ignored  # noqa: S101
+        assert len(self._rejects) <= rejects // LARGE + 13  # noqa: S101
         self._partitioner.check_invariants()

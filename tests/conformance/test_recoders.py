@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable
+from decimal import Decimal
 from itertools import product
 
 import numpy as np
@@ -11,7 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import MISSING_KEY
+from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.recoders import protocol
 from stream_anon.recoding.recoders.datafly import DataFly
 from stream_anon.recoding.recoders.incognito import Incognito
@@ -22,7 +28,9 @@ from stream_anon.recoding.recoders.registry import RECODERS
 from stream_anon.recoding.recoders.samarati import Samarati
 from tests.conformance.recoders import SPECIMENS, Names, recoders
 from tests.support.effort import examples
-from tests.support.lattices import Table, counted, tables, too_small
+from tests.support.lattices import Table, counted, tables, tables_of_times, times, too_small
+
+_TABLES = st.one_of(tables(), tables_of_times())
 
 
 @st.composite
@@ -54,7 +62,7 @@ def test_every_method_has_a_specimen() -> None:
 
 
 @examples(300)
-@given(tables(), recoders(), _asked(), st.integers(0, 99))
+@given(_TABLES, recoders(), _asked(), st.integers(0, 99))
 def test_each_cell_becomes_a_node_above_its_value(
     drawn: Table, make: Callable[[Names], Recoder], asked: Asked, seed: int
 ) -> None:
@@ -70,7 +78,7 @@ def test_each_cell_becomes_a_node_above_its_value(
 
 
 @examples(300)
-@given(tables(), recoders(), _asked(), st.integers(0, 99))
+@given(_TABLES, recoders(), _asked(), st.integers(0, 99))
 def test_each_published_group_is_large_and_diverse_enough_where_the_method_promises_it(
     drawn: Table, make: Callable[[Names], Recoder], asked: Asked, seed: int
 ) -> None:
@@ -87,8 +95,31 @@ def test_each_published_group_is_large_and_diverse_enough_where_the_method_promi
     assert not (below and recoder.guarantees)
 
 
+EVERY = [pytest.param(make, id=f"{name}-{i}") for name, own in SPECIMENS.items() for i, make in enumerate(own)]
+
+
+@pytest.mark.parametrize("finest", [Finest.HOUR, Finest.MINUTE])
+@pytest.mark.parametrize("make", EVERY)
+def test_every_method_recodes_hours_and_minutes(make: Callable[[Names], Recoder], finest: Finest) -> None:
+    """In the night of the autumn in which an hour comes twice, over two days and two ages."""
+    draws = np.random.default_rng(7)
+    seen = QuasiIdentifier("seen", times("Europe/Berlin", finest, dt.date(2024, 10, 26), 2), unknown=Unknown.ROOT)
+    age = QuasiIdentifier("age", NumericDomain(Decimal(0), Decimal(7), Decimal(1), 0))
+    moments = [dt.datetime(2024, 10, 27, 0, tzinfo=dt.UTC) + dt.timedelta(minutes=7 * (i % 40)) for i in range(120)]
+    codes = np.array([[seen.code(each.isoformat()) for each in moments], draws.integers(0, 8, 120)], np.int32)
+    rows = Rows(codes, np.arange(120), draws.integers(0, 3, (1, 120)))
+    table = protocol.Table((seen, age), rows, draws.integers(0, 2, 120))
+    found = make(table.names).recode(table, Asked(4, 2, 5))
+    low, high = found.low[0, ~found.suppressed], found.high[0, ~found.suppressed]
+    assert len(low) > 0
+    assert {seen.node(*each) for each in zip(low.tolist(), high.tolist(), strict=True)} == set(
+        zip(low.tolist(), high.tolist(), strict=True)
+    )
+    assert all(seen.publish(*each) for each in zip(low.tolist(), high.tolist(), strict=True))
+
+
 @examples(150)
-@given(tables(), recoders(), _asked(), st.integers(0, 99))
+@given(_TABLES, recoders(), _asked(), st.integers(0, 99))
 def test_the_same_table_gives_the_same_answer_and_the_same_explanation(
     drawn: Table, make: Callable[[Names], Recoder], asked: Asked, seed: int
 ) -> None:
@@ -101,7 +132,7 @@ def test_the_same_table_gives_the_same_answer_and_the_same_explanation(
 
 
 @examples(150)
-@given(tables(), recoders(), _asked(), st.integers(0, 99))
+@given(_TABLES, recoders(), _asked(), st.integers(0, 99))
 def test_rows_in_another_order_become_the_same_where_none_is_chosen_among_equals(
     drawn: Table, make: Callable[[Names], Recoder], asked: Asked, seed: int
 ) -> None:

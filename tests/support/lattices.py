@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import MISSING_KEY
+from stream_anon.microdata.domains.calendar.cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.recoding.lattice.lattice import Lattice
 from stream_anon.recoding.lattice.levels import AttributeLevels, levels_of
@@ -124,6 +127,33 @@ def tables(draw: st.DrawFn, most: int = 24) -> Table:
         QuasiIdentifier(f"a{place}", CategoricalDomain(draw(hierarchies())), unknown=Unknown.ROOT)
         for place in range(draw(st.integers(1, 3)))
     )
+    return draw(_rows(attributes, most))
+
+
+def times(zone: str, finest: Finest, day: dt.date, days: int) -> DateDomain:
+    """Return the hours or minutes of some days."""
+    return DateDomain("iso8601", day, day + dt.timedelta(days=days), zone=zone, finest=finest)
+
+
+@st.composite
+def tables_of_times(draw: st.DrawFn, most: int = 24) -> Table:
+    """Return a table with hours or minutes: near a change of clocks or of the year, or over months."""
+    domain = times(
+        draw(st.sampled_from(["", "Europe/Berlin", "Australia/Lord_Howe"])),
+        draw(st.sampled_from([Finest.HOUR, Finest.MINUTE])),
+        draw(st.sampled_from([dt.date(2024, 3, 30), dt.date(2024, 10, 5), dt.date(2023, 12, 30)])),
+        draw(st.sampled_from([1, 3, 40])),
+    )
+    first = QuasiIdentifier("seen", domain, unknown=Unknown.ROOT)
+    others = [
+        QuasiIdentifier(f"a{place}", CategoricalDomain(draw(hierarchies())), unknown=Unknown.ROOT)
+        for place in range(draw(st.integers(0, 1)))
+    ]
+    return draw(_rows((first, *others), most))
+
+
+@st.composite
+def _rows(draw: st.DrawFn, attributes: tuple[QuasiIdentifier, ...], most: int) -> Table:
     n = draw(st.integers(1, most))
     every = draw(st.booleans())
     sensitive = draw(st.integers(0, 2))

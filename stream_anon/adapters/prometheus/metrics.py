@@ -246,6 +246,7 @@ class Metrics:
             "broker_away_seconds", "Time the broker, or the schema registry, was away, counted when it is back."
         )
         self._reachable = self._gauge("broker_reachable", "0 while the broker, or the schema registry, is away.")
+        self._absences = set[str]()  # activities that wait
 
     def _declare_service(self) -> None:
         self._ready = self._gauge("ready", "1 while the worker owns partitions or stands by for them.")
@@ -326,12 +327,14 @@ class Metrics:
     def broker_away(self, activity: str, *, again: bool = False) -> None:
         """Count an outage; `again` where one goes on for another cause."""
         self._outages.add(activity, 0 if again else 1)
+        self._absences.add(activity)
         self._reachable.set(0)
 
-    def broker_back(self, seconds: float) -> None:
-        """End an outage."""
+    def broker_back(self, activity: str, seconds: float) -> None:
+        """End an outage; the broker is reachable once no activity waits for it."""
         self._away.inc(max(0.0, seconds))
-        self._reachable.set(1)
+        self._absences.discard(activity)
+        self._reachable.set(not self._absences)
 
     def assigned(self) -> None:
         """Count a rebalance that brings partitions."""
@@ -345,7 +348,7 @@ class Metrics:
 
     def taken_over(self, dropped: int, read_again: int, skipped: int, owned: int, seconds: float) -> None:
         """Count what a takeover dropped, will read again and skipped."""
-        self._reachable.set(1)
+        self._reachable.set(not self._absences)
         self._dropped.inc(dropped)
         self._again.inc(read_again)
         self._skipped.inc(skipped)

@@ -1,4 +1,4 @@
-"""From the text of a .proto file to the descriptor of one of its messages.
+"""From the text of a .proto file to the descriptors of its messages.
 
 protoc itself reads the text, in a process of its own and one at a time: what somebody wrote into a registry can
 neither crash the service nor take its memory or its time. Nothing is written to a disk. A schema that is registered
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +27,11 @@ from stream_anon.errors import InputError
 
 MOST_SCHEMA_BYTES = 4_000_000
 """Of a schema and all that it imports."""
+MOST_MESSAGES = 10_000
+"""Of a schema, with those within others and without those that it imports."""
+
+Places = tuple["Places", ...]
+"""The places of messages: for each one, in order, those of the messages within it."""
 
 _SECONDS = 30
 _ONE_AT_A_TIME = threading.Lock()  # several at once could take more memory than a pod has
@@ -70,15 +75,13 @@ extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }
 }
 
 
-def message_of(schema: str, indexes: Sequence[int], references: Mapping[str, str]) -> Any:
-    """Return the descriptor of a message; it keeps what it belongs to alive. O(a new process).
+class Messages:
+    """The messages of a schema. O(a new process).
 
     Parameters
     ----------
     schema
         The text of a .proto file.
-    indexes
-        Which of the file's messages it is, which of that one's messages, and so on.
     references
         The texts of the files that it imports, by the names that it imports them by. Google's own types and those
         of Confluent's registry need not be among them.
@@ -86,27 +89,62 @@ def message_of(schema: str, indexes: Sequence[int], references: Mapping[str, str
     Raises
     ------
     InputError
-        If protoc refuses the text, or there is no such message.
+        If protoc refuses the text, or there are too many messages.
     """
-    files = _serialized(schema, references) or _compiled(schema, references)
-    try:
-        pool = DescriptorPool()
-        for file in files.file:
-            last = pool.AddSerializedFile(file.SerializeToString())
-        messages: Any = list(last.message_types_by_name.values())
-        by_place = files.file[-1].message_type
+
+    def __init__(self, schema: str, references: Mapping[str, str]) -> None:
+        files = _serialized(schema, references) or _compiled(schema, references)
+        self._by_place = files.file[-1].message_type
+        if _count(self._by_place) > MOST_MESSAGES:
+            raise InputError(f"the Protobuf schema has more than {MOST_MESSAGES} messages")
+        try:
+            pool = DescriptorPool()
+            for file in files.file:
+                self._file: Any = pool.AddSerializedFile(file.SerializeToString())
+        except TypeError:  # what the runtime refuses and protoc does not
+            raise InputError("this is no Protobuf schema that can be used") from None
+
+    @property
+    def places(self) -> Places:
+        """Return where there are messages."""
+        return _places(self._by_place)
+
+    def at(self, indexes: Sequence[int]) -> Any:
+        """Return the descriptor of a message; it keeps what it belongs to alive.
+
+        Parameters
+        ----------
+        indexes
+            Which of the file's messages it is, which of that one's messages, and so on.
+
+        Raises
+        ------
+        InputError
+            If there is no such message.
+        """
+        messages, by_place = self._file.message_types_by_name, self._by_place
         found: Any = None
         for index in indexes:
             if not 0 <= index < len(by_place):
                 raise InputError("the Protobuf schema has no such message")
-            name = by_place[index].name
-            found = next(message for message in messages if message.name == name)
-            messages, by_place = found.nested_types, by_place[index].nested_type
-    except TypeError:  # what the runtime refuses and protoc does not
-        raise InputError("this is no Protobuf schema that can be used") from None
-    if found is None:
-        raise InputError("no message of the Protobuf schema is named")
-    return found
+            found = messages[by_place[index].name]
+            messages, by_place = found.nested_types_by_name, by_place[index].nested_type
+        if found is None:
+            raise InputError("no message of the Protobuf schema is named")
+        return found
+
+
+def message_of(schema: str, indexes: Sequence[int], references: Mapping[str, str]) -> Any:
+    """Return the descriptor of a message of a schema; see `Messages`."""
+    return Messages(schema, references).at(indexes)
+
+
+def _count(messages: Iterable[Any]) -> int:
+    return sum(1 + _count(message.nested_type) for message in messages)
+
+
+def _places(messages: Iterable[Any]) -> Places:
+    return tuple(_places(message.nested_type) for message in messages)
 
 
 def _serialized(schema: str, references: Mapping[str, str]) -> FileDescriptorSet | None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,47 +12,17 @@ from numpy.typing import NDArray
 from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClient, Session
 from stream_anon.adapters.registry.fields import FieldTypes
 from stream_anon.adapters.registry.framing import UNFRAMED, Frames, Framing, SchemaKey, frames_of
-from stream_anon.adapters.unwrapping import FITS, Unwrapped, Unwrapper
+from stream_anon.adapters.registry.learning import Answer, BodyFormat, Learned, Places, exists, learn
+from stream_anon.adapters.unwrapping import FITS, Unwrapped
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports.schemas import SchemaChange
 
 MOST_SCHEMAS = 1_000
 """Schemas that are kept; of more, those that the last poll did not name are asked for again."""
-MOST_MESSAGES = 64
-"""Messages of one schema that are read: its text is parsed for each."""
 _AT_ONCE = 8  # questions
 _ASKED_AGAIN = 60.0  # seconds until an id that is not known, or was unreadable, is asked for again
 _MOST_UNKNOWN = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class BodyFormat:
-    """A format whose records name their schemas.
-
-    Parameters
-    ----------
-    kind
-        What a registry calls it.
-    read
-        Returns what reads the bodies of a schema's message, and the types of the declared fields that it has; may
-        raise anything for a schema that it does not understand.
-    warm_up
-        Compiles what readers call.
-    messages
-        Whether frames name a message too.
-    """
-
-    kind: str
-    read: Callable[[RegisteredSchema, tuple[int, ...]], tuple[Unwrapper, FieldTypes]]
-    warm_up: Callable[[], None] = lambda: None
-    messages: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Learned:
-    reader: Unwrapper | None  # None for a schema that cannot be read
-    fields: FieldTypes
 
 
 class FramedTexts:
@@ -87,7 +55,8 @@ class FramedTexts:
         self._most_bytes = most_bytes
         self._known = known
         self._noticed = noticed
-        self._learned: dict[SchemaKey, _Learned] = {}
+        self._learned: dict[SchemaKey, Learned] = {}
+        self._places: dict[int | str, Places] = {}  # of the messages of each schema that could be parsed
         self._unknown: dict[int | str, float] = {}  # when each was asked for
         self._refused: dict[SchemaKey, float] = {}  # when each was found unreadable
         self._fields: FieldTypes | None = None  # of the schema that was learned last
@@ -98,60 +67,60 @@ class FramedTexts:
         return self._framing is Framing.GLUE
 
     async def learn(self, parts: Sequence[Sequence[bytes | None]]) -> None:
-        """Ask for the schemas that these values name and nobody has asked for.
+        """Ask for the schemas that these values name and nobody has asked for; each once, whatever it is named by.
+
+        Of a schema that is known, places without a message cost nothing: nothing is asked, and nothing remembered.
 
         Raises RegistryError; what was learned before stays.
         """
         named = {key: None for part in parts for key in self._frames(_texts(part)).keys}
-        wanted, messages = list[SchemaKey](), Counter(key.id for key in self._learned)
-        for key in named:
-            if self._is_due(key) and messages[key.id] < MOST_MESSAGES and self._may_be_there(key):
-                messages[key.id] += 1
-                wanted.append(key)
+        due = (key for key in named if self._is_due(key) and self._may_be_there(key))
+        wanted = dict[int | str, list[SchemaKey]]()
+        for key in sorted(due, key=lambda key: (str(key.id).zfill(20), key.message)):
+            wanted.setdefault(key.id, []).append(key)
         if not wanted:
             return
-        wanted.sort(key=lambda key: (str(key.id).zfill(20), key.message))
         self._make_room(named)
         async with self._client.session() as session:
             turns = asyncio.Semaphore(_AT_ONCE)
             answers = await asyncio.gather(
-                *(self._ask(session, turns, key) for key in wanted), return_exceptions=True
+                *(self._ask(session, turns, keys) for keys in wanted.values()), return_exceptions=True
             )
-        for key, answer in zip(wanted, answers, strict=True):
+        for number, answer in zip(wanted, answers, strict=True):
             if answer is None:
-                self._note_unknown(key)
-            elif isinstance(answer, _Learned):
-                self._keep(key, answer)
+                self._note_unknown(number)
+            elif isinstance(answer, Answer):
+                self._take(number, answer)
         for answer in answers:
             if isinstance(answer, BaseException):
                 raise answer
 
-    async def _ask(self, session: Session, turns: asyncio.Semaphore, key: SchemaKey) -> _Learned | None:
+    async def _ask(self, session: Session, turns: asyncio.Semaphore, keys: Sequence[SchemaKey]) -> Answer | None:
         async with turns:
-            given = self._known.get(str(key.id))
-            found = await session.schema(key.id) if given is None else RegisteredSchema(given, self._form.kind)
-        return None if found is None else await asyncio.to_thread(self._made, key, found)
+            number = keys[0].id
+            given = self._known.get(str(number))
+            found = await session.schema(number) if given is None else RegisteredSchema(given, self._form.kind)
+        return None if found is None else await asyncio.to_thread(learn, self._form, keys, found)
 
-    def _note_unknown(self, key: SchemaKey) -> None:
+    def _note_unknown(self, number: int | str) -> None:
         if len(self._unknown) >= _MOST_UNKNOWN:
             self._unknown.clear()
-        self._unknown[key.id] = asyncio.get_running_loop().time()
+        self._unknown[number] = asyncio.get_running_loop().time()
 
-    def _made(self, key: SchemaKey, found: RegisteredSchema) -> _Learned:
-        if found.kind != self._form.kind:
-            return _Learned(None, {})
-        try:
-            return _Learned(*self._form.read(found, key.message))
-        except Exception:  # noqa: BLE001 - anybody may have registered it, and libraries raise what they like
-            return _Learned(None, {})
+    def _take(self, number: int | str, answer: Answer) -> None:
+        self._unknown.pop(number, None)
+        if answer.places is not None:
+            self._places[number] = answer.places
+            self._refused.pop(SchemaKey(number), None)
+        for key, learned in answer.learned.items():
+            self._keep(key, learned)
 
-    def _keep(self, key: SchemaKey, learned: _Learned) -> None:
+    def _keep(self, key: SchemaKey, learned: Learned) -> None:
         again = key in self._learned and learned.reader is None
         before, self._learned[key] = self._fields, learned
         self._refused.pop(key, None)
         if learned.reader is None:
             self._refused[key] = asyncio.get_running_loop().time()
-        self._unknown.pop(key.id, None)
         if learned.reader is not None:
             self._fields = learned.fields
         change = _change(str(key.id), before, learned, self._attributes)
@@ -159,14 +128,18 @@ class FramedTexts:
             self._noticed(change)
 
     def _is_due(self, key: SchemaKey) -> bool:
-        """Return whether a schema is to be learned; one that could not be read is tried again after a while.
+        """Return whether a message is to be learned; what could not be read is tried again after a while.
 
         Where a parser was at fault for want of memory or time, another try may succeed.
         """
-        if key not in self._learned:
-            return True
-        refused = self._refused.get(key)
-        return refused is not None and asyncio.get_running_loop().time() - refused >= _ASKED_AGAIN
+        places = self._places.get(key.id)
+        if places is not None and not exists(key.message, places):
+            return False
+        learned = self._learned.get(key)
+        if learned is not None and learned.reader is not None:
+            return False
+        refused = [self._refused[each] for each in (key, SchemaKey(key.id)) if each in self._refused]
+        return not refused or asyncio.get_running_loop().time() - max(refused) >= _ASKED_AGAIN
 
     def _may_be_there(self, key: SchemaKey) -> bool:
         if isinstance(key.id, int) and key.id < 0:
@@ -176,10 +149,14 @@ class FramedTexts:
         asked = self._unknown.get(key.id)
         return asked is None or asyncio.get_running_loop().time() - asked >= _ASKED_AGAIN
 
-    def _make_room(self, named: Iterable[SchemaKey]) -> None:
+    def _make_room(self, named: Collection[SchemaKey]) -> None:
+        numbers = {key.id for key in named}
         if len(self._learned) > MOST_SCHEMAS:
-            self._learned = {key: self._learned[key] for key in named if key in self._learned}
+            stay = {*named, *map(SchemaKey, numbers)}  # the schema as a whole is refused where it cannot be parsed
+            self._learned = {key: learned for key, learned in self._learned.items() if key in stay}
             self._refused = {key: since for key, since in self._refused.items() if key in self._learned}
+        if len(self._places) > MOST_SCHEMAS:
+            self._places = {number: places for number, places in self._places.items() if number in numbers}
 
     def unwrap(self, values: Texts) -> Unwrapped:
         """See `Unwrapper`. What names a schema that was not learned is rejected: `learn` comes first."""
@@ -262,7 +239,7 @@ def _in_place(parts: Sequence[tuple[NDArray[np.int64], Texts]], values: Texts) -
 
 
 def _change(
-    schema: str, before: FieldTypes | None, learned: _Learned, attributes: Mapping[tuple[str, ...], str]
+    schema: str, before: FieldTypes | None, learned: Learned, attributes: Mapping[tuple[str, ...], str]
 ) -> SchemaChange:
     """Return what a schema says about declared fields, beside the one that was learned before it."""
     if learned.reader is None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import msgspec
 
@@ -18,16 +18,16 @@ from stream_anon.errors import InputError
 MOST_RECORDS = 50_000
 MOST_FIELDS = 2_000  # with more keys than these, keys are values, such as names of people
 MOST_DEPTH = 16
-NESTED = ()  # stands for a list, or for anything else that is no value
+NESTED = (None,)  # stands for a list of other things than texts, or for anything else that is no value
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _DATA_LIKE = re.compile(r"[-+]?[\d.,:/ -]+|.*@.*")
 
-Value = str | int | float | bool | tuple[()]
+Value = str | int | float | bool | tuple[str, ...] | tuple[None]
 
 
 @dataclass(slots=True)
 class Column:
-    """The values of one field with their rows; null and absent values are left out.
+    """The values of one field with their rows; null and absent values are left out, of lists of texts too.
 
     `keys` lead from the record's top to the value; cells of a row have none.
     """
@@ -112,7 +112,7 @@ def _read_csv(file: IO[str], path: Path, most: int) -> FieldSample:
             continue
         for column, cell in zip(columns, cells, strict=True):
             if cell != "":
-                column.add(records, cell)
+                column.add(records, _cell(cell))
         records += 1
     index = _is_index(names, columns)
     if index:
@@ -121,6 +121,22 @@ def _read_csv(file: IO[str], path: Path, most: int) -> FieldSample:
     return FieldSample(
         records, dict(zip(names, columns, strict=True)), malformed, texts=True, more=more, index=index
     )
+
+
+def _cell(cell: str) -> Value:
+    """Return a cell's text, or the list that it holds as JSON."""
+    if not (cell.startswith("[") and cell.endswith("]")):
+        return cell
+    try:
+        value = msgspec.json.decode(cell)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return cell
+    return _listed(value)
+
+
+def _listed(items: list[object]) -> Value:
+    texts = tuple(item for item in items if item is not None)
+    return cast("tuple[str, ...]", texts) if all(isinstance(item, str) for item in texts) else NESTED
 
 
 def _is_index(names: list[str], columns: list[Column]) -> bool:
@@ -185,7 +201,7 @@ def _read_json(file: IO[str], most: int) -> FieldSample:
 
 
 def _flat(record: dict[str, object], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Value]]:
-    """Return the scalars of a record by their keys; other values are `NESTED`."""
+    """Return the scalars and lists of texts of a record by their keys; other values are `NESTED`."""
     for key, value in record.items():
         if not key:
             continue  # it cannot be declared
@@ -193,7 +209,9 @@ def _flat(record: dict[str, object], above: tuple[str, ...]) -> Iterator[tuple[t
         if isinstance(value, dict):
             if len(above) < MOST_DEPTH:
                 yield from _flat(value, keys)
-        elif isinstance(value, list) or (isinstance(value, float) and not math.isfinite(value)):
+        elif isinstance(value, list):
+            yield keys, _listed(value)
+        elif isinstance(value, float) and not math.isfinite(value):
             yield keys, NESTED
         elif isinstance(value, str | int | float):
             yield keys, value

@@ -53,7 +53,7 @@ class Guess:
     is_time: bool = False
 
 
-def label(value: Value) -> str:
+def label(value: Value | None) -> str:
     """Return a category's text, as the policy's own rules write it."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -6,9 +6,8 @@ undeclared, and so never published. No value is written that fewer than ten indi
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -19,31 +18,15 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.advice import Candidate, few_people, many_columns, window_records
 from stream_anon.operations.propose.cuts import with_cuts
-from stream_anon.operations.propose.domains import Guess, guess, label, number
+from stream_anon.operations.propose.domains import Guess, guess, label
 from stream_anon.operations.propose.recognised import recognised
 from stream_anon.operations.propose.roles import FieldKind, is_measure, is_personal, kind_of, person_score
+from stream_anon.operations.propose.sensitive import Field, sensitive_field, sensitive_list
 from stream_anon.operations.propose.support import FEWEST, People
 from stream_anon.operations.propose.yaml_lines import block, scalar
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from stream_anon.settings.yaml_text import read_yaml
-
-DOMINANT = 0.8  # share of one sensitive value beyond which two distinct values are too much to ask
-
-
-@dataclass(frozen=True)
-class Field:
-    """What is proposed for one field; no settings: it is left out."""
-
-    name: str
-    settings: Mapping[str, object]
-    remarks: tuple[str, ...] = ()
-    diverse: bool = False
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """Return the keys from the record's top to the value."""
-        return tuple(cast("list[str]", self.settings.get("path") or self.name.split(".")))
 
 
 def propose(path: Path, k: int = 10, ranges: Mapping[str, int] | None = None) -> str:
@@ -147,6 +130,15 @@ def _people(sample: FieldSample, identifiers: list[str], individual: str) -> Peo
     return People(identities)
 
 
+_LEFT_OUT = (
+    FieldKind.NESTED,
+    FieldKind.LIST,
+    FieldKind.IDENTIFYING_LIST,
+    FieldKind.TEXT,
+    FieldKind.CONTACT,
+)
+
+
 class _Ranges(NamedTuple):
     parts: int | None
     k: int
@@ -155,15 +147,17 @@ class _Ranges(NamedTuple):
 def _field(name: str, kind: FieldKind, column: Column, people: People, texts: bool, ranges: _Ranges) -> Field:
     if not column.values:
         return Field(name, {}, ("no value in the sample",))
-    if kind in (FieldKind.NESTED, FieldKind.TEXT, FieldKind.CONTACT):
+    if kind in _LEFT_OUT:
         return Field(name, {}, (kind.value,))
+    if kind is FieldKind.SENSITIVE_LIST:
+        return sensitive_list(name, column, people)
     if kind is FieldKind.IDENTIFIER:
         return Field(name, {"role": "identifier"})
     found = guess(name, column, people, texts)
     if found is not None and ranges.parts is not None:
         found = with_cuts(found, column, people, ranges.parts, ranges.k, texts=texts)
     if kind is FieldKind.SENSITIVE and not (found is not None and found.is_time):
-        return _sensitive(name, column, people, texts)
+        return sensitive_field(name, column, people, texts)
     if found is None:
         return Field(name, {}, (f"too many different values, or too few that {FEWEST} individuals share",))
     return Field(name, {"role": "quasi-identifier", **found.settings}, _remarks(name, found))
@@ -186,25 +180,6 @@ def _remarks(name: str, found: Guess) -> tuple[str, ...]:
     elif not is_personal(name):
         remarks = ("DECIDE: can somebody be recognised by it? leave it out if nobody needs it", *remarks)
     return remarks
-
-
-def _sensitive(name: str, column: Column, people: People, texts: bool) -> Field:
-    settings: dict[str, object] = {"role": "sensitive"}
-    numbers = [number(value, texts) for value in column.values]
-    if all(isinstance(value, bool) for value in column.values):
-        settings["type"] = "boolean"
-    elif all(found is not None for found in numbers):
-        whole = all(found is not None and found == found.to_integral_value() for found in numbers)
-        settings["type"] = "integer" if whole else "number"
-    elif not all(isinstance(value, str) for value in column.values):
-        return Field(name, {}, ("looks sensitive, but its values are of several types",))
-    common = people.common(column, label)
-    largest = max(Counter(map(label, column.values)).values())
-    diverse = len(common) >= 2 and largest <= DOMINANT * len(column.values)
-    remarks = ["DECIDE: published as it is; a rare value can name a person"]
-    if not diverse:
-        remarks.append("no distinct_l is proposed: one value is too frequent, or all are rare")
-    return Field(name, settings, tuple(remarks), diverse)
 
 
 def _without_nesting(fields: list[Field]) -> list[Field]:

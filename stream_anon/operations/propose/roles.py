@@ -40,7 +40,8 @@ _SENSITIVE = _set(
     "diagnosis diagnoses icd icd9 icd10 disease condition illness symptom symptoms disorder medication medications "
     "drug drugs prescription hiv genetic disability religion political politics party orientation sexuality union "
     "salary income wage wages earnings pay debt conviction offence score grade outcome result treatment "
-    "procedure allergy"
+    "procedure allergy diseases conditions illnesses disorders disabilities convictions offences outcomes results "
+    "treatments procedures allergies"
 )
 _POSTAL = _set("zip zipcode postal postcode postalcode plz cp pincode")
 _PERSONAL = _set(
@@ -76,7 +77,19 @@ class FieldKind(Enum):
     PLAIN = "plain"
     TEXT = "free text"
     CONTACT = "named like an identifier, but with few values"
-    NESTED = "a list"
+    NESTED = "a list, but not of texts alone, or not in every record"
+    LIST = (
+        'a list of texts, which can be no quasi-identifier; if readers need it: `role: sensitive, type: "string[]"`'
+    )
+    SENSITIVE_LIST = "a sensitive list of texts"
+    IDENTIFYING_LIST = "a list of what looks like identifiers"
+
+
+_OF_LISTS = {
+    FieldKind.IDENTIFIER: FieldKind.IDENTIFYING_LIST,
+    FieldKind.SENSITIVE: FieldKind.SENSITIVE_LIST,
+    FieldKind.PLAIN: FieldKind.LIST,
+}
 
 
 def words(name: str) -> list[str]:
@@ -111,9 +124,18 @@ def is_measure(name: str) -> bool:
 
 
 def kind_of(name: str, values: Sequence[Value], records: int) -> FieldKind:
-    """Return the kind of a field; `records` is the size of the sample."""
-    if NESTED in values:
+    """Return the kind of a field; `records` is the size of the sample. A list is judged by its items."""
+    lists = [value for value in values if isinstance(value, tuple)]
+    if not lists:
+        return _scalar_kind(name, values, records)
+    items = [item for value in lists for item in value if item is not None]
+    if len(lists) < len(values) or NESTED in lists or not items:
         return FieldKind.NESTED
+    kind = _scalar_kind(name, items, records)
+    return _OF_LISTS.get(kind, kind)
+
+
+def _scalar_kind(name: str, values: Sequence[Value], records: int) -> FieldKind:
     texts = [value for value in values if isinstance(value, str)]
     distinct = len(set(values))
     moments = is_moment(name) and _share([str(value) for value in values], _is_epoch) > 0.8

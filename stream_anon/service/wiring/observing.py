@@ -45,7 +45,7 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
             case e.BrokerAway():
                 metrics.broker_away(event.doing.value, again=event.again)
             case e.BrokerBack():
-                metrics.broker_back(event.seconds)
+                metrics.broker_back(event.doing.value, event.seconds)
             case e.PartitionsRevoked():
                 metrics.revoked(event.dropped, event.owned)
             case e.TakeoverStarted():

@@ -24,6 +24,7 @@ MORE = Policy(
         QuasiIdentifier("dose", NumericDomain(Decimal(0), Decimal(9), Decimal(1), 0)),
         Insensitive("paid", ScalarType.BOOLEAN),
         Insensitive("cost", ScalarType.NUMBER),
+        Insensitive("tags", ScalarType.STRING, many=True),
     ),
     2,
     EVERY_RECORD,
@@ -109,6 +110,8 @@ def test_a_column_under_the_name_of_a_parent_leaves_its_children_no_place() -> N
         ("cost", "NaN", "NaN"),
         ("cost", "-Infinity", "-Infinity"),
         ("cost", "x", "x"),
+        ("tags", '["a","b"]', ["a", "b"]),
+        ("tags", "a", "a"),
     ],
 )
 def test_a_cell_is_read_by_the_type_of_its_column(name: str, cell: str, value: object) -> None:

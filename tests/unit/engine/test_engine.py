@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -248,6 +249,48 @@ def test_ignored_records_stop_no_reading_where_as_many_dead_letters_would(monkey
     assert not engine.room
     engine.revoke([0])
     assert engine.room
+
+
+@pytest.mark.parametrize("each", [1, 3])
+def test_ignored_records_that_trickle_in_cost_few_bytes_each(each: int) -> None:
+    """Rows lie between them, as in a change stream whose table is written now and then."""
+    policy, count = small_policy(max_records=100_000), 12_000
+    engine = _engine(policy)
+    engine.add(batch_of(policy, 0, [0], rejected=[1]), 1.0)
+    tracemalloc.start()
+    try:
+        for first in range(2, count, each):
+            batch = batch_of(policy, 0, [], rejected=range(first, first + each))
+            batch.rejects.reasons[:] = Reason.HEARTBEAT
+            engine.add(batch, 1.0 + first)
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < 20 * count + 20_000
+    engine.add(batch_of(policy, 0, [2 * count]), 2.0)
+    engine.check_invariants()
+    window = engine.seal(3.0)
+    assert window is not None
+    assert window.rejects.offsets.tolist() == list(range(1, len(window.rejects) + 1))
+
+
+def test_a_revocation_takes_dead_letters_of_its_partitions_alone() -> None:
+    policy = small_policy()
+    engine = _engine(policy)
+    engine.open(1, 0)
+    engine.open(2, 0)
+    for second in range(9):
+        source = second % 3
+        engine.add(batch_of(policy, source, [], rejected=[second]), float(second + 1))
+        engine.check_invariants()
+    assert engine.open_window.opened_at == 1.0
+    assert engine.revoke([0]) == 3
+    engine.check_invariants()
+    assert engine.open_window.opened_at == 2.0
+    window = engine.seal(10.0)
+    assert window is not None
+    assert window.rejects.offsets.tolist() == [1, 2, 4, 5, 7, 8]
+    assert window.opened_at == 2.0
 
 
 class _Liar:

@@ -213,10 +213,27 @@ def test_an_outage_makes_the_broker_unreachable_until_it_ends(
     metrics.broker_away("publishing")
     assert value(registry, "broker_reachable") == 0
 
-    metrics.broker_back(3.5)
+    metrics.broker_back("publishing", 3.5)
     assert value(registry, "broker_reachable") == 1
     assert value(registry, "broker_away_seconds_total") == 3.5
     assert value(registry, "broker_outages_total", activity="publishing") == 1
+
+
+def test_the_broker_is_reachable_again_only_when_no_absence_is_left(
+    registry: CollectorRegistry, metrics: Metrics
+) -> None:
+    metrics.broker_away("publishing")
+    metrics.broker_away("consuming")
+    metrics.broker_away("asking-registry")
+    metrics.broker_back("publishing", 1.0)
+    assert value(registry, "broker_reachable") == 0
+    metrics.broker_away("consuming", again=True)
+    metrics.taken_over(0, 0, 0, 3, 0.2)
+    assert value(registry, "broker_reachable") == 0
+    metrics.broker_back("consuming", 1.0)
+    assert value(registry, "broker_reachable") == 0
+    metrics.broker_back("asking-registry", 1.0)
+    assert value(registry, "broker_reachable") == 1
 
 
 BOUNDS = (0.5, 1.0, 2.0, 10.0)

@@ -4,8 +4,8 @@ from base64 import b64encode
 
 import pytest
 
-from stream_anon.adapters.protobuf import installed
-from stream_anon.adapters.protobuf.schemas import message_of
+from stream_anon.adapters.protobuf import installed, schemas
+from stream_anon.adapters.protobuf.schemas import Messages, message_of
 from stream_anon.errors import InputError, SettingsError
 
 NESTED = """
@@ -92,3 +92,16 @@ def test_a_descriptor_in_base64_is_read_as_its_text_would_be() -> None:
     for schema, references in ((whole, {}), (whole, {"own/city.proto": whole}), (whole[:-4], {}), ("AAAA", {})):
         with pytest.raises(InputError):
             message_of(schema, (0,), references)
+
+
+def test_places_are_where_messages_are() -> None:
+    messages = Messages(NESTED, REFERENCES)
+    assert messages.places == ((), (((),), ()))
+    assert messages.at([1, 0, 0]).full_name == "Second.Inner.Deep"
+
+
+def test_a_schema_of_very_many_messages_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schemas, "MOST_MESSAGES", 5)
+    assert len(Messages(NESTED, REFERENCES).places) == 2
+    with pytest.raises(InputError, match="more than 5 messages"):
+        Messages(NESTED + "message Third {}", REFERENCES)

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.adapters.codecs import RecordFormats, topic_codec
-from stream_anon.adapters.registry import reading
+from stream_anon.adapters.protobuf import schemas
+from stream_anon.adapters.registry import learning, reading
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.adapters.registry.framing import Framing
 from stream_anon.errors import RegistryError
@@ -233,7 +234,6 @@ async def test_protobuf_is_read_by_the_message_that_the_frame_names(tmp_path: Pa
     assert told == [
         SchemaChange("1", lacking=others),
         SchemaChange("1", appeared=others),
-        SchemaChange("1", readable=False),
     ]
 
 
@@ -281,19 +281,75 @@ async def test_a_first_message_that_no_record_names_is_no_schema_that_changed(tm
     assert told == []
 
 
-async def test_of_a_protobuf_schema_no_more_than_some_messages_are_parsed(
+async def test_places_without_a_message_neither_shut_out_others_nor_cost_anything_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "MOST_MESSAGES", 3)
-    told = list[SchemaChange]()
+    told, parsed = list[SchemaChange](), list[object]()
+    monkeypatch.setattr(learning, "MOST_MESSAGES", 3)
+    _count_parsing(monkeypatch, parsed)
     async with MemoryRegistry() as registry:
         codec = _codec(_policy(tmp_path), registry, "protobuf", told.append)
         registry.add(PROTO, 1, kind="PROTOBUF")
-        values = [_id(1) + bytes([2, 2 * place]) + b"x" for place in range(2, 12)]
+        made_up = [_id(1) + bytes([2, place]) + b"x" for place in range(4, 128, 2)]
+        made_up += [_id(1) + bytes([4, 2, place]) + b"x" for place in range(2, 128, 2)]
+        for values in (made_up[:50], made_up[50:], made_up):
+            await codec.learn([values])
+            assert set(_outcome(codec, list(values))) == {"unknown-schema"}
+        assert told == []
+        assert len(registry.asked) == len(parsed) == 1
+        values = [*made_up, _id(1) + b"\2\2" + VISIT]
         await codec.learn([values])
+        assert len(registry.asked) == len(parsed) == 2
         await codec.learn([values])
-    assert len(told) == 3
-    assert set(_outcome(codec, values)) == {"unknown-schema"}
+    assert _outcome(codec, list(values)) == ["unknown-schema"] * len(made_up) + ["row"]
+    assert len(registry.asked) == len(parsed) == 2
+
+
+async def test_messages_of_one_schema_are_learned_with_one_question_and_some_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, parsed = list[SchemaChange](), list[object]()
+    monkeypatch.setattr(learning, "MOST_MESSAGES", 3)
+    _count_parsing(monkeypatch, parsed)
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry, "protobuf", told.append)
+        others = "".join(f"message Other{n} {{ int32 age = 1; }}" for n in range(6))
+        registry.add(PROTO + others, 1, kind="PROTOBUF")
+        values = [_id(1) + bytes([2, 2 * place]) for place in range(2, 8)]
+        await codec.learn([values])
+        assert len(registry.asked) == len(parsed) == 1
+        assert _outcome(codec, list(values)).count("unknown-schema") == 3
+        values = [_id(1) + b"\2\2" + VISIT]
+        await codec.learn([values])
+    assert _outcome(codec, list(values)) == ["row"]
+
+
+async def test_made_up_places_of_an_unreadable_schema_are_not_asked_for_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, parsed = list[SchemaChange](), list[object]()
+    _count_parsing(monkeypatch, parsed)
+    async with MemoryRegistry() as registry:
+        codec = _codec(_policy(tmp_path), registry, "protobuf", told.append)
+        registry.add("message {", 1, kind="PROTOBUF")
+        for place in range(0, 40, 2):
+            await codec.learn([[_id(1) + bytes([2, place])]])
+        assert len(registry.asked) == len(parsed) == 1
+        monkeypatch.setattr(reading, "MOST_SCHEMAS", 0)
+        await codec.learn([[_id(1) + b"\0", _id(2) + b"\0"]])
+    assert len(registry.asked) == 2, "what is unreadable is forgotten although it is named"
+    assert told == [SchemaChange("1", readable=False)]
+
+
+def _count_parsing(monkeypatch: pytest.MonkeyPatch, parsed: list[object]) -> None:
+    """Take note of each process in which a schema is parsed."""
+    run = schemas.subprocess.run
+
+    def counted(*given: Any, **more: Any) -> Any:
+        parsed.append(given)
+        return run(*given, **more)
+
+    monkeypatch.setattr(schemas.subprocess, "run", counted)
 
 
 async def test_apicurio_and_glue_frames_are_read(tmp_path: Path) -> None:

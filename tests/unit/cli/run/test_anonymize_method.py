@@ -10,7 +10,7 @@ import pytest
 
 from stream_anon.files import whole_table
 from tests.support.data import shared_data
-from tests.support.policies import people, write_json_lines, write_policy
+from tests.support.policies import PEOPLE, people, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run
 
 METHODS: list[dict[str, Any]] = [
@@ -54,6 +54,33 @@ def test_what_a_method_publishes_passes_the_audit(
     assert found["records_in"] == 200
     assert 0 < found["released"] == len(target.read_text().splitlines())
     assert found["explanation"]
+
+
+@pytest.mark.parametrize("finest", ["hour", "minute"])
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: "-".join(map(str, method.values())))
+def test_hours_and_minutes_that_a_method_publishes_pass_the_audit(
+    method: dict[str, Any], finest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over a night in which an hour comes twice; some do not say when, and some say a day outside of the range."""
+    days = {
+        "format": "epoch-s",
+        "zone": "Europe/Berlin",
+        "min": "2024-09-30",
+        "max": "2024-11-02",
+        "finest": finest,
+    }
+    seen = {"role": "quasi-identifier", "date": days, "unknown": "root"}
+    policy = write_policy(tmp_path, method=method, attributes={**PEOPLE["attributes"], "seen": seen})
+    records = people(200, each=2)
+    for i, record in enumerate(records):
+        record["seen"] = 1_729_983_600 + 600 * (i % 37) if i % 50 else [None, 0][i % 100 // 50]
+    source = write_json_lines(tmp_path / "in.jsonl", records)
+    target, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
+    assert audited(monkeypatch, policy, target, proof) == 0
+    published = [json.loads(line)["seen"] for line in target.read_text().splitlines()]
+    assert published
+    assert all(one is None or isinstance(one, str) for one in published)
 
 
 @pytest.mark.parametrize("publish", ["tight", "values"])

@@ -202,6 +202,14 @@ TYPES: dict[str, tuple[Callable[[Release], pa.Table], Kind]] = {
         lambda made: made.table.append_column("patient", pa.array([{"name": "x"}] * len(made.table))),
         Kind.IDENTIFYING_FIELD,
     ),
+    "a struct that hides behind a column": (
+        lambda made: made.table.add_column(0, "patient", pa.array([{"age": 33, "zip": "123"}] * len(made.table))),
+        Kind.MALFORMED_RECORD,
+    ),
+    "a struct with more in it before a column": (
+        lambda made: made.table.add_column(0, "patient", pa.array([{"note": "x"}] * len(made.table))),
+        Kind.UNDECLARED_FIELD,
+    ),
     "a column that stands twice": (
         lambda made: made.table.append_column("visits", made.table["visits"]),
         Kind.MALFORMED_RECORD,

@@ -3,7 +3,7 @@ import datetime as dt
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from stream_anon.adapters.tables import samples
-from stream_anon.adapters.tables.samples import Column
+from stream_anon.adapters.tables.samples import NESTED, Column
 from stream_anon.cli.main import app
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
@@ -303,7 +303,73 @@ def test_nested_json_keeps_its_paths_and_names_no_undeclarable_key(tmp_path: Pat
     assert "jane" not in text.lower()
     assert "doe" not in text
     assert "#   notes: free text" in text
-    assert "#   tags: a list" in text
+    assert "#   tags: a list of texts, which can be no quasi-identifier" in text
+
+
+ILLNESSES = ["flu", "gout", "croup", "pox", "cough"]
+
+
+def with_lists(lists: Callable[[int], object]) -> list[Record]:
+    return [{**record, "diagnoses": lists(i)} for i, record in enumerate(people())]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
+def test_a_sensitive_list_of_texts_is_proposed_as_one(tmp_path: Path, suffix: str) -> None:
+    records = with_lists(lambda i: [ILLNESSES[i % 5], None, ILLNESSES[i * 3 % 5]] if i % 4 else [])
+    if suffix == ".csv":
+        for record in records:
+            record["diagnoses"] = json.dumps(record["diagnoses"])
+        path = write_csv(tmp_path / "s.csv", records)
+    else:
+        path = write_json(tmp_path / "s.jsonl", records)
+    text = propose(path)
+    assert yaml.safe_load(text)["attributes"]["diagnoses"] == {"role": "sensitive", "type": "string[]"}
+    attribute = policy_of(path).attribute("diagnoses")
+    assert isinstance(attribute, Sensitive)
+    assert attribute.many
+    assert yaml.safe_load(text)["privacy"]["sensitive"]["diagnoses"] == {"distinct_l": 2}
+    assert not any(illness in text for illness in ILLNESSES)
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        pytest.param(lambda i: ["flu", ILLNESSES[i % 5]], id="one value is in all lists"),
+        pytest.param(lambda i: ["flu", "gout"] if i % 2 else ["gout", "croup"], id="one value is in half of them"),
+        pytest.param(lambda i: [f"rare {i % 100}"] * 3, id="each value is one person's"),
+    ],
+)
+def test_no_distinct_values_are_asked_of_lists_that_could_not_show_them(
+    tmp_path: Path, lists: Callable[[int], object]
+) -> None:
+    text = propose(write_json(tmp_path / "s.jsonl", with_lists(lists)))
+    assert "diagnoses" not in yaml.safe_load(text)["privacy"].get("sensitive", {})
+    assert "no distinct_l is proposed: one value is in too many lists, or all are rare" in text
+    assert "rare 7" not in text
+
+
+@pytest.mark.parametrize(
+    ("lists", "words"),
+    [
+        (lambda i: [i % 5, 2], "a list, but not of texts alone"),
+        (lambda _: ["flu", 2], "a list, but not of texts alone"),
+        (lambda _: [["flu"]], "a list, but not of texts alone"),
+        (lambda _: [], "a list, but not of texts alone"),
+        (lambda i: "flu" if i % 2 else ["flu"], "a list, but not of texts alone, or not in every record"),
+        (lambda i: [f"p{i}@example.org"], "a list of what looks like identifiers"),
+    ],
+)
+def test_other_lists_stay_undeclared_and_it_is_said_why(
+    tmp_path: Path, lists: Callable[[int], object], words: str
+) -> None:
+    text = propose(write_json(tmp_path / "s.jsonl", with_lists(lists)))
+    assert "diagnoses" not in yaml.safe_load(text)["attributes"]
+    assert f"#   diagnoses: {words}" in text
+
+
+def test_it_is_said_of_long_lists_that_they_would_be_rejected(tmp_path: Path) -> None:
+    text = propose(write_json(tmp_path / "s.jsonl", with_lists(lambda i: ["flu"] * (129 if i == 7 else 1))))
+    assert "# records with more than 128 values in it would be rejected" in text
 
 
 def test_every_text_is_read_back_as_itself(tmp_path: Path) -> None:
@@ -445,6 +511,16 @@ def test_a_useless_file_is_refused_with_a_reason(
         ("salaryClass", ["high", "low"] * 30, FieldKind.SENSITIVE),
         ("remark", ["a b c d e f g h i"] * 60, FieldKind.TEXT),
         ("tags", [(), ()] * 30, FieldKind.NESTED),
+        ("tags", [NESTED, ("a", "b")] * 30, FieldKind.NESTED),
+        ("tags", ["a", ("a", "b")] * 30, FieldKind.NESTED),
+        ("tags", [("red", "blue"), ()] * 30, FieldKind.LIST),
+        ("ages", [("30", "50"), ()] * 30, FieldKind.LIST),
+        ("diagnoses", [("flu",), ("flu", "gout")] * 30, FieldKind.SENSITIVE_LIST),
+        ("treatments", [("rest",), ()] * 30, FieldKind.SENSITIVE_LIST),
+        ("emails", [("a@b.com", "c@b.com")] * 60, FieldKind.IDENTIFYING_LIST),
+        ("visited", [(f"10.0.0.{i}",) for i in range(60)], FieldKind.IDENTIFYING_LIST),
+        ("codes", [(f"x{i}", f"y{i}") for i in range(60)], FieldKind.IDENTIFYING_LIST),
+        ("remarks", [("a b c d e f g h i",)] * 60, FieldKind.TEXT),
     ],
 )
 def test_a_field_is_taken_for_what_it_is(name: str, values: list[Any], kind: FieldKind) -> None:

@@ -86,6 +86,7 @@ KINDS: dict[str, tuple[int, Domain]] = {
     "firsts-dates": (FIRSTS, DateDomain("%Y-%m-%d", dt.date(1999, 11, 17), dt.date(2020, 2, 1))),
     "firsts-hours": (FIRSTS, _moments(dt.date(2024, 1, 17), dt.date(2025, 2, 1), Finest.HOUR)),
     "firsts-minutes": (FIRSTS, _moments(dt.date(2024, 3, 29), dt.date(2024, 4, 2), Finest.MINUTE)),
+    "firsts-minutes-of-two-years": (FIRSTS, _moments(dt.date(2024, 12, 30), dt.date(2025, 1, 2), Finest.MINUTE)),
     "firsts-ragged": (FIRSTS, _ragged(3_000)),
     "firsts-flat": (FIRSTS, CategoricalDomain(Hierarchy.flat([str(i) for i in range(1_100)]))),
     "firsts-balanced": (FIRSTS, CategoricalDomain(balanced([str(i) for i in range(2_500)], 3))),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 
 from stream_anon.microdata.release import InputRange
@@ -42,3 +44,16 @@ def test_times_of_a_held_window_do_not_grow_without_bound() -> None:
     times.keep({1})
     times.add(Chunk(1, 0, [b""] * 20, np.arange(20), np.arange(20) * 1000))
     assert len(times.take([InputRange(1, 0, 20)])) == 10
+
+
+def test_times_of_records_that_trickle_in_cost_few_bytes_each() -> None:
+    times, count = BrokerTimes(), 20_000
+    tracemalloc.start()
+    try:
+        for offset in range(count):
+            times.add(chunk(0, [offset]))
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < 20 * count + 20_000
+    assert len(times.take([InputRange(0, 0, count)])) == count

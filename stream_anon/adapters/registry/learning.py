@@ -1,0 +1,112 @@
+"""What is learned of a schema: where its messages are, and what reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from stream_anon.adapters.registry.client import RegisteredSchema
+from stream_anon.adapters.registry.fields import FieldTypes
+from stream_anon.adapters.registry.framing import SchemaKey
+from stream_anon.adapters.unwrapping import Unwrapper
+
+MOST_MESSAGES = 1_000
+"""Messages of one schema that are learned at once; what a poll names beyond them is not read."""
+
+Places = tuple["Places", ...]
+"""The places of a schema's messages: for each one, in order, those of the messages within it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSchema:
+    """What readers are made of.
+
+    Parameters
+    ----------
+    reader
+        Returns what reads the bodies of a message, and the types of the declared fields that it has; may raise
+        anything for a message that it does not understand.
+    places
+        Where messages are; empty if frames name none.
+    """
+
+    reader: Callable[[tuple[int, ...]], tuple[Unwrapper, FieldTypes]]
+    places: Places = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BodyFormat:
+    """A format whose records name their schemas.
+
+    Parameters
+    ----------
+    kind
+        What a registry calls it.
+    parse
+        Parses a schema; may raise anything for one that it does not understand.
+    warm_up
+        Compiles what readers call.
+    messages
+        Whether frames name a message too.
+    """
+
+    kind: str
+    parse: Callable[[RegisteredSchema], ParsedSchema]
+    warm_up: Callable[[], None] = lambda: None
+    messages: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What reads a message, or None if it cannot be read, and the types of the declared fields that it has."""
+
+    reader: Unwrapper | None
+    fields: FieldTypes
+
+
+_UNREADABLE = Learned(None, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became known of one schema.
+
+    Parameters
+    ----------
+    places
+        Where its messages are; None if it cannot be read.
+    learned
+        Of its messages that are named and exist; of the schema as a whole if it cannot be read.
+    """
+
+    places: Places | None
+    learned: Mapping[SchemaKey, Learned]
+
+
+def learn(form: BodyFormat, keys: Sequence[SchemaKey], found: RegisteredSchema) -> Answer:
+    """Return what reads the messages of one schema that are named; nothing is raised whatever the schema is."""
+    unreadable = Answer(None, {SchemaKey(keys[0].id): _UNREADABLE})
+    if found.kind != form.kind:
+        return unreadable
+    try:
+        parsed = form.parse(found)
+    except Exception:  # noqa: BLE001 - anybody may have registered it, and libraries raise what they like
+        return unreadable
+    there = [key for key in keys if exists(key.message, parsed.places)][:MOST_MESSAGES]
+    return Answer(parsed.places, {key: _reader_of(parsed, key) for key in there})
+
+
+def exists(message: tuple[int, ...], places: Places) -> bool:
+    """Return whether there is a message at a place; true where frames name none."""
+    for index in message:
+        if index >= len(places):
+            return False
+        places = places[index]
+    return True
+
+
+def _reader_of(parsed: ParsedSchema, key: SchemaKey) -> Learned:
+    try:
+        return Learned(*parsed.reader(key.message))
+    except Exception:  # noqa: BLE001 - as of the schema
+        return _UNREADABLE
