@@ -194,9 +194,9 @@ class Settings(BaseSettings):
         changes = self.kafka is not None and self.kafka.envelope == "debezium"
         if changes and self.privacy.individuals.field == EVERY_RECORD:
             raise ValueError(
-                f"privacy.individual: {EVERY_RECORD} is not for kafka.envelope: debezium: a row that is updated, read "
-                "by another snapshot or sent again would count as further people. Name the column that tells people "
-                "apart, or else the key of the row"
+                f"privacy.individual: {EVERY_RECORD} is not for kafka.envelope: debezium: a row that is updated, "
+                "read by another snapshot or sent again would count as further people. Name the column that tells "
+                "people apart, or else the key of the row"
             )
         return self
 

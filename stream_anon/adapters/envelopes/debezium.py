@@ -122,7 +122,7 @@ class DebeziumEnvelope:
 
 def _are_objects(found: Found, forms: NDArray[np.int8], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which values are objects, whose forms and starts are given."""
-    objects = forms == NEST
+    objects: NDArray[np.bool_] = forms == NEST
     objects[objects] = found.text[starts[objects]] == OPEN_BRACE
     return objects
 

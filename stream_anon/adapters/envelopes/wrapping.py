@@ -81,8 +81,8 @@ class Wrapping:
     def beside(self) -> tuple[tuple[str, ...], ...]:
         """Return what else of such an event must be read.
 
-        Of an event that is no change nothing is read: without all of its fields, a row could be taken for it. Bodies
-        are read once, so all of them give what only those that are ignored have to prove.
+        Of an event that is no change nothing is read: without all of its fields, a row could be taken for it.
+        Bodies are read once, so all of them give what only those that are ignored have to prove.
         """
         return ((OP,), CONNECTOR, PREFIX) if self.kind is EnvelopeKind.DEBEZIUM else ()
 
