@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import io
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from stream_anon.audit.formats.protobuf import protobuf_bodies
+from stream_anon.audit.formats.schemas import Describe, Stated, StatingRecord, said_plainly, schema_of
 from stream_anon.audit.records import decode_record
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.output.avro import avro_schema
 from stream_anon.microdata.output.members import members_of
-from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.microdata.output.typed import ENDS
 from stream_anon.microdata.policy import Policy
 
@@ -79,8 +80,19 @@ def _plain(value: Any, zones: Mapping[Path, ZoneInfo], path: Path) -> Any:
     return value.isoformat() if isinstance(value, dt.date) else value
 
 
-Describe = Callable[[str], Any]
-"""Returns the descriptor of the first message of a Protobuf schema. Raises ValueError where there is none."""
+@dataclass(frozen=True, slots=True)
+class WriterSchema:
+    """A schema of a registry: what decodes its bodies, and what it says."""
+
+    decode: Decode
+    stated: Stated
+
+    @classmethod
+    def of(cls, form: str, schema: str, policy: Policy, describe: Describe) -> WriterSchema:
+        """Return the schema of a text, with moments as a policy writes them. Raises ValueError for no schema."""
+        message = functools.cache(describe)
+        stated = Stated(form, said_plainly(form, schema, message), describe)
+        return cls(bodies_of(form, schema, policy, message), stated)
 
 
 def bodies_of(form: str, schema: str, policy: Policy, describe: Describe) -> Decode:
@@ -94,8 +106,7 @@ def of_policy(policy: Policy, form: str, describe: Describe) -> Decode:
     """Return what decodes records of a format as its policy says that they are written."""
     if form == "json":
         return decode_record
-    schemas = {"avro": lambda: json.dumps(avro_schema(policy)), "protobuf": lambda: protobuf_schema(policy)}
-    bodies = bodies_of(form, schemas[form]() if form in schemas else "", policy, describe)
+    bodies = bodies_of(form, schema_of(policy, form), policy, describe)
     before = _FRAME + (form == "protobuf")  # the place of the message, which is the first
 
     def decode(value: bytes | None) -> dict[str, Any] | None:
@@ -105,15 +116,18 @@ def of_policy(policy: Policy, form: str, describe: Describe) -> Decode:
     return decode
 
 
-def by_schemas(decoders: Mapping[int, Decode | None], form: str) -> Decode:
+def by_schemas(
+    schemas: Mapping[int, WriterSchema | None], form: str
+) -> Callable[[bytes | None], StatingRecord | None]:
     """Return what decodes records by the schemas that they name; those of others are no records."""
     before = _FRAME + (form == "protobuf")
 
-    def decode(value: bytes | None) -> dict[str, Any] | None:
+    def decode(value: bytes | None) -> StatingRecord | None:
         named = schema_named(value)
-        bodies = None if named is None else decoders.get(named)
-        if bodies is None or value is None or any(value[_FRAME:before]):
+        schema = None if named is None else schemas.get(named)
+        if schema is None or value is None or any(value[_FRAME:before]):
             return None
-        return bodies(value[before:])
+        fields = schema.decode(value[before:])
+        return None if fields is None else StatingRecord(schema.stated, fields)
 
     return decode

@@ -1,4 +1,4 @@
-"""Decode released Protobuf bodies by Google's own library, and nothing that a record holds twice or unseen."""
+"""Read Protobuf by Google's own library: what schemas say, and bodies that hold nothing twice or unseen."""
 
 from __future__ import annotations
 
@@ -24,6 +24,35 @@ def protobuf_bodies(message: Any) -> Callable[[bytes | None], dict[str, Any] | N
             return None
 
     return decode
+
+
+def file_said_plainly(message: Any) -> bytes:
+    """Return the file of a message's descriptor without name and comments, each thing in its one place."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+    file = FileDescriptorProto()
+    message.file.CopyToProto(file)
+    file.ClearField("name")
+    file.ClearField("source_code_info")
+    _put_in_order(file.message_type)
+    file.enum_type.sort(key=lambda enum: enum.name)
+    said: bytes = file.SerializeToString(deterministic=True)
+    return said
+
+
+def _put_in_order(messages: Any) -> None:
+    """Sort messages by name and fields by number, all the way down: a registry may print them in another order."""
+    for message in messages:
+        names = [oneof.name for oneof in message.oneof_decl]
+        message.oneof_decl.sort(key=lambda oneof: oneof.name)
+        places = {oneof.name: place for place, oneof in enumerate(message.oneof_decl)}
+        for field in message.field:
+            if field.HasField("oneof_index"):
+                field.oneof_index = places[names[field.oneof_index]]
+        message.field.sort(key=lambda field: field.number)
+        message.enum_type.sort(key=lambda enum: enum.name)
+        _put_in_order(message.nested_type)
+    messages.sort(key=lambda message: message.name)
 
 
 def _plain(value: Any, message: Any) -> dict[str, Any]:

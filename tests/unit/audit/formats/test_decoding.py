@@ -13,7 +13,7 @@ from stream_anon.adapters.avro.encoding import AvroEncoder
 from stream_anon.adapters.codecs import described
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.protobuf.encoding import ProtobufEncoder
-from stream_anon.audit.formats.decoding import avro_bodies, bodies_of, by_schemas, of_policy, schema_named
+from stream_anon.audit.formats.decoding import WriterSchema, bodies_of, by_schemas, of_policy, schema_named
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.calendar.cells import Finest
 from stream_anon.microdata.domains.dates import DateDomain
@@ -52,13 +52,17 @@ def test_avro_is_decoded_to_what_json_shows(shape: Shape, zone: str) -> None:
     assert len(batch) == len(texts)
     decode, by_id = (
         of_policy(policy, "avro", described),
-        by_schemas({258: avro_bodies(encoder.schema, policy)}, "avro"),
+        by_schemas({258: WriterSchema.of("avro", encoder.schema, policy, described)}, "avro"),
     )
     for seed in range(4):
         release = release_of(policy, batch, seed)
         for body, text in zip(encoder.encode(release), codec.encode(release), strict=True):
             assert body is not None
-            assert decode(FRAME + body) == by_id(FRAME + body) == json.loads(text)
+            stating = by_id(FRAME + body)
+            assert stating is not None
+            assert decode(FRAME + body) == stating.fields == json.loads(text)
+            assert stating.stated.own(policy) == stating.stated.said
+            assert by_id(FRAME + body + b"\0") is None
             assert decode(FRAME + body + b"\0") is None, "what is behind a record would be published unseen"
             assert decode(body) is None or body[0] == 0
             assert by_id(b"\0\0\0\0\7" + body) is None
