@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from stream_anon.audit.formats.moments import as_json, zones_of
 from stream_anon.audit.formats.schemas import CONNECT, Stated, StatingRecord
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import (
@@ -156,6 +157,7 @@ class ReleasedRecordReader:
         keys = self._declared | self._branches
         # A policy may declare fields of these names itself.
         self._may_be_paired = policy.shape is not Shape.NATURAL and not {path[0] for path in keys} >= _PAIR
+        self._zones = zones_of(policy)
         self._policy = policy if typed else None
         self._own_schemas: dict[str, bytes | None] = {}  # by their form
         self._sizes = [(path, sum(key[:-1] == path for key in keys)) for path in [(), *self._branches]]
@@ -170,7 +172,8 @@ class ReleasedRecordReader:
             if record.keys() != _PAIR or not self._may_be_paired or not isinstance(record[PAYLOAD], dict):
                 return record, []
             record = StatingRecord(Stated(CONNECT, msgspec.json.encode(record[SCHEMA])), record[PAYLOAD])
-        return record.fields, [] if self._is_own(record.stated) else [(Kind.WRONG_SCHEMA, None)]
+        fields = as_json(record.fields, self._zones) if record.stated.form == "avro" else record.fields
+        return fields, [] if self._is_own(record.stated) else [(Kind.WRONG_SCHEMA, None)]
 
     def _is_own(self, stated: Stated) -> bool:
         if self._policy is None:

@@ -10,7 +10,6 @@ from stream_anon.adapters.registry.client import RegistryClient
 from stream_anon.adapters.registry.framing import Framing
 from stream_anon.audit.formats.decoding import WriterSchema, by_schemas, schema_named
 from stream_anon.audit.records import Decoded, decode_record
-from stream_anon.microdata.policy import Policy
 
 
 class OutputDecoder:
@@ -20,8 +19,8 @@ class OutputDecoder:
     the schema is the one of the record's policy is for the judge of its window to say.
     """
 
-    def __init__(self, policy: Policy, formats: RecordFormats) -> None:
-        self._policy, self._formats = policy, formats
+    def __init__(self, formats: RecordFormats) -> None:
+        self._formats = formats
         self._schemas: dict[int, WriterSchema | None] = {}
         named = by_schemas(self._schemas, formats.output)
         self._decode: Callable[[bytes | None], Decoded] = decode_record if formats.output == "json" else named
@@ -42,7 +41,7 @@ class OutputDecoder:
 
     def _made(self, schema: str) -> WriterSchema | None:
         try:
-            return WriterSchema.of(self._formats.output, schema, self._policy, described)
+            return WriterSchema.of(self._formats.output, schema, described)
         except ValueError:
             return None
 

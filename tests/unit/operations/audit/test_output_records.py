@@ -58,7 +58,7 @@ async def test_a_record_under_another_schema_is_accused_though_its_bytes_are_the
         elsewhere = registry.add(text, kind="AVRO" if form != "avro" else "JSON")
         broken = registry.add("nonsense", kind=KINDS[form])
         records = codec.encode(made_up_release(policy, [(3, "flu"), (None, "cold")]))
-        decoder = OutputDecoder(policy, _of(registry, form))
+        decoder = OutputDecoder(_of(registry, form))
 
         def under(number: int) -> list[bytes]:
             return [b"\0" + number.to_bytes(4, "big") + record[5:] for record in records]
@@ -75,8 +75,8 @@ async def test_a_record_under_another_schema_is_accused_though_its_bytes_are_the
     assert told == {own: right, again: right, other: wrong, elsewhere: none, broken: none, 999: none}
 
 
-async def test_records_of_json_are_decoded_without_a_registry(policy: Policy) -> None:
-    decoder = OutputDecoder(policy, RecordFormats())
+async def test_records_of_json_are_decoded_without_a_registry() -> None:
+    decoder = OutputDecoder(RecordFormats())
     await decoder.learn([b'{"a":1}', None])
     assert decoder.decode(b'{"a":1}') == {"a": 1}
     assert decoder.decode(None) is None
