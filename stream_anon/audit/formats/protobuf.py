@@ -33,10 +33,9 @@ def file_said_plainly(message: Any) -> bytes:
     file = FileDescriptorProto()
     message.file.CopyToProto(file)
     file.ClearField("name")
-    file.ClearField("source_code_info")
     _put_in_order(file.message_type)
     file.enum_type.sort(key=lambda enum: enum.name)
-    said: bytes = file.SerializeToString(deterministic=True)
+    said: bytes = file.SerializeToString()
     return said
 
 
@@ -66,7 +65,8 @@ def _plain(value: Any, message: Any) -> dict[str, Any]:
     for field in message.fields:
         held = getattr(value, field.name)
         if field.is_repeated:
-            found[field.name] = list(held) or None
+            # A writer's own messages would break off whoever writes them as JSON.
+            found[field.name] = [_plain(e, e.DESCRIPTOR) if hasattr(e, "DESCRIPTOR") else e for e in held] or None
         elif not value.HasField(field.name):
             found[field.name] = None
         else:

@@ -113,8 +113,6 @@ def _avro(part: Any, namespace: str) -> Any:
         space, _, name = said["name"].rpartition(".")
         namespace = space or part.get("namespace", namespace)
         said["name"] = _full(name, namespace)
-    else:
-        said["type"] = _avro(said["type"], namespace)
     for key in ("items", "values"):
         if key in said:
             said[key] = _avro(said[key], namespace)
@@ -129,7 +127,7 @@ def _avro_field(field: Mapping[str, Any], namespace: str) -> dict[str, Any]:
 
 
 def _full(name: str, namespace: str) -> str:
-    return name if name in _PLAIN or "." in name or not namespace else f"{namespace}.{name}"
+    return name if name in _PLAIN or "." in name else f"{namespace}.{name}"
 
 
 def _json(part: Any, key: str = "") -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -157,6 +158,16 @@ def test_a_named_type_of_avro_is_itself_by_its_full_name_alone(kind: str) -> Non
     assert avro(inner(name="x", namespace="")) not in (avro(inner(name="x")), avro(inner(name="y", namespace="")))
 
 
+def test_a_reference_of_avro_is_a_full_name_and_no_plain_type() -> None:
+    def referring(name: str) -> bytes:
+        fields = [{"name": "f", "type": name}, {"name": "g", "type": ["null", {"type": name}]}]
+        return avro({"type": "record", "name": "r", "namespace": "a", "fields": fields})
+
+    assert referring("x") == referring("a.x") != referring("b.x")
+    assert referring("long") != referring("a.long")
+    assert avro({"type": "array", "items": "a.x"}) != avro({"type": "a.array", "items": "a.x"})
+
+
 def test_a_file_of_protobuf_that_is_printed_anew_says_the_same() -> None:
     pytest.importorskip("grpc_tools", reason="needs the extra protobuf")
     said = said_plainly("protobuf", PROTOBUF, described)
@@ -183,6 +194,18 @@ def test_a_file_of_protobuf_that_is_printed_anew_says_the_same() -> None:
         assert said_plainly("protobuf", PROTOBUF.replace(old, new, 1), described) != said, (old, new)
 
 
+def test_a_file_of_protobuf_that_is_registered_as_a_descriptor_says_the_same() -> None:
+    pytest.importorskip("grpc_tools", reason="needs the extra protobuf")
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+    file = FileDescriptorProto()
+    described(PROTOBUF).file.CopyToProto(file)
+    file.name = "somewhere/else.proto"
+    file.source_code_info.location.add(path=[4, 0], span=[1, 2, 3], leading_comments="Theirs.")
+    text = b64encode(file.SerializeToString()).decode()
+    assert said_plainly("protobuf", text, described) == said_plainly("protobuf", PROTOBUF, described)
+
+
 def test_enums_and_choices_of_protobuf_say_the_same_in_any_order() -> None:
     pytest.importorskip("grpc_tools", reason="needs the extra protobuf")
     head, two = 'syntax = "proto3"; message M {', ["enum E { A = 0; }", "enum D { B = 0; }"]
@@ -191,6 +214,9 @@ def test_enums_and_choices_of_protobuf_say_the_same_in_any_order() -> None:
     assert said_plainly("protobuf", there, described) == said_plainly("protobuf", back, described)
     other = there.replace("x = 1; }", "x = 1; int64 z = 3; }").replace("y = 2; int64 z = 3;", "y = 2;")
     assert said_plainly("protobuf", other, described) != said_plainly("protobuf", there, described)
+    inner = ["message X { bool a = 1; }", "message Y { bool b = 1; }"]
+    nested, back = head + " ".join(inner) + "}", head + " ".join(inner[::-1]) + "}"
+    assert said_plainly("protobuf", nested, described) == said_plainly("protobuf", back, described)
     outside = 'syntax = "proto3"; message M {} enum E { A = 0; } enum D { B = 0; }'
     turned = 'syntax = "proto3"; enum D { B = 0; } enum E { A = 0; } message M {}'
     assert said_plainly("protobuf", outside, described) == said_plainly("protobuf", turned, described)
