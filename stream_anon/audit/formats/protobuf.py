@@ -27,12 +27,11 @@ def protobuf_bodies(message: Any) -> Callable[[bytes | None], dict[str, Any] | N
 
 
 def file_said_plainly(message: Any) -> bytes:
-    """Return the file of a message's descriptor without name and comments, each thing in its one place."""
+    """Return the file of a message's descriptor, each thing in its one place; descriptors have no comments."""
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
     file = FileDescriptorProto()
     message.file.CopyToProto(file)
-    file.ClearField("name")
     _put_in_order(file.message_type)
     file.enum_type.sort(key=lambda enum: enum.name)
     said: bytes = file.SerializeToString()
