@@ -10,7 +10,7 @@ import fastavro
 import numpy as np
 import pytest
 
-from stream_anon.adapters.codecs import RecordFormats, topic_codec
+from stream_anon.adapters.codecs import RecordFormats, described, topic_codec
 from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.errors import SettingsError
@@ -142,3 +142,49 @@ async def test_envelopes_that_are_json_alone_are_refused_for_other_formats() -> 
         kafka = {"format": "avro", "registry": registry, "envelope": envelope}
         with pytest.raises(SettingsError, match="format json"):
             Driver(kafka=kafka)
+
+
+PROTOBUF = """
+syntax = "proto3";
+message Envelope {
+  message Value { optional string person = 1; optional int32 age = 2; optional string illness = 3; }
+  message Source { optional string connector = 1; optional int64 lsn = 2; }
+  optional Value before = 1;
+  optional Value after = 2;
+  optional Source source = 3;
+  optional string op = 4;
+}
+"""
+PROTOBUF_ROW = """
+syntax = "proto3";
+message Event { optional string person = 1; optional int32 age = 2; optional string op = 3; }
+"""
+
+
+async def test_what_is_ignored_in_protobuf_proves_to_be_an_event(tmp_path: Path) -> None:
+    pytest.importorskip("grpc_tools", reason="needs the extra protobuf")
+    from google.protobuf.message_factory import GetMessageClass
+
+    def written(schema: str, number: int, record: dict[str, Any]) -> bytes:
+        body = GetMessageClass(described(schema))(**record).SerializeToString()
+        return b"\0" + number.to_bytes(4, "big") + b"\0" + bytes(body)
+
+    row, source = {"person": "p", "age": 5, "illness": "flu"}, {"connector": "mysql", "lsn": 7}
+    values = [
+        written(PROTOBUF, 1, {"op": "d", "before": row, "source": source}),
+        written(PROTOBUF, 1, {"op": "t", "source": source}),
+        written(PROTOBUF, 1, {"op": "d", "before": row}),
+        written(PROTOBUF, 1, {"op": "d", "before": row, "source": {"lsn": 7}}),
+        written(PROTOBUF, 1, {"op": "d", "after": row, "source": source}),
+        *(written(PROTOBUF_ROW, 2, {"person": "p", "age": 5, "op": op}) for op in "dtm"),
+    ]
+    async with MemoryRegistry() as registry:
+        registry.add(PROTOBUF, 1, kind="PROTOBUF")
+        registry.add(PROTOBUF_ROW, 2, kind="PROTOBUF")
+        access = RegistryAccess(registry.url, timeout=2.0)
+        formats = RecordFormats("protobuf", "json", access, wrapping=Wrapping(EnvelopeKind.DEBEZIUM))
+        codec = topic_codec(load_policy(write_policy(tmp_path)), 100_000, formats)
+        await codec.learn([values])
+        batch = codec.decode(values, 0, np.arange(len(values)))
+    told = [Reason(reason).label for reason in batch.rejects.reasons.tolist()]
+    assert told == ["deleted", "truncated", *["wrong-envelope"] * 6]
