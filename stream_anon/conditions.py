@@ -55,6 +55,7 @@ _MEANINGS = {
     "it for one attribute. Where the input is empty at the start, a run judges its first window instead.",
     Condition.RARE_VALUES: "More than 5 % of a field's values, which pass as they are, are held by fewer than k "
     "individuals. `accept_linkable: true` accepts it for one attribute.",
-    Condition.OUTPUT_SCHEMA: "The newest schema of the output's subject is not the one that records are written "
-    "by, and `kafka.registry.register_schema: false` forbids to register it. Only `check` asks this: a run ends.",
+    Condition.OUTPUT_SCHEMA: "The registry would refuse the output's schema beside those of its subject, or the "
+    "newest one there is another and `kafka.registry.register_schema: false` forbids to register it. Only `check` "
+    "asks this: a run ends.",
 }

@@ -223,6 +223,22 @@ def check_formats(policy: Policy, formats: RecordFormats) -> None:
         raise SettingsError("kafka.format", f"{formats.output} output needs output.shape: typed or flat")
 
 
+async def raise_if_schema_refused(policy: Policy, formats: RecordFormats) -> None:
+    """Ask the registry whether the schema of the output may be written, and register nothing.
+
+    Raises
+    ------
+    RegistryError
+        If the registry is away, or the subject has no schema yet and none may be registered.
+    Refused
+        If a worker would be refused.
+    """
+    if formats.registry is not None and formats.output != "json":
+        writing = _writing(policy, codec_of(policy), formats, RegistryClient(formats.registry))
+        if writing is not None:
+            await writing[1].raise_if_refused()
+
+
 def _framed_texts(
     policy: Policy,
     max_record_bytes: int,

@@ -7,16 +7,16 @@ window is judged under its own policy, whose document stands beside the certific
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from math import inf
-from typing import Any
 
 from stream_anon.audit.chain import Chain
 from stream_anon.audit.findings import Findings
 from stream_anon.audit.judges import Judge, Judges
 from stream_anon.audit.periods import Periods
 from stream_anon.audit.ranges import Ranges
+from stream_anon.audit.records import Decoded
 from stream_anon.audit.stretch import Horizon, Stretch
 from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import CHECKED, TRUSTED, Counts, Kind, Removed, Verdict
@@ -35,7 +35,6 @@ from stream_anon.privacy.policy_document import read_document_part
 FILE_TOPIC = "input"  # what certificates of files call their input
 _MOST_HELD = 200_000  # records whose policy is not known yet; further ones are read under the given policy
 
-Decoded = Mapping[str, Any] | None
 TopicTest = Callable[[str], bool]
 
 
@@ -98,7 +97,7 @@ class Audit:
         batch
             Its header; None where it has none.
         record
-            Its object; None where it is none.
+            What it says; None where it is none.
         timestamp
             Milliseconds; None where it has none of its own.
         bare

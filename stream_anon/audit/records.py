@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from stream_anon.audit.formats.moments import as_json, zones_of
+from stream_anon.audit.formats.schemas import CONNECT, Stated, StatingRecord
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import (
     MOST_ITEMS,
@@ -19,7 +21,7 @@ from stream_anon.microdata.attributes import (
     QuasiIdentifier,
     ScalarType,
 )
-from stream_anon.microdata.output.connect import PAYLOAD, SCHEMA, connect_schema
+from stream_anon.microdata.output.connect import PAYLOAD, SCHEMA
 from stream_anon.microdata.output.members import flat_path, members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import ENDS, read_typed, typed_form
@@ -37,6 +39,8 @@ _TYPES: dict[ScalarType, tuple[type, ...]] = {
 
 ReadTuple = tuple[bytes, tuple[Any, ...]]
 Problem = tuple[Kind, str | None]  # with the name of a declared attribute
+Decoded = Mapping[str, Any] | StatingRecord | None
+"""A released record as its bytes were decoded; None for one that is no object."""
 
 
 def decode_record(value: bytes | None) -> dict[str, Any] | None:
@@ -123,7 +127,7 @@ class ReleasedRecordReader:
     Parameters
     ----------
     typed
-        Whether the types of passing fields are known. Else texts pass as any scalar, and pairs may have any schema.
+        Whether the types of passing fields are known. Else texts pass as any scalar, and any schema may be stated.
     """
 
     def __init__(self, policy: Policy, *, typed: bool = True) -> None:
@@ -153,19 +157,30 @@ class ReleasedRecordReader:
         keys = self._declared | self._branches
         # A policy may declare fields of these names itself.
         self._may_be_paired = policy.shape is not Shape.NATURAL and not {path[0] for path in keys} >= _PAIR
-        self._schema = msgspec.json.encode(connect_schema(policy)) if typed and self._may_be_paired else None
+        self._zones = zones_of(policy)
+        self._policy = policy if typed else None
+        self._own_schemas: dict[str, bytes | None] = {}  # by their form
         self._sizes = [(path, sum(key[:-1] == path for key in keys)) for path in [(), *self._branches]]
 
-    def inside(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the payload of a pair that Kafka Connect reads, any other record as it is.
+    def opened(self, record: Mapping[str, Any] | StatingRecord) -> tuple[Mapping[str, Any], list[Problem]]:
+        """Return the fields of a record, and what is wrong with the schema that it states, if it states one.
 
-        A schema must be that of the policy to the letter, or somebody could publish anything in it.
+        A pair that Kafka Connect reads states its schema itself. A schema must be that of the policy, or somebody
+        could publish anything in it.
         """
-        if record.keys() != _PAIR or not self._may_be_paired or not isinstance(record[PAYLOAD], dict):
-            return record
-        known = self._schema is None or msgspec.json.encode(record[SCHEMA]) == self._schema
-        payload: Mapping[str, Any] = record[PAYLOAD]
-        return payload if known else record
+        if isinstance(record, Mapping):
+            if record.keys() != _PAIR or not self._may_be_paired or not isinstance(record[PAYLOAD], dict):
+                return record, []
+            record = StatingRecord(Stated(CONNECT, msgspec.json.encode(record[SCHEMA])), record[PAYLOAD])
+        fields = as_json(record.fields, self._zones) if record.stated.form == "avro" else record.fields
+        return fields, [] if self._is_own(record.stated) else [(Kind.WRONG_SCHEMA, None)]
+
+    def _is_own(self, stated: Stated) -> bool:
+        if self._policy is None:
+            return True
+        if stated.form not in self._own_schemas:
+            self._own_schemas[stated.form] = stated.own(self._policy)
+        return self._own_schemas[stated.form] == stated.said
 
     def read(self, record: Mapping[str, Any]) -> tuple[ReadRecord, list[Problem]]:
         """Return a record's tuple and what is wrong with its fields."""

@@ -53,6 +53,7 @@ class Kind(StrEnum):
     NO_BATCH = "records name no batch"
     METADATA = "records have a key, other headers, or not their window's one time in whole seconds"
     MALFORMED_RECORD = "records are no JSON objects, or have a key twice"
+    WRONG_SCHEMA = "records name a schema, or stand beside one, that is not their policy's"
     UNDECLARED_FIELD = "records have an undeclared field"
     IDENTIFYING_FIELD = "records have an identifying field"
     MISSING_FIELD = "records lack a published field"
@@ -251,6 +252,7 @@ CHECKED = (
     "every shield: records of one window that are published alike by its attributes counted again",
     "every value: one that the policy's hierarchies, ranges and sets can publish",
     "every record: all published fields, no undeclared or identifying one, passing fields of their type",
+    "every schema that a record names or stands beside: that of its policy, but for comments where it is named",
     "every window: all criteria on sensitive values counted again over its records",
     "every window: NCP and GCP computed again from what is published",
     "every window: levels of what is published, and what becomes of it where too many records are suppressed",

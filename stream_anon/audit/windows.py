@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
 from stream_anon.audit.findings import Findings
-from stream_anon.audit.records import ReleasedRecordReader, ValueBook
+from stream_anon.audit.records import Decoded, ReleasedRecordReader, ValueBook
 from stream_anon.audit.shields import ShieldAudit
 from stream_anon.audit.spreads import Shown, faults, is_true
 from stream_anon.audit.verdict import Kind
@@ -36,7 +35,7 @@ class WindowRecords:
         self.records = 0
         self.timestamp = timestamp
         self.groups: dict[bytes, _Group] = {}
-        self.held: list[Mapping[str, Any] | None] = []
+        self.held: list[Decoded] = []
 
 
 class WindowAudit:
@@ -60,14 +59,15 @@ class WindowAudit:
         self._values = values
         self._shields = ShieldAudit(policy, exact=values is not None)
 
-    def add(self, window: WindowRecords, batch: str | None, record: Mapping[str, Any] | None) -> None:
+    def add(self, window: WindowRecords, batch: str | None, record: Decoded) -> None:
         """Count a released record and note what is wrong with it alone; None for one that is no object."""
         window.records += 1
         if record is None:
             self._findings.add(Kind.MALFORMED_RECORD, batch)
             return
-        read, problems = self._reader.read(self._reader.inside(record))
-        for kind, name in problems:
+        fields, stated = self._reader.opened(record)
+        read, problems = self._reader.read(fields)
+        for kind, name in (*stated, *problems):
             if self._values is not None or kind is Kind.IDENTIFYING_FIELD:
                 self._findings.add(kind, batch, attribute=name)
         group = window.groups.get(read.key)

@@ -16,7 +16,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from stream_anon.microdata.policy import MOST_NULLS, MOST_RECORDS, MOST_ROUNDS
+from stream_anon.microdata.policy import EVERY_RECORD, MOST_NULLS, MOST_RECORDS, MOST_ROUNDS
 from stream_anon.settings.attributes.attribute import AttributeSettings
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.method import MethodSettings
@@ -187,6 +187,17 @@ class Settings(BaseSettings):
         paired = self.kafka is not None and self.kafka.output_envelope == "connect"
         if paired and self.output.shape == "natural":
             raise ValueError("kafka.output_envelope: connect needs output.shape: flat or typed")
+        return self
+
+    @model_validator(mode="after")
+    def _counts_no_change_as_a_person(self) -> Settings:
+        changes = self.kafka is not None and self.kafka.envelope == "debezium"
+        if changes and self.privacy.individuals.field == EVERY_RECORD:
+            raise ValueError(
+                f"privacy.individual: {EVERY_RECORD} is not for kafka.envelope: debezium: a row that is updated, "
+                "read by another snapshot or sent again would count as further people. Name the column that tells "
+                "people apart, or else the key of the row"
+            )
         return self
 
     @classmethod

@@ -103,7 +103,9 @@ def _marked(record: dict[str, Any]) -> bytes | None:
 DEBEZIUM_SCRAPS = (
     b"{}",
     b'{"op":"c"}',
-    b'{"op":"d","before":{"id":1},"after":null}',
+    b'{"op":"d","before":{"id":1},"after":null,"source":{"connector":"mysql"}}',
+    b'{"op":"d","before":{"id":1},"after":null,"source":{}}',
+    b'{"op":"d","id":1,"age":30}',
     b'{"op":"u","after":{"id":1,"id":2}}',
     b'{"op":"c","after":{},"op":"d"}',
     b'{"op":"x","after":{}}',

@@ -9,7 +9,7 @@ import msgspec
 
 from stream_anon.adapters.envelopes.cloudevents import CloudEventsEnvelope
 from stream_anon.adapters.envelopes.connect import ConnectEnvelope
-from stream_anon.adapters.envelopes.debezium import AFTER, OP, UNAVAILABLE, DebeziumEnvelope
+from stream_anon.adapters.envelopes.debezium import AFTER, CONNECTOR, OP, PREFIX, UNAVAILABLE, DebeziumEnvelope
 from stream_anon.adapters.envelopes.object_unwrapper import Envelope, ObjectUnwrapper
 from stream_anon.adapters.unwrapping import Unwrapper
 from stream_anon.microdata.output.connect import PAYLOAD, SCHEMA, connect_schema
@@ -82,8 +82,9 @@ class Wrapping:
         """Return what else of such an event must be read.
 
         Of an event that is no change nothing is read: without all of its fields, a row could be taken for it.
+        Bodies are read once, so all of them give what only those that are ignored have to prove.
         """
-        return ((OP,),) if self.kind is EnvelopeKind.DEBEZIUM else ()
+        return ((OP,), CONNECTOR, PREFIX) if self.kind is EnvelopeKind.DEBEZIUM else ()
 
     @property
     def null_values(self) -> frozenset[str]:

@@ -17,9 +17,10 @@ from stream_anon.adapters.registry.framing import Framing
 from stream_anon.errors import Refused, RegistryError
 
 UNREADABLE = "unreadable"
+WAY_OUT = "Change the subject's compatibility or kafka.registry.subject"
 _MOST_REFERENCES, _MOST_NESTED = 64, 8
 _JSON = "application/vnd.schemaregistry.v1+json"
-_OK, _NOT_FOUND, _CONFLICT, _UNPROCESSABLE = 200, 404, 409, 422
+_OK, _NOT_FOUND, _NOT_ALLOWED, _CONFLICT, _UNPROCESSABLE = 200, 404, 405, 409, 422
 # Where two workers register at once, a registry may tell one a conflict. Asked again, it knows the schema.
 _PAUSES = (0.1, 0.3, 1.0)
 _GONE = frozenset({40401, 40402, 40403, 40404})  # codes by which a registry says that something is not there
@@ -42,11 +43,15 @@ class _Number(msgspec.Struct):
     id: int
 
 
+class _Verdict(msgspec.Struct):
+    is_compatible: bool
+
+
 class _Fault(msgspec.Struct):
     error_code: int
 
 
-_Answer = TypeVar("_Answer", _Schema, _Number)
+_Answer = TypeVar("_Answer", _Schema, _Number, _Verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,30 @@ class Session:
                 await asyncio.sleep(pause)
         return await self._registered(way, document)
 
+    async def takes(self, subject: str, schema: str, kind: str) -> bool:
+        """Return whether a subject would take a schema, as far as the registry tells; nothing is registered.
+
+        A schema that it has is taken, also an old one, and so is the first one. Some registries cannot tell.
+
+        Raises
+        ------
+        Refused
+            If the registry takes none like it.
+        RegistryError
+            If the registry is away, or refuses for another reason.
+        """
+        if await self.looked_up(subject, schema, kind) is not None:
+            return True
+        # The first one judges as a registration does. Older registries compare with one version only.
+        for versions in ("versions", "versions/latest"):
+            way = f"{self._base}/compatibility/subjects/{_quoted(subject)}/{versions}"
+            status, answer, _ = await self._exchange("POST", way, _document(schema, kind))
+            if status == _OK:
+                return _decoded(answer, _Verdict).is_compatible
+            if status not in (_NOT_FOUND, _NOT_ALLOWED):
+                raise _refusal(status, _code(answer), posted=True)
+        return True
+
     async def _registered(self, way: str, document: bytes) -> int:
         answer = await self._ask("POST", way, _Number, document)
         if answer is None:
@@ -148,20 +177,11 @@ class Session:
     async def _ask(self, method: str, way: str, kind: type[_Answer], body: bytes | None = None) -> _Answer | None:
         status, answer, _ = await self._exchange(method, self._base + way, body)
         if status == _OK:
-            try:
-                return msgspec.json.decode(answer, type=kind)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                raise RegistryError("registry: the answer is not that of a schema registry") from None
+            return _decoded(answer, kind)
         code = _code(answer)
         if status == _NOT_FOUND and (code in _GONE or await self._lacks(code, way)):
             return None
-        if body is not None and status in (_CONFLICT, _UNPROCESSABLE) and code is not None:
-            raise (_Conflict if status == _CONFLICT else Refused)(
-                f"the registry refuses the output's schema (status {status}, code {code}): it does not go with the "
-                "subject's schemas, or is of a kind that the registry does not take. Change the subject's "
-                "compatibility or kafka.registry.subject"
-            )
-        raise RegistryError(f"registry: answered with status {status}")
+        raise _refusal(status, code, posted=body is not None)
 
     async def _lacks(self, code: int | None, way: str) -> bool:
         """Return whether a 404 without a code of its own is about what was asked for. Raises RegistryError.
@@ -231,6 +251,23 @@ class Session:
             return RegisteredSchema(answer.decode("utf-8"), kind)
         except UnicodeDecodeError:
             raise RegistryError("registry: the answer is not that of a schema registry") from None
+
+
+def _decoded(answer: bytes, kind: type[_Answer]) -> _Answer:
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise RegistryError("registry: the answer is not that of a schema registry") from None
+
+
+def _refusal(status: int, code: int | None, *, posted: bool) -> Exception:
+    """Return the error for an answer without what was asked for; `posted` tells whether a schema was sent."""
+    if posted and status in (_CONFLICT, _UNPROCESSABLE) and code is not None:
+        return (_Conflict if status == _CONFLICT else Refused)(
+            f"the registry refuses the output's schema (status {status}, code {code}): it does not go with the "
+            f"subject's schemas, or is of a kind that the registry does not take. {WAY_OUT}"
+        )
+    return RegistryError(f"registry: answered with status {status}")
 
 
 def _document(schema: str, kind: str) -> bytes:

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from stream_anon.adapters.registry.client import RegistryClient, Session
+from stream_anon.adapters.registry.client import WAY_OUT, RegistryClient, Session
 from stream_anon.adapters.registry.framing import lead_of
 from stream_anon.errors import Refused, RegistryError
 from stream_anon.microdata.texts import Texts
@@ -66,6 +66,18 @@ class Frame:
             else:
                 number = await _found(session, schema)
         self._lead = self._lead_of(number)
+
+    async def raise_if_refused(self) -> None:
+        """Ask whether `open` would learn the id, and register nothing; raises as `open` does."""
+        schema = self._schema
+        async with self._client.session() as session:
+            if not schema.register:
+                await _found(session, schema)
+            elif not await session.takes(schema.subject, schema.text, schema.kind):
+                raise Refused(
+                    "the registry would refuse the output's schema: it does not go with the schemas of the "
+                    f"subject {schema.subject}. {WAY_OUT}"
+                )
 
     def put_before(self, records: Texts) -> Texts:
         """Return records with their frames."""

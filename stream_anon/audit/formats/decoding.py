@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
+import functools
 import io
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
-from zoneinfo import ZoneInfo
 
+from stream_anon.audit.formats.moments import as_json, zones_of
 from stream_anon.audit.formats.protobuf import protobuf_bodies
+from stream_anon.audit.formats.schemas import Describe, Stated, StatingRecord, said_plainly, schema_of
 from stream_anon.audit.records import decode_record
-from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.output.avro import avro_schema
-from stream_anon.microdata.output.members import members_of
-from stream_anon.microdata.output.protobuf import protobuf_schema
-from stream_anon.microdata.output.typed import ENDS
 from stream_anon.microdata.policy import Policy
 
-Path = tuple[str, ...]
 Decode = Callable[[bytes | None], dict[str, Any] | None]
 """Returns the object of a released record; None if the bytes are none."""
 
@@ -32,8 +28,8 @@ def schema_named(value: bytes | None) -> int | None:
     return int.from_bytes(value[1:_FRAME], "big", signed=True)
 
 
-def avro_bodies(schema: str, policy: Policy) -> Decode:
-    """Return what decodes Avro bodies, with moments as a policy writes them. Raises ValueError for no schema."""
+def avro_bodies(schema: str) -> Decode:
+    """Return what decodes Avro bodies, moments as such; see `moments`. Raises ValueError for no schema."""
     import fastavro
     from fastavro.schema import SchemaParseException, UnknownType
 
@@ -41,7 +37,6 @@ def avro_bodies(schema: str, policy: Policy) -> Decode:
         parsed = fastavro.parse_schema(json.loads(schema))
     except (SchemaParseException, UnknownType, TypeError, KeyError, RecursionError):
         raise ValueError("not an Avro schema") from None
-    zones = _zones(policy)
 
     def decode(body: bytes | None) -> dict[str, Any] | None:
         stream = io.BytesIO(body or b"")
@@ -49,44 +44,32 @@ def avro_bodies(schema: str, policy: Policy) -> Decode:
             record = fastavro.schemaless_reader(stream, parsed, None)
         except Exception:  # noqa: BLE001 - on such bytes the library raises anything, with values in its messages
             return None
-        if stream.read(1):  # what is behind the record would be published unseen
+        if stream.read():  # what is behind the record would be published unseen
             return None
-        return _plain(record, zones, ()) if isinstance(record, dict) else None
+        return record if isinstance(record, dict) else None
 
     return decode
 
 
-def _zones(policy: Policy) -> Mapping[Path, ZoneInfo]:
-    """Return the zone whose clock each published moment shows, by its place in a record."""
-    members = members_of(policy.published, policy.shape)
-    domains = {
-        (*member.path, *end): member.attribute.domain
-        for member in members
-        if isinstance(member.attribute, QuasiIdentifier)
-        for end in ((), *((name,) for name in ENDS))
-    }
-    return {path: ZoneInfo(zone) for path, domain in domains.items() if (zone := getattr(domain, "zone", ""))}
+@dataclass(frozen=True, slots=True)
+class WriterSchema:
+    """A schema of a registry: what decodes its bodies, and what it says."""
+
+    decode: Decode
+    stated: Stated
+
+    @classmethod
+    def of(cls, form: str, schema: str, describe: Describe) -> WriterSchema:
+        """Return the schema of a text. Raises ValueError for no schema."""
+        message = functools.cache(describe)
+        stated = Stated(form, said_plainly(form, schema, message), describe)
+        return cls(bodies_of(form, schema, message), stated)
 
 
-def _plain(value: Any, zones: Mapping[Path, ZoneInfo], path: Path) -> Any:
-    """Return a value as JSON writes it."""
-    if isinstance(value, dict):
-        return {key: _plain(each, zones, (*path, key)) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_plain(each, zones, path) for each in value]
-    if isinstance(value, dt.datetime) and value.tzinfo is not None:
-        return value.astimezone(zones.get(path, dt.UTC)).isoformat()
-    return value.isoformat() if isinstance(value, dt.date) else value
-
-
-Describe = Callable[[str], Any]
-"""Returns the descriptor of the first message of a Protobuf schema. Raises ValueError where there is none."""
-
-
-def bodies_of(form: str, schema: str, policy: Policy, describe: Describe) -> Decode:
+def bodies_of(form: str, schema: str, describe: Describe) -> Decode:
     """Return what decodes the bodies of a format by the text of their schema. Raises ValueError for no schema."""
     if form == "avro":
-        return avro_bodies(schema, policy)
+        return avro_bodies(schema)
     return decode_record if form == "json-schema" else protobuf_bodies(describe(schema))
 
 
@@ -94,26 +77,29 @@ def of_policy(policy: Policy, form: str, describe: Describe) -> Decode:
     """Return what decodes records of a format as its policy says that they are written."""
     if form == "json":
         return decode_record
-    schemas = {"avro": lambda: json.dumps(avro_schema(policy)), "protobuf": lambda: protobuf_schema(policy)}
-    bodies = bodies_of(form, schemas[form]() if form in schemas else "", policy, describe)
+    bodies, zones = bodies_of(form, schema_of(policy, form), describe), zones_of(policy)
     before = _FRAME + (form == "protobuf")  # the place of the message, which is the first
 
     def decode(value: bytes | None) -> dict[str, Any] | None:
         framed = value is not None and schema_named(value) is not None and not any(value[_FRAME:before])
-        return bodies(value[before:]) if value is not None and framed else None
+        record = bodies(value[before:]) if value is not None and framed else None
+        return as_json(record, zones) if record is not None and form == "avro" else record
 
     return decode
 
 
-def by_schemas(decoders: Mapping[int, Decode | None], form: str) -> Decode:
+def by_schemas(
+    schemas: Mapping[int, WriterSchema | None], form: str
+) -> Callable[[bytes | None], StatingRecord | None]:
     """Return what decodes records by the schemas that they name; those of others are no records."""
     before = _FRAME + (form == "protobuf")
 
-    def decode(value: bytes | None) -> dict[str, Any] | None:
+    def decode(value: bytes | None) -> StatingRecord | None:
         named = schema_named(value)
-        bodies = None if named is None else decoders.get(named)
-        if bodies is None or value is None or any(value[_FRAME:before]):
+        schema = None if named is None else schemas.get(named)
+        if schema is None or value is None or any(value[_FRAME:before]):
             return None
-        return bodies(value[before:])
+        fields = schema.decode(value[before:])
+        return None if fields is None else StatingRecord(schema.stated, fields)
 
     return decode

@@ -1,4 +1,4 @@
-"""Decode released Protobuf bodies by Google's own library, and nothing that a record holds twice or unseen."""
+"""Read Protobuf by Google's own library: what schemas say, and bodies that hold nothing twice or unseen."""
 
 from __future__ import annotations
 
@@ -26,6 +26,33 @@ def protobuf_bodies(message: Any) -> Callable[[bytes | None], dict[str, Any] | N
     return decode
 
 
+def file_said_plainly(message: Any) -> bytes:
+    """Return the file of a message's descriptor, each thing in its one place; descriptors have no comments."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+    file = FileDescriptorProto()
+    message.file.CopyToProto(file)
+    _put_in_order(file.message_type)
+    file.enum_type.sort(key=lambda enum: enum.name)
+    said: bytes = file.SerializeToString()
+    return said
+
+
+def _put_in_order(messages: Any) -> None:
+    """Sort messages by name and fields by number, all the way down: a registry may print them in another order."""
+    for message in messages:
+        names = [oneof.name for oneof in message.oneof_decl]
+        message.oneof_decl.sort(key=lambda oneof: oneof.name)
+        places = {oneof.name: place for place, oneof in enumerate(message.oneof_decl)}
+        for field in message.field:
+            if field.HasField("oneof_index"):
+                field.oneof_index = places[names[field.oneof_index]]
+        message.field.sort(key=lambda field: field.number)
+        message.enum_type.sort(key=lambda enum: enum.name)
+        _put_in_order(message.nested_type)
+    messages.sort(key=lambda message: message.name)
+
+
 def _plain(value: Any, message: Any) -> dict[str, Any]:
     """Return a message as the JSON of typed records, null where nothing is set; ValueError for unseen bytes."""
     from google.protobuf.unknown_fields import UnknownFieldSet
@@ -37,7 +64,8 @@ def _plain(value: Any, message: Any) -> dict[str, Any]:
     for field in message.fields:
         held = getattr(value, field.name)
         if field.is_repeated:
-            found[field.name] = list(held) or None
+            # A writer's own messages would break off whoever writes them as JSON.
+            found[field.name] = [_plain(e, e.DESCRIPTOR) if hasattr(e, "DESCRIPTOR") else e for e in held] or None
         elif not value.HasField(field.name):
             found[field.name] = None
         else:

@@ -179,7 +179,7 @@ async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted |
         since=since,
         trimmed=starts.lacks,
     )
-    decoder = OutputDecoder(policy, formats_of(kafka))
+    decoder = OutputDecoder(formats_of(kafka))
     async for records in read:
         wanted.progress(len(records))
         await decoder.learn(record.value for record in records if record.topic == kafka.output)

@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
 
 from stream_anon.adapters.codecs import RecordFormats, described, kind_of
 from stream_anon.adapters.registry.client import RegistryClient
 from stream_anon.adapters.registry.framing import Framing
-from stream_anon.audit.formats.decoding import Decode, bodies_of, by_schemas, schema_named
-from stream_anon.audit.records import decode_record
-from stream_anon.microdata.policy import Policy
+from stream_anon.audit.formats.decoding import WriterSchema, by_schemas, schema_named
+from stream_anon.audit.records import Decoded, decode_record
 
 
 class OutputDecoder:
     """Decodes released records of the formats of a service.
 
-    A record that names no schema of the registry, or one of another kind, is no record: the audit says so.
+    A record that names no schema of the registry, or one of another kind, is no record: the audit says so. Whether
+    the schema is the one of the record's policy is for the judge of its window to say.
     """
 
-    def __init__(self, policy: Policy, formats: RecordFormats) -> None:
-        self._policy, self._formats = policy, formats
-        self._decoders: dict[int, Decode | None] = {}
-        self._decode = decode_record if formats.output == "json" else by_schemas(self._decoders, formats.output)
+    def __init__(self, formats: RecordFormats) -> None:
+        self._formats = formats
+        self._schemas: dict[int, WriterSchema | None] = {}
+        named = by_schemas(self._schemas, formats.output)
+        self._decode: Callable[[bytes | None], Decoded] = decode_record if formats.output == "json" else named
 
     async def learn(self, values: Iterable[bytes | None]) -> None:
         """Fetch the schemas that records name. Raises RegistryError."""
         registry = self._formats.registry
         if registry is None or self._formats.output == "json":
             return
-        wanted = {schema_named(value) for value in values} - {None, *self._decoders}
+        wanted = {schema_named(value) for value in values} - {None, *self._schemas}
         if wanted:
             client = RegistryClient(replace(registry, framing=Framing.CONFLUENT))  # as the output is framed
             async with client.session() as session:
                 for number in sorted(each for each in wanted if each is not None):
                     found = await session.schema(number)
                     fits = found is not None and found.kind == kind_of(self._formats.output)
-                    self._decoders[number] = self._made(found.text) if found is not None and fits else None
+                    self._schemas[number] = self._made(found.text) if found is not None and fits else None
 
-    def _made(self, schema: str) -> Decode | None:
+    def _made(self, schema: str) -> WriterSchema | None:
         try:
-            return bodies_of(self._formats.output, schema, self._policy, described)
+            return WriterSchema.of(self._formats.output, schema, described)
         except ValueError:
             return None
 
-    def decode(self, value: bytes | None) -> dict[str, Any] | None:
-        """Return the object of a record; None if it is none."""
+    def decode(self, value: bytes | None) -> Decoded:
+        """Return what a record says; None if it is none."""
         return self._decode(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from stream_anon.adapters.codecs import RecordFormats, topic_codec
+from stream_anon.adapters.codecs import RecordFormats, raise_if_schema_refused, topic_codec
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, RegistryError
 from stream_anon.microdata.batch import Reason
@@ -61,14 +61,12 @@ def schema_findings(study: Study, changes: Sequence[SchemaChange]) -> list[Findi
 
 
 async def output_findings(policy: Policy, formats: RecordFormats) -> list[Finding]:
-    """Return what keeps the output's schema from being written, where it may not be registered.
+    """Return what keeps the output's schema from being registered, or from being found where it may not be.
 
     Nothing is registered by this.
     """
-    if formats.output == "json" or formats.register:
-        return []
     try:
-        await topic_codec(policy, formats=formats).open()
+        await raise_if_schema_refused(policy, formats)
     except RegistryError as error:
         return [Finding(Severity.WARNS, "kafka.registry", str(error))]
     except Refused as error:

@@ -11,12 +11,17 @@ from typing import Any
 
 import pytest
 
+from stream_anon.adapters.codecs import topic_codec
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.adapters.registry.client import RegistryClient
+from stream_anon.conditions import Condition
+from stream_anon.errors import Refused, RegistryError
 from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.operations.audit.auditing import audit_committed
 from stream_anon.operations.check.checking import examine_deployment
-from stream_anon.settings.kafka_section import kafka_of
+from stream_anon.service.starting.findings import Severity
+from stream_anon.service.starting.schema_findings import output_findings
+from stream_anon.settings.kafka_section import formats_of, kafka_of
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.registry import apicurio
@@ -32,6 +37,11 @@ from tests.support.service import (
 )
 
 pytestmark = pytest.mark.kafka
+OTHERS = {
+    "avro": ("AVRO", '{"type": "record", "name": "r", "fields": [{"name": "city", "type": "long"}]}'),
+    "json-schema": ("JSON", '{"type": "object", "properties": {"city": {"type": "boolean"}}}'),
+    "protobuf": ("PROTOBUF", 'syntax = "proto3"; package stream_anon; message ReleasedRecord { bool city = 1; }'),
+}
 SCHEMAS = {"avro": avro_of_people(), "json-schema": json_of_people()}
 
 
@@ -174,6 +184,36 @@ async def test_workers_that_register_the_same_schema_at_once_all_learn_its_id(re
 
     for n in range(20):
         assert len(set(await asyncio.gather(*[register(f"at-once-{n}") for _ in range(3)]))) == 1
+
+
+@pytest.mark.parametrize("form", ["avro", "json-schema", "protobuf"])
+async def test_check_asks_whether_the_subject_would_take_the_schema_and_registers_nothing(
+    stage: Stage, registry: Apicurio, form: str
+) -> None:
+    staged = _staged(stage, registry, {"input": "json", "output": form})
+    config, confluent = staged.config(), Confluent(registry.url, "avro")
+    policy, formats = build_policy(load_settings(config), config), formats_of(kafka_of(load_settings(config)))
+    assert await output_findings(policy, formats) == []
+    kind, other = OTHERS[form]
+    subject = f"{stage.output}-value"
+    confluent.register(subject, other, kind)
+    assert await output_findings(policy, formats) == []  # this registry takes anything by default
+    confluent.client.set_compatibility(subject, "BACKWARD_TRANSITIVE")
+    (finding,) = await output_findings(policy, formats)
+    assert confluent.client.get_versions(subject) == [1]
+    if form == "json-schema":  # this registry breaks down over the draft, here and when it is to register it
+        assert (finding.severity, finding.condition) == (Severity.WARNS, None)
+        assert "status 500" in finding.text
+    else:
+        assert (finding.severity, finding.condition) == (Severity.FORBIDS, Condition.OUTPUT_SCHEMA)
+    with pytest.raises(RegistryError if form == "json-schema" else Refused):
+        await topic_codec(policy, formats=formats).open()
+    confluent.client.set_compatibility(subject, "NONE")
+    await topic_codec(policy, formats=formats).open()
+    confluent.register(subject, other.replace("city", "town"), kind)
+    confluent.client.set_compatibility(subject, "BACKWARD_TRANSITIVE")
+    assert await output_findings(policy, formats) == []  # it is registered, and only not the newest
+    await topic_codec(policy, formats=formats).open()
 
 
 async def test_a_subject_with_another_schema_is_refused_at_the_start_and_by_check(

@@ -30,6 +30,8 @@ class MemoryRegistry:
         self.fault: web.Response | None = None
         self.unknown: web.Response | None = None
         self.refuses = False  # every new schema
+        self.judges = {"versions", "latest"}  # the ways by which it says beforehand what it would refuse
+        self.verdict: web.Response | None = None  # what it says then, in place of it
         self.conflicts = 0  # so many registrations are told that another is under way
         self.speaking = asyncio.Event()  # while it is not set, nothing is answered
         self.speaking.set()
@@ -108,6 +110,14 @@ class MemoryRegistry:
                 return web.json_response({"subject": subject, "id": number, **self.schemas[number]})
             case "POST", ["subjects", subject]:
                 return self._looked_up(subject, await request.json())
+            case "POST", ["compatibility", "subjects", subject, "versions", *rest] if {*rest} <= {"latest"}:
+                if (rest or ["versions"])[0] not in self.judges:
+                    return web.Response(status=405, text="<html>no such way</html>")
+                if subject not in self.subjects:
+                    return self._nothing(40401)
+                if self.verdict is not None:
+                    return _copy(self.verdict)
+                return web.json_response({"is_compatible": not self.refuses})
             case "POST", ["subjects", subject, "versions"]:
                 document = await request.json()
                 found = self._looked_up(subject, document)

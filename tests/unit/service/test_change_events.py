@@ -18,13 +18,15 @@ def change(row: bytes, op: str = "c") -> bytes:
 
 def change_of(value: dict[str, Any], op: str = "c") -> bytes:
     before, after = (value, None) if op == "d" else (None, value)
-    return json.dumps({"before": before, "after": after, "source": {"table": "people"}, "op": op}).encode()
+    source = {"connector": "postgresql", "table": "people"}
+    return json.dumps({"before": before, "after": after, "source": source, "op": op}).encode()
 
 
 def beside_rows() -> list[bytes | None]:
     """Return what a change stream holds beside rows: five events of four kinds."""
     deleted = change(people(1)[0], "d")
-    return [deleted, None, deleted, b'{"op":"t","before":null,"after":null}', b'{"ts_ms":1700000000000}']
+    truncated = b'{"op":"t","before":null,"after":null,"source":{"connector":"postgresql"}}'
+    return [deleted, None, deleted, truncated, b'{"ts_ms":1700000000000}']
 
 
 async def test_rows_after_changes_are_released_and_all_else_is_counted_by_name() -> None:
@@ -43,6 +45,16 @@ async def test_rows_after_changes_are_released_and_all_else_is_counted_by_name()
         assert told.ignored == {"deleted": 2, "truncated": 1, "tombstone": 1, "heartbeat": 1}
         assert (told.rejected, told.faults) == ({"wrong-envelope": 1}, {("wrong-envelope", -1): 1})
         assert sorted(record["serial"] for record in driver.broker.records) == list(range(20))
+
+
+async def test_rows_with_a_column_op_are_dead_letters_and_never_ignored() -> None:
+    async with Driver(kafka={"envelope": "debezium", "updates": "skip"}) as driver:
+        rows = [json.loads(row) | {"op": "dtmu"[place % 4]} for place, row in enumerate(people(20))]
+        driver.send([json.dumps(row).encode() for row in rows])
+        await driver.advance(11)
+        (certificate,) = driver.broker.certificates
+        assert certificate["rejected_by_reason"] == {"wrong-envelope": 20}
+        assert certificate.get("ignored", {}) == {}
 
 
 async def test_offsets_of_ignored_records_are_committed_and_no_dead_letter_is_written() -> None:

@@ -36,6 +36,22 @@ def test_every_form_of_a_brokers_address_is_accepted(document: dict[str, Any], s
     assert settings.kafka.bootstrap_servers == servers
 
 
+@pytest.mark.parametrize("individual", ["every-record", {"field": "every-record"}])
+@pytest.mark.parametrize("updates", ["release", "skip"])
+def test_change_events_are_refused_where_each_record_counts_as_a_person(
+    document: dict[str, Any], individual: object, updates: str
+) -> None:
+    kafka = _with_input("i")["kafka"] | {"envelope": "debezium", "updates": updates}
+    error = _refused(document | {"kafka": kafka, "privacy": {"k": 5, "individual": individual}})
+    assert "privacy.individual: every-record is not for kafka.envelope: debezium" in error.message
+    assert "Name the column that tells people apart" in error.message
+    for allowed in ({"individual": "name"}, {"individual": {"field": "name"}}):
+        assert parse_settings(document | {"kafka": kafka, "privacy": {"k": 5, **allowed}})
+    for envelope in ("none", "connect", "cloudevents"):
+        bare = _with_input("i")["kafka"] | {"envelope": envelope}
+        assert parse_settings(document | {"kafka": bare, "privacy": {"k": 5, "individual": individual}})
+
+
 @pytest.fixture
 def document() -> dict[str, Any]:
     return {

@@ -41,6 +41,36 @@ def outcomes(name: str, values: list[bytes | None]) -> list[Any]:
     ]
 
 
+# As Debezium 3 writes them.
+SOURCE = {"version": "3.3.1.Final", "connector": "postgresql", "name": "db", "lsn": 7, "xmin": None}
+EVENTS: dict[str, dict[str, Any]] = {
+    "deletion": {"op": "d", "before": {"id": 1}, "after": None, "source": SOURCE, "ts_ms": 5},
+    "without-identity": {"op": "d", "before": None, "after": None, "source": SOURCE, "ts_ms": 5},
+    "absent-before": {"op": "d", "after": None, "source": SOURCE, "ts_ms": 5, "transaction": None},
+    "truncation": {"op": "t", "source": SOURCE, "ts_ms": 5},
+    "truncation-of-a-row": {"op": "t", "before": None, "after": None, "source": SOURCE},
+    "message": {"op": "m", "source": SOURCE, "ts_ms": 5, "message": {"prefix": "audit", "content": "Ymfy"}},
+    "update": {"op": "u", "before": {"id": 1}, "after": {"id": 1}, "source": SOURCE},
+    "update-without-identity": {"op": "u", "before": None, "after": {"id": 1}, "source": SOURCE},
+}
+SPOILT: list[dict[str, Any]] = [
+    *({"op": op, "id": 1, "age": 30} for op in "dtmu"),  # rows of another kind with such a column
+    *({"op": op, "id": 1, "source": "web", "after": None} for op in "dtm"),
+    *(
+        event | {"source": source}
+        for event in EVENTS.values()
+        for source in (None, {}, [], "mysql", {"name": "db"})
+    ),
+    *(event | {"source": {"connector": 7}} for event in EVENTS.values()),
+    *(event | {"before": before} for event in EVENTS.values() for before in ("x", [], [{}], 0, False)),
+    *(EVENTS[name] | {"before": {}} for name in ("truncation", "message")),
+    *(event | {"after": "{}"} for event in EVENTS.values()),
+    *(EVENTS[name] | {"after": {"id": 1}} for name in ("deletion", "without-identity", "truncation", "message")),
+    *(EVENTS[name] | {"after": after} for name in ("update", "update-without-identity") for after in (None, [], 1)),
+    *(EVENTS["message"] | {"message": message} for message in (None, "audit", {}, {"prefix": None}, ["prefix"])),
+]
+
+
 # The oracle: what a value means, said once more with the standard library. -----------------------------------
 
 
@@ -97,7 +127,7 @@ def _row(event: dict[str, Any], *, skips: bool) -> Any:
         )
         op, after = event["op"], event.get("after")
         if isinstance(op, str) and op in ignored:
-            return ignored[op]
+            return ignored[op] if _is_an_event(event, op) else Reason.WRONG_ENVELOPE
         return after if op in ("c", "r", "u") and isinstance(after, dict) else Reason.WRONG_ENVELOPE
     if set(event) == {"ts_ms"}:
         return Reason.HEARTBEAT
@@ -107,11 +137,20 @@ def _row(event: dict[str, Any], *, skips: bool) -> Any:
     return Reason.WRONG_ENVELOPE
 
 
+def _is_an_event(event: dict[str, Any], op: str) -> bool:
+    before, after, source, message = (event.get(key) for key in ("before", "after", "source", "message"))
+    sound = before is None or (op in "du" and isinstance(before, dict))
+    sound = sound and (isinstance(after, dict) if op == "u" else after is None)
+    sound = sound and isinstance(source, dict) and isinstance(source.get("connector"), str)
+    return sound and (op != "m" or (isinstance(message, dict) and isinstance(message.get("prefix"), str)))
+
+
 # Events that are nearly right. --------------------------------------------------------------------------------
 
 KEYS = [
     *("op", "after", "before", "payload", "schema", "specversion", "data", "data_base64"),
     *("ts_ms", "status", "id", "event_count", "source", "o", "äfter", 'a"b', "\n"),
+    *("connector", "message", "prefix"),
 ]
 scalars = st.one_of(
     st.none(), st.booleans(), st.integers(-5, 2**40), st.text(max_size=4), st.floats(-1e3, 1e3, width=32)
@@ -124,7 +163,12 @@ trees = st.recursive(
 )
 objects = st.dictionaries(st.sampled_from(KEYS), trees, max_size=6)
 ops = st.sampled_from(["c", "u", "r", "d", "t", "m"])
-events = st.fixed_dictionaries({"op": ops, "after": objects}, optional={"before": trees, "source": trees})
+sources = trees | st.fixed_dictionaries({"connector": scalars | st.just("mysql")}, optional={"id": trees})
+messages = trees | st.fixed_dictionaries({"prefix": scalars | st.just("audit")})
+events = st.fixed_dictionaries(
+    {"op": ops},
+    optional={"after": objects | st.none(), "before": trees, "source": sources, "message": messages},
+)
 schemas = st.sampled_from([{"type": "struct", "fields": [{"a": 1}] * n} for n in (0, 1, 1, 1, 2)])
 likely = st.one_of(
     objects,
@@ -191,16 +235,31 @@ def test_a_schema_that_stands_in_each_event_is_compared_to_its_end() -> None:
 
 
 def test_deletions_truncations_messages_and_updates_are_not_read_one_by_one() -> None:
-    values = [json.dumps({"op": op, "before": {}, "after": {}}).encode() for op in "dtmu"]
-    found = unwrap("inserts", [*values, None])
-    assert [Reason(outcome).label for outcome in found.outcomes.tolist()] == [
-        *("deleted", "truncated", "message", "update", "tombstone"),
-    ]
+    values = [json.dumps(event).encode() for event in EVENTS.values()]
+    pairs = [b'{"schema":{"type":"struct"},"payload":%b}' % value for value in values]
+    found = unwrap("inserts", [*values, None, *pairs])
+    labels = ["deleted", "deleted", "deleted", "truncated", "truncated", "message", "update", "update"]
+    assert [Reason(outcome).label for outcome in found.outcomes.tolist()] == [*labels, "tombstone", *labels]
     assert found.singly == 0
 
 
+@pytest.mark.parametrize("pair", [False, True])
+@pytest.mark.parametrize("escaped", [False, True])
+def test_what_is_ignored_proves_to_be_an_event_whoever_reads_it(pair: bool, escaped: bool) -> None:
+    def spelled(event: dict[str, Any]) -> bytes:
+        text = json.dumps(event).encode()
+        text = text.replace(b'"op"', b'"\\u006fp"') if escaped else text  # which kernels leave
+        return b'{"schema":null,"payload":%b}' % text if pair else text
+
+    sound = [spelled(event) for event in EVENTS.values()]
+    assert Reason.WRONG_ENVELOPE not in outcomes("inserts", sound)
+    spoilt = [spelled(event) for event in SPOILT]
+    assert outcomes("inserts", spoilt) == [Reason.WRONG_ENVELOPE] * len(spoilt)
+    assert outcomes("inserts", [*sound, *spoilt]) == outcomes("inserts", sound) + outcomes("inserts", spoilt)
+
+
 def test_an_update_is_a_record_unless_updates_are_skipped() -> None:
-    update = b'{"op":"u","before":{"a":1},"after":{"a":2}}'
+    update = b'{"op":"u","before":{"a":1},"after":{"a":2},"source":{"connector":"mysql"}}'
     assert outcomes("debezium", [update]) == [{"a": 2}]
     assert outcomes("inserts", [update]) == [Reason.UPDATE]
 

@@ -10,7 +10,7 @@ import fastavro
 import numpy as np
 import pytest
 
-from stream_anon.adapters.codecs import RecordFormats, topic_codec
+from stream_anon.adapters.codecs import RecordFormats, described, topic_codec
 from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.errors import SettingsError
@@ -33,7 +33,11 @@ ROW = {
         {"name": "secret", "type": "string"},
     ],
 }
-SOURCE = {"type": "record", "name": "Source", "fields": [{"name": "lsn", "type": ["null", "long"]}]}
+SOURCE = {
+    "type": "record",
+    "name": "Source",
+    "fields": [{"name": "connector", "type": "string"}, {"name": "lsn", "type": ["null", "long"]}],
+}
 ENVELOPE = {
     "type": "record",
     "name": "Envelope",
@@ -46,6 +50,23 @@ ENVELOPE = {
         {"name": "ts_ms", "type": ["null", "long"], "default": None},
     ],
 }
+MESSAGE = {
+    "type": "record",
+    "name": "MessageValue",
+    "fields": [
+        {"name": "source", "type": SOURCE},
+        {"name": "op", "type": "string"},
+        {
+            "name": "message",
+            "type": {
+                "type": "record",
+                "name": "Message",
+                "fields": [{"name": "prefix", "type": ["null", "string"]}, {"name": "content", "type": "bytes"}],
+            },
+        },
+    ],
+}
+ROW_WITH_OP = {"type": "record", "name": "Event", "fields": [*ROW["fields"], {"name": "op", "type": "string"}]}
 HEARTBEAT = {"type": "record", "name": "Heartbeat", "fields": [{"name": "ts_ms", "type": "long"}]}
 PERSON = {"person": "p", "age": 5, "home": {"city": "Oslo"}, "illness": "flu", "secret": "x"}
 
@@ -57,7 +78,13 @@ def framed(schema: dict[str, Any], number: int, record: dict[str, Any]) -> bytes
 
 
 def event(op: str, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None) -> bytes:
-    return framed(ENVELOPE, 1, {"before": before, "after": after, "source": {"lsn": 7}, "op": op, "ts_ms": 1})
+    source = {"connector": "postgresql", "lsn": 7}
+    return framed(ENVELOPE, 1, {"before": before, "after": after, "source": source, "op": op, "ts_ms": 1})
+
+
+def message(prefix: str | None) -> bytes:
+    source, told = {"connector": "postgresql", "lsn": 7}, {"prefix": prefix, "content": b"x"}
+    return framed(MESSAGE, 4, {"source": source, "op": "m", "message": told})
 
 
 @pytest.mark.parametrize("updates", Updates)
@@ -69,6 +96,8 @@ async def test_a_row_after_a_change_is_read_and_all_else_is_ignored_by_name(
         registry.add(ENVELOPE, 1)
         registry.add(HEARTBEAT, 2)
         registry.add(ROW, 3)
+        registry.add(MESSAGE, 4)
+        registry.add(ROW_WITH_OP, 5)
         access = RegistryAccess(registry.url, timeout=2.0)
         formats = RecordFormats("avro", "json", access, wrapping=Wrapping(EnvelopeKind.DEBEZIUM, updates))
         codec = topic_codec(load_policy(write_policy(tmp_path)), 100_000, formats, noticed.append)
@@ -83,6 +112,11 @@ async def test_a_row_after_a_change_is_read_and_all_else_is_ignored_by_name(
             framed(ROW, 3, PERSON),
             event("x", after=PERSON),
             event("c"),
+            event("d"),
+            event("d", PERSON, PERSON),
+            message("audit"),
+            message(None),
+            *(framed(ROW_WITH_OP, 5, PERSON | {"op": op}) for op in "dtm"),
         ]
         await codec.learn([values])
         batch = codec.decode(values, 0, np.arange(len(values)))
@@ -92,8 +126,12 @@ async def test_a_row_after_a_change_is_read_and_all_else_is_ignored_by_name(
     assert [tuple(row) for row in batch.payload] == passed[:rows]
     told = [Reason(reason).label for reason in batch.rejects.reasons.tolist()]
     # Of events that are no changes no field is read: a row with a column ts_ms must not be taken for a heartbeat.
-    wrong = ["wrong-envelope"] * 4
-    assert told == [*([] if rows == 3 else ["update"]), "deleted", "tombstone", "truncated", *wrong]
+    wrong = ["wrong-envelope"]
+    proven = ["deleted", *wrong, "message", *wrong * 4]
+    assert told == [
+        *([] if rows == 3 else ["update"]),
+        *("deleted", "tombstone", "truncated", *wrong * 4, *proven),
+    ]
     (lacking,) = {names for change in noticed for names in [change.lacking] if change.schema == "1"}
     assert lacking == ("visits",)
 
@@ -104,3 +142,49 @@ async def test_envelopes_that_are_json_alone_are_refused_for_other_formats() -> 
         kafka = {"format": "avro", "registry": registry, "envelope": envelope}
         with pytest.raises(SettingsError, match="format json"):
             Driver(kafka=kafka)
+
+
+PROTOBUF = """
+syntax = "proto3";
+message Envelope {
+  message Value { optional string person = 1; optional int32 age = 2; optional string illness = 3; }
+  message Source { optional string connector = 1; optional int64 lsn = 2; }
+  optional Value before = 1;
+  optional Value after = 2;
+  optional Source source = 3;
+  optional string op = 4;
+}
+"""
+PROTOBUF_ROW = """
+syntax = "proto3";
+message Event { optional string person = 1; optional int32 age = 2; optional string op = 3; }
+"""
+
+
+async def test_what_is_ignored_in_protobuf_proves_to_be_an_event(tmp_path: Path) -> None:
+    pytest.importorskip("grpc_tools", reason="needs the extra protobuf")
+    from google.protobuf.message_factory import GetMessageClass
+
+    def written(schema: str, number: int, record: dict[str, Any]) -> bytes:
+        body = GetMessageClass(described(schema))(**record).SerializeToString()
+        return b"\0" + number.to_bytes(4, "big") + b"\0" + bytes(body)
+
+    row, source = {"person": "p", "age": 5, "illness": "flu"}, {"connector": "mysql", "lsn": 7}
+    values = [
+        written(PROTOBUF, 1, {"op": "d", "before": row, "source": source}),
+        written(PROTOBUF, 1, {"op": "t", "source": source}),
+        written(PROTOBUF, 1, {"op": "d", "before": row}),
+        written(PROTOBUF, 1, {"op": "d", "before": row, "source": {"lsn": 7}}),
+        written(PROTOBUF, 1, {"op": "d", "after": row, "source": source}),
+        *(written(PROTOBUF_ROW, 2, {"person": "p", "age": 5, "op": op}) for op in "dtm"),
+    ]
+    async with MemoryRegistry() as registry:
+        registry.add(PROTOBUF, 1, kind="PROTOBUF")
+        registry.add(PROTOBUF_ROW, 2, kind="PROTOBUF")
+        access = RegistryAccess(registry.url, timeout=2.0)
+        formats = RecordFormats("protobuf", "json", access, wrapping=Wrapping(EnvelopeKind.DEBEZIUM))
+        codec = topic_codec(load_policy(write_policy(tmp_path)), 100_000, formats)
+        await codec.learn([values])
+        batch = codec.decode(values, 0, np.arange(len(values)))
+    told = [Reason(reason).label for reason in batch.rejects.reasons.tolist()]
+    assert told == ["deleted", "truncated", *["wrong-envelope"] * 6]
