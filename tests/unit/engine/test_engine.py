@@ -247,7 +247,7 @@ def test_ignored_records_stop_no_reading_where_as_many_dead_letters_would(monkey
     more.rejects.reasons[:] = Reason.TOMBSTONE
     engine.add(more, 1.0)
     assert not engine.room
-    engine.revoke([0])
+    assert engine.revoke([0]) == 300
     assert engine.room
 
 
