@@ -244,18 +244,33 @@ def test_deletions_truncations_messages_and_updates_are_not_read_one_by_one() ->
 
 
 @pytest.mark.parametrize("pair", [False, True])
-@pytest.mark.parametrize("escaped", [False, True])
-def test_what_is_ignored_proves_to_be_an_event_whoever_reads_it(pair: bool, escaped: bool) -> None:
+@pytest.mark.parametrize(("first", "singly"), [(b"", False), (b'"op":"x",', True), (b'"before":null,', None)])
+def test_what_is_ignored_proves_to_be_an_event_whoever_reads_it(
+    pair: bool, first: bytes, singly: bool | None
+) -> None:
     def spelled(event: dict[str, Any]) -> bytes:
-        text = json.dumps(event).encode()
-        text = text.replace(b'"op"', b'"\\u006fp"') if escaped else text  # which kernels leave
+        text = b"{" + first + json.dumps(event).encode()[1:]  # kernels leave keys that stand twice
         return b'{"schema":null,"payload":%b}' % text if pair else text
 
     sound = [spelled(event) for event in EVENTS.values()]
-    assert Reason.WRONG_ENVELOPE not in outcomes("inserts", sound)
+    if singly is not None:
+        assert unwrap("inserts", sound).singly == (len(sound) if singly else 0)
+    assert [one.label for one in outcomes("inserts", sound)] == [
+        *("deleted", "deleted", "deleted", "truncated", "truncated", "message", "update", "update"),
+    ]
+    others = [spelled({"op": op, "after": {"a": 1}}) for op in "cr"]
+    assert outcomes("inserts", others) == [{"a": 1}] * 2
+    assert outcomes("debezium", [spelled(EVENTS["update"])]) == [{"id": 1}]
     spoilt = [spelled(event) for event in SPOILT]
     assert outcomes("inserts", spoilt) == [Reason.WRONG_ENVELOPE] * len(spoilt)
     assert outcomes("inserts", [*sound, *spoilt]) == outcomes("inserts", sound) + outcomes("inserts", spoilt)
+
+
+@pytest.mark.parametrize("first", [b"", b'"op":"x",'])
+def test_an_event_with_an_operation_is_no_pair_whatever_stands_beside_it(first: bytes) -> None:
+    inner = json.dumps(EVENTS["deletion"]).encode()
+    event = b'{%b"op":"c","after":{"a":1},"schema":{},"payload":%b}' % (first, inner)
+    assert outcomes("debezium", [event]) == [{"a": 1}]
 
 
 def test_an_update_is_a_record_unless_updates_are_skipped() -> None:
@@ -270,13 +285,11 @@ def test_what_debezium_writes_beside_rows_is_ignored_by_name() -> None:
         b'{"schema":{},"payload":{"ts_ms":1700000000000}}',
         b'{"status":"BEGIN","id":"571:5","ts_ms":1,"event_count":null,"data_collections":null}',
         b'{"schema":{},"payload":{"status":"END","id":"571:5","event_count":2,"data_collections":[]}}',
+        b'{"status":"BEGIN","id":"571:5"}',
         b'{"schema":{},"payload":null}',
     ]
     found = outcomes("debezium", values)
-    assert found == [
-        *(Reason.HEARTBEAT, Reason.HEARTBEAT),
-        *(Reason.TRANSACTION_MARKER, Reason.TRANSACTION_MARKER, Reason.TOMBSTONE),
-    ]
+    assert found == [Reason.HEARTBEAT] * 2 + [Reason.TRANSACTION_MARKER] * 3 + [Reason.TOMBSTONE]
     assert all(reason.is_ignored for reason in found)
 
 
