@@ -41,11 +41,14 @@ def avro_fields(text: str, references: Sequence[tuple[str, str]], paths: Sequenc
 
 
 def json_fields(text: str, paths: Sequence[Path]) -> FieldTypes:
-    """Return the same of a JSON Schema, as far as `properties`, local references and alternatives tell."""
+    """Return the same of a JSON Schema, as far as properties, local references and alternatives tell.
+
+    Other keys of an object are fields where a schema describes them as `additionalProperties`.
+    """
     schema = json.loads(text)
 
     def below(types: Sequence[Any], key: str) -> list[Any]:
-        found = [each["properties"][key] for each in types if key in (each.get("properties") or {})]
+        found = [(each.get("properties") or {}).get(key, each.get("additionalProperties")) for each in types]
         return _alternatives(found, schema)
 
     return _types_at(_alternatives([schema], schema), paths, below, _json_word)
@@ -56,7 +59,7 @@ def protobuf_fields(message: Any, paths: Sequence[Path]) -> FieldTypes:
 
     def below(types: Sequence[Any], key: str) -> list[Any]:
         inner = [each if hasattr(each, "fields") else each.message_type for each in types]
-        found = [each.fields_by_name.get(key) for each in inner if each is not None]
+        found = [_protobuf_field(each, key) for each in inner if each is not None]
         return [each for each in found if each is not None]
 
     return _types_at([message], paths, below, _protobuf_word)
@@ -157,6 +160,16 @@ def _json_word(schema: Any) -> str:
     if isinstance(kinds, list):
         return " or ".join(sorted(map(str, kinds)))
     return "null" if kinds == "null" else str(kinds or "anything")
+
+
+def _protobuf_field(message: Any, key: str) -> Any:
+    """Return the field that a message has under a key, or None; maps and Google's Struct have any key."""
+    for bearer, held in (("google.protobuf.Value", "struct_value"), ("google.protobuf.Struct", "fields")):
+        if message.full_name == bearer and held in message.fields_by_name:
+            message = message.fields_by_name[held].message_type or message
+    if message.GetOptions().map_entry:
+        key = "value"
+    return message.fields_by_name.get(key)
 
 
 def _protobuf_word(field: Any) -> str:

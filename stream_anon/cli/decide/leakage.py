@@ -29,6 +29,7 @@ SHOWN = 10  # sets of a size that are printed
 WIDTH = 100
 BAR = 24
 LEAST_NAMES, MOST_NAMES = 16, 44  # characters of the column of names
+GAP = 2  # blanks between columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,23 +146,29 @@ def _named(each: SetLeakage) -> str:
 def _show_sets(size: int, sets: list[SetLeakage], width: int, console: Console) -> None:
     names = {1: "attribute", 2: "two attributes", 3: "three attributes"}
     shown = sets if size == 1 else sets[:SHOWN]
-    table = Table.grid(padding=(0, 2))
-    table.add_column(overflow="fold", width=width)
     after = shown[0].after is not None
     headings = ["bits", "leaked", *(["after"] if after else []), "singled out"]
-    for _ in headings:
-        table.add_column(justify="right", no_wrap=True)
+    rows = [_figures(each) for each in shown]
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    # A table that is too wide would lose digits of its figures: names give way, which can be folded.
+    room = console.width - sum(widths) - BAR - GAP * (len(widths) + 1)
+    table = Table.grid(padding=(0, GAP))
+    table.add_column(overflow="fold", width=max(min(width, room), LEAST_NAMES))
+    for figures in widths:
+        table.add_column(justify="right", no_wrap=True, min_width=figures)
     table.add_column(no_wrap=True, width=BAR)
     table.add_row(*(Text(text, style="bold") for text in (names.get(size, f"{size} attributes"), *headings, "")))
-    for each in shown:
-        figures = [f"{each.bits:.2f}", f"{each.normalized:.1%}"]
-        figures += [f"{each.after[1]:.1%}"] if each.after is not None else []
-        cells = (_named(each), *figures, f"{each.unique:.1%}", _bar(each))
-        table.add_row(*map(Text, cells))
+    for each, row in zip(shown, rows, strict=True):
+        table.add_row(*map(Text, (_named(each), *row, _bar(each))))
     console.print()
     console.print(table)
     if len(sets) > len(shown):
         console.print(Text(f"and {len(sets) - len(shown):,} more sets of {size}: --json lists them", style="dim"))
+
+
+def _figures(each: SetLeakage) -> list[str]:
+    after = [f"{each.after[1]:.1%}"] if each.after is not None else []
+    return [f"{each.bits:.2f}", f"{each.normalized:.1%}", *after, f"{each.unique:.1%}"]
 
 
 def _bar(each: SetLeakage) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from stream_anon.adapters.registry.fields import avro_fields, json_fields
+import pytest
+
+from stream_anon.adapters.codecs import described
+from stream_anon.adapters.registry.fields import avro_fields, json_fields, protobuf_fields
 
 MANY = 30  # types that all name each other; ways through them: MANY to the power of their depth
 
@@ -30,3 +33,49 @@ def test_records_that_all_name_each_other_are_looked_at_once() -> None:
     ]
     found = avro_fields(json.dumps(schema), (), [(*"aaaaaaaaaaaaaaa", "b"), ("b",)])
     assert found == {(*"aaaaaaaaaaaaaaa", "b"): "int", ("b",): "int"}
+
+
+PROTOBUF_WITH_KEYS = """
+syntax = "proto3";
+import "google/protobuf/struct.proto";
+message Event {
+  map<string, string> labels = 1;
+  map<string, Place> places = 2;
+  google.protobuf.Struct more = 3;
+  map<string, google.protobuf.Value> values = 4;
+}
+message Place { int32 zip = 1; }
+"""
+VALUE = "google.protobuf.Value"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("labels.os", "string"),
+        ("places.home.zip", "integer"),
+        ("places.home.city", None),
+        ("more.os", VALUE),
+        ("more.os.version", VALUE),
+        ("values.os.version", VALUE),
+        ("labels.os.version", None),
+    ],
+)
+def test_a_protobuf_schema_has_the_keys_of_its_maps(path: str, kind: str | None) -> None:
+    keys = tuple(path.split("."))
+    found = protobuf_fields(described(PROTOBUF_WITH_KEYS), [keys])
+    assert (keys in found) is (kind is not None)
+    if kind == VALUE:
+        assert found[keys] == VALUE
+
+
+def test_a_json_schema_has_the_keys_that_its_additional_properties_describe() -> None:
+    place = {"type": "object", "properties": {"zip": {"type": "integer"}}}
+    labels = {"properties": {"os": {"type": "integer"}}, "additionalProperties": {"type": "string"}}
+    schema = {"properties": {"labels": labels, "places": {"additionalProperties": place}, "shut": {}}}
+    paths = [("labels", "os"), ("labels", "app"), ("places", "home", "zip"), ("places", "home", "x"), ("shut", "x")]
+    assert json_fields(json.dumps(schema), paths) == {
+        ("labels", "os"): "integer",
+        ("labels", "app"): "string",
+        ("places", "home", "zip"): "integer",
+    }

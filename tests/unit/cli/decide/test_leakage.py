@@ -24,7 +24,7 @@ from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.tables import OriginalTable, Released, read_table
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT
-from tests.support.policies import people, write_json_lines, write_policy
+from tests.support.policies import PEOPLE, people, write_document, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run
 
 PERSONAL = "Zyxwvut"  # stands in values; must stand in nothing that is printed
@@ -323,3 +323,21 @@ def test_a_suggestion_needs_a_threshold_and_levels_that_are_free(
     fixed = write_policy(tmp_path, engine={"name": "full-domain", "levels": {"age": 1}})
     assert run(monkeypatch, "leakage", fixed, "--input", source, "--suggest", "--threshold", "0.5") == 2
     assert "whose levels are fixed" in capsys.readouterr().err
+
+
+def test_figures_are_printed_whole_beside_long_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    city = {"role": "quasi-identifier", "values": ["Oslo", "Bergen", "Rome", "Bari"], "path": ["home", "city"]}
+    age = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}, "path": ["age"]}
+    named = {"person": {"role": "identifier"}, "patient.age_at_the_visit": age, "patient.residence.city": city}
+    policy = write_document(tmp_path, {**PEOPLE, "attributes": named})
+    source = write_json_lines(tmp_path / "in.jsonl", people(120))
+    target = write_json_lines(tmp_path / "out.jsonl", [{"age": "*", "home": {"city": "*"}}] * 120)
+    options = (policy, "--input", source, "--released", target)
+    sets = _report(monkeypatch, capsys, *options)["sets"]
+    assert run(monkeypatch, "leakage", *options) == 0
+    said = capsys.readouterr().out
+    assert "…" not in said
+    for each in sets:
+        assert re.search(rf"{each['bits']:.2f} +{each['normalized']:.1%} +0\.0% +{each['unique']:.1%}", said)
