@@ -16,6 +16,7 @@ from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.domains.reading import ByMoment, ByNumber
 
 MOST_ITEMS = 128  # of a list
+LIST_MARK = "[]"  # behind the type of a list's items
 _EXACT = 2.0**53  # from here on floats skip whole numbers
 
 
@@ -136,6 +137,11 @@ class PassThrough(Attribute):
     def text_type(self) -> ScalarType:
         """Return its type."""
         return self.type
+
+    @property
+    def declared_type(self) -> str:
+        """Return its type as a policy names it."""
+        return f"{self.type}{LIST_MARK if self.many else ''}"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import msgspec
 from stream_anon.adapters.tables.small_texts import read_numbered_table
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import (
+    LIST_MARK,
     Attribute,
     Identifier,
     Insensitive,
@@ -42,8 +43,6 @@ from stream_anon.settings.loading import load_settings
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_digest import hashed_settings
 from stream_anon.settings.privacy import DiversitySettings
-
-LIST_MARK = "[]"  # behind the type of a list's items
 
 
 def load_policy(path: Path, overrides: dict[str, dict[str, Any]] | None = None) -> Policy:

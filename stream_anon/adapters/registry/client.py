@@ -267,7 +267,8 @@ def _refusal(status: int, code: int | None, *, posted: bool) -> Exception:
             f"the registry refuses the output's schema (status {status}, code {code}): it does not go with the "
             f"subject's schemas, or is of a kind that the registry does not take. {WAY_OUT}"
         )
-    return RegistryError(f"registry: answered with status {status}")
+    hint = ": is kafka.registry.url the address of the interface?" if status == _NOT_FOUND else ""
+    return RegistryError(f"registry: answered with status {status}{hint}")
 
 
 def _document(schema: str, kind: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PassThrough, Publication, QuasiIdentifier
 from stream_anon.microdata.policy import Policy
 
 
@@ -49,7 +49,7 @@ def attribute_facts(policy: Policy) -> tuple[AttributeFacts, ...]:
             published = "as it is" if attribute.published else "never"
             if attribute.name == policy.individual:
                 published = "never; counts individuals"
-            kind = str(getattr(attribute, "type", ""))
+            kind = attribute.declared_type if isinstance(attribute, PassThrough) else ""
             facts.append(AttributeFacts(attribute.name, attribute.role, kind, None, published))
     return tuple(facts)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from stream_anon.adapters.codecs import RecordFormats, raise_if_schema_refused, topic_codec
 from stream_anon.conditions import Condition
@@ -23,11 +22,10 @@ _PLACE = "kafka.format"
 async def reader_of(policy: Policy, kafka: KafkaSettings, sample: Sample) -> tuple[Codec, Sequence[SchemaChange]]:
     """Return a codec that knows all schemas that a sample names, and what they tell. Raises RegistryError.
 
-    It is for reading only.
+    It is for reading only, and rejects what the output's format could not hold, as a run does.
     """
     changes = list[SchemaChange]()
-    formats = replace(formats_of(kafka), output="json")
-    codec = topic_codec(policy, kafka.max_record_bytes, formats, changes.append)
+    codec = topic_codec(policy, kafka.max_record_bytes, formats_of(kafka), changes.append)
     await codec.learn([sample.values])
     return codec, changes
 

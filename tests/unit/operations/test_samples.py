@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Wrapping
 from stream_anon.operations.samples import without_ignored
 from stream_anon.service.starting.findings import sample_findings
 from stream_anon.service.starting.sample_study import Sample, study
+from stream_anon.service.starting.schema_findings import reader_of
+from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import people, write_policy
 from tests.unit.service.test_change_events import beside_rows, change_of
@@ -43,3 +47,26 @@ def test_an_input_of_deletions_alone_forbids_no_run(tmp_path: Path) -> None:
     values = beside_rows()
     found = study(policy, Sample(values, np.arange(len(values)) / 100), codec_of(policy, wrapping=DEBEZIUM))
     assert [finding.condition for finding in sample_findings(policy, found)] == [None]
+
+
+@pytest.mark.parametrize("form", ["avro", "protobuf"])
+async def test_a_sample_is_without_what_the_outputs_format_could_not_hold(tmp_path: Path, form: str) -> None:
+    if form == "protobuf":
+        pytest.importorskip("grpc_tools", reason="needs the extra protobuf")
+    policy = load_policy(write_policy(tmp_path, output={"shape": "typed"}))
+    kafka = KafkaSettings(
+        bootstrap_servers="127.0.0.1:9",
+        group="g",
+        input="people",
+        output="out",
+        format={"input": "json", "output": form},
+        registry={"url": "http://127.0.0.1:9"},
+    )
+    values = [
+        json.dumps(one | {"visits": visits}).encode() for one, visits in zip(people(2), (5, 2**63), strict=True)
+    ]
+    sample = Sample(values, np.arange(2.0))
+    codec, _ = await reader_of(policy, kafka, sample)
+    found = study(policy, sample, codec)
+    assert (found.records, found.fit) == (2, 1)
+    assert [(each.reason, each.records) for each in found.rejects] == [("out-of-range", 1)]

@@ -58,6 +58,7 @@ async def test_whatever_a_registry_answers_but_a_schema_is_waited_for(answer: we
         with pytest.raises(RegistryError) as caught:
             await _schema(registry, 7)
     assert "aaaa" not in str(caught.value)
+    assert ("kafka.registry.url" in str(caught.value)) == (answer.status == 404)
     assert len(registry.asked) == 1
 
 

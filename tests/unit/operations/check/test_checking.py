@@ -477,3 +477,11 @@ def test_the_levels_of_an_attribute_are_told() -> None:
         policy, attributes=tuple(a.at_level(2) if isinstance(a, QuasiIdentifier) else a for a in policy.attributes)
     )
     assert attribute_facts(fixed)[1].published == "as hierarchy nodes, on level 2"
+
+
+def test_the_type_of_a_list_is_told_as_the_policy_names_it() -> None:
+    policy = _policy(roles={"role": "insensitive", "type": "string[]"}, note={"role": "insensitive"})
+    assert [(each.name, each.domain) for each in attribute_facts(policy)[2:]] == [
+        ("roles", "string[]"),
+        ("note", "string"),
+    ]
