@@ -260,7 +260,7 @@ def test_exactly_what_keeps_every_promise_is_published(promise: Promise, lie: st
         _tell(promise, lie, seed)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize("promise", PROMISES.values(), ids=PROMISES)
 def test_exactly_what_keeps_every_promise_is_published_of_many_windows(promise: Promise, lie: str) -> None:

@@ -124,7 +124,7 @@ def test_a_mutant_takes_the_place_of_functions_methods_properties_and_kernels(
         put(module, "C.absent", codes["f"])
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_mutant_is_killed_by_a_test_that_calls_it_and_else_survives(tmp_path: Path) -> None:
     files = {
         "sample.py": """
@@ -196,7 +196,7 @@ def test_the_page_explains_mutants_by_name() -> None:
     assert explained(page) == {"x.py::f: a -> b", "y.py::g: c -> d #2"}
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_every_explained_mutant_can_still_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     page = (ROOT / "docs/mutation.md").read_text(encoding="utf-8")
