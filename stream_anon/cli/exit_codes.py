@@ -9,8 +9,8 @@ MEANINGS: Mapping[int, str] = {
     1: "a check or an audit found something, leakage above the threshold, no planned setting meets the limits, "
     "too many rejects, a run was refused, or the service gave up",
     2: "settings, files or options are wrong",
-    3: "the broker, or the service that an order is for, cannot be reached or refuses",
-    130: "interrupted by Ctrl-C, `anonymize` by SIGTERM too; `run` leaves with 0, it was asked to stop",
+    3: "the broker, the schema registry, or the service that an order is for cannot be reached or refuses",
+    130: "interrupted by Ctrl-C, `anonymize` by SIGTERM too. `run` ends with 0, because it was asked to stop",
 }
 
 
