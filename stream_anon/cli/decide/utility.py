@@ -18,7 +18,13 @@ from stream_anon.cli.counting import counting
 from stream_anon.errors import SettingsError
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.tables import LabelBook, OriginalTable, Released, read_released, read_table
-from stream_anon.operations.utility.classifiers import CLASSIFIERS, SEARCH, Effort, require_scikit_learn
+from stream_anon.operations.utility.classifiers import (
+    CLASSIFIERS,
+    SEARCH,
+    Effort,
+    require_flaml,
+    require_scikit_learn,
+)
 from stream_anon.operations.utility.learning import LearningReport, study_learning
 from stream_anon.operations.utility.page import utility_page
 from stream_anon.operations.utility.report import UtilityReport
@@ -99,6 +105,8 @@ def lesson_of(label: str | None, test: str | None, seconds: float, *, search: bo
         if test is not None or search:
             raise SettingsError("--test" if test is not None else "--search", "needs --label NAME")
         return None
+    if search:
+        require_flaml()
     return Lesson(label, test, seconds, search)
 
 

@@ -1,10 +1,12 @@
-"""Classifiers of scikit-learn, each within the same time."""
+"""Classifiers of scikit-learn, and a search for the best by FLAML, each within the same time."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
@@ -20,7 +22,7 @@ SEARCH = "search"
 _STAGES = (64, 16, 4, 1)  # parts of the training rows that are tried in turn, the last one all of them
 _MORE = 1.5  # times the growth so far: the time of some classifiers grows faster than the rows
 _FOLDS = 3
-_LEAST = 64  # rows, as many as neighbours may be asked
+_SEARCHING = 2 / 3  # of the time
 
 
 def require_scikit_learn() -> None:
@@ -29,6 +31,13 @@ def require_scikit_learn() -> None:
         raise SettingsError(
             "--label", "needs scikit-learn, which the extra `analysis` installs: pip install scikit-learn"
         )
+
+
+def require_flaml() -> None:
+    """Raise `SettingsError` if FLAML or what it searches among is not installed."""
+    if any(find_spec(name) is None for name in ("flaml", "lightgbm", "xgboost")):
+        what = "needs FLAML, which the extra `automl` installs: pip install 'flaml[automl]'"
+        raise SettingsError("--search", what)
 
 
 def _logistic_regression(seed: int) -> Classifier:
@@ -82,7 +91,7 @@ class Fitted:
     Parameters
     ----------
     model
-        Of scikit-learn.
+        Of scikit-learn, or of FLAML.
     rows
         How many rows it was trained on.
     """
@@ -92,7 +101,7 @@ class Fitted:
 
     def says(self, rows: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the label that it says of each row, int64[n]."""
-        with _one_thread():
+        with _one_thread(), _unwarned():
             return np.asarray(self.model.predict(rows), np.int64)
 
 
@@ -137,6 +146,14 @@ def _one_thread() -> AbstractContextManager[object]:
     return limits
 
 
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Silence what libraries say of each other's versions, and of columns without names."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def _staged(name: str, rows: NDArray[np.float32], labels: NDArray[np.int64], effort: Effort) -> Fitted:
     order = np.random.default_rng(effort.seed).permutation(len(rows))
     found: Fitted | None = None
@@ -173,54 +190,27 @@ def _expected(tried: list[tuple[int, float]], rows: int) -> float:
 
 
 def _searched(rows: NDArray[np.float32], labels: NDArray[np.int64], effort: Effort) -> Fitted:
-    """Return the best of as many random settings as the time suffices for, judged by cross-validation.
+    """Return the best that FLAML finds by cross-validation, trained on all rows.
 
-    Half of the time is for looking, and no setting is tried that would probably exceed it. The first one is a
-    random forest, so that there is one.
+    It searches for a part of the time, because training the best on all rows takes time too.
+
+    References
+    ----------
+    Wang, Wu, Weimer, Zhu: FLAML, a fast and lightweight AutoML library. MLSys 2021.
     """
-    draws = np.random.default_rng(effort.seed)
-    folds = draws.integers(0, _FOLDS, len(rows))
-    folds[np.unique(labels, return_index=True)[1]] = np.arange(len(np.unique(labels))) % _FOLDS
-    best, best_share, slowest = CLASSIFIERS["random forest"](effort.seed), -1.0, 0.0
-    begun = effort.clock.monotonic()
-    for candidate in _candidates(draws, effort.seed):
-        start = effort.clock.monotonic()
-        if start - begun + slowest > effort.seconds / 2:
-            break
-        right = 0
-        for fold in range(_FOLDS):
-            inside = folds != fold
-            if inside.all() or len(np.unique(labels[inside])) < 2 or inside.sum() < _LEAST:
-                continue
-            model = candidate.fit(rows[inside], labels[inside])
-            right += int((model.predict(rows[~inside]) == labels[~inside]).sum())
-        slowest = max(slowest, effort.clock.monotonic() - start)
-        if right / len(rows) > best_share:
-            best, best_share = candidate, right / len(rows)
-    return Fitted(best.fit(rows, labels), len(rows))
-
-
-def _candidates(draws: np.random.Generator, seed: int) -> Iterator[Classifier]:
-    """Yield settings without end: first those of `CLASSIFIERS`, then random ones.
-
-    Gradient boosting is left out: with many labels one of it may take longer than all the others together.
-    """
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
-    for name in ("random forest", "logistic regression", "decision tree", "nearest neighbours"):
-        yield CLASSIFIERS[name](seed)
-    while True:
-        leaf = int(2 ** draws.uniform(0, 7))
-        match int(draws.integers(4)):
-            case 0:
-                share = float(draws.uniform(0.05, 0.5))
-                yield RandomForestClassifier(50, min_samples_leaf=leaf, max_features=share, random_state=seed)
-            case 1:
-                yield LogisticRegression(C=float(10 ** draws.uniform(-3, 2)), max_iter=300, random_state=seed)
-            case 2:
-                yield DecisionTreeClassifier(min_samples_leaf=leaf, random_state=seed)
-            case _:
-                yield KNeighborsClassifier(int(2 ** draws.uniform(1, 6)))
+    with _unwarned():
+        model: Classifier = import_module("flaml").AutoML()  # by name: what it says of its types is not whole
+        model.fit(
+            rows,
+            labels,
+            task="classification",
+            metric="accuracy",
+            time_budget=effort.seconds * _SEARCHING,
+            eval_method="cv",
+            n_splits=_FOLDS,
+            sample=False,
+            n_jobs=1,
+            seed=effort.seed,
+            verbose=0,
+        )
+    return Fitted(model, len(rows))
