@@ -15,6 +15,7 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
+from stream_anon.service.starting import singling
 from stream_anon.service.starting.attribute_facts import attribute_facts
 from stream_anon.service.starting.findings import Severity, policy_findings, sample_findings
 from stream_anon.service.starting.sample_study import Sample, Study, study
@@ -429,6 +430,39 @@ def test_a_set_that_singles_out_most_people_is_warned_of() -> None:
     events = [_event(i, int(place) % 100, plot=int(place) // 100) for i, place in enumerate(places.tolist())]
     fewer = _study(policy, [*events])
     assert not [finding for finding in sample_findings(policy, fewer) if "single" in finding.text]
+
+
+def test_a_set_is_found_none_of_whose_attributes_is_the_most_telling_one() -> None:
+    # Row and column together tell everybody apart; the badge alone tells some people, and hides the pair from a
+    # search that begins with the attribute that tells most.
+    number = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 2000}}
+    policy = _policy(k=3, max_records=500, column=number, badge=number)
+    events = [_event(i, i % 40, column=i // 40, badge=i if i < 130 else 2000) for i in range(1000)]
+    found = _study(policy, [*events])
+    assert [each.attributes for each in found.singled][:2] == [("badge",), ("age", "column")]
+    assert [each.share for each in found.singled] == pytest.approx([0.13, 1.0, 1.0])
+    assert found.singled_left == 0
+    (said,) = (finding for finding in sample_findings(policy, found) if "single" in finding.text)
+    assert said.place == "attributes.age, attributes.column"
+    assert "together they single out 100% of the sampled individuals" in said.text
+
+
+def test_sets_that_were_not_looked_at_are_told_whether_or_not_one_singles_people_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(singling, "MOST_SETS", 4)  # all of one attribute, and one of the three pairs
+    number = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 2000}}
+    policy = _policy(k=3, max_records=500, column=number, badge=number)
+    events = [_event(i, i % 40, column=i // 40, badge=i if i < 130 else 2000) for i in range(1000)]
+    found = _study(policy, [*events])
+    assert found.singled_left == 3
+    (said,) = (finding for finding in sample_findings(policy, found) if "single" in finding.text)
+    assert said.place == "attributes.age, attributes.column"
+    assert said.text.endswith("3 sets were not looked at, since there are many: others may do so too")
+    same = [_event(i, 30, column=1, badge=1) for i in range(1000)]
+    (said,) = (each for each in sample_findings(policy, _study(policy, [*same])) if "single" in each.text)
+    assert (said.severity, said.place) == (Severity.NOTES, "attributes")
+    assert said.text.startswith("3 sets were not looked at, since there are many: one of them may single most")
 
 
 def _limited(above: str, level: int = 1) -> Policy:
