@@ -22,9 +22,9 @@ from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations import tables
 from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
 from stream_anon.operations.samples import SampleSource
-from stream_anon.operations.tables import OriginalTable, Released, read_table
+from stream_anon.operations.tables import Released, read_table
 from stream_anon.settings.policy_file import load_policy
-from tests.support.data import ROOT
+from tests.support.data import ROOT, shared_data
 from tests.support.policies import PEOPLE, people, write_document, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run
 
@@ -293,18 +293,28 @@ def test_of_a_large_file_the_first_records_are_looked_at_and_a_release_is_refuse
         study_leakage(table, LeakageRequest(), nothing)
 
 
-def test_the_page_shows_the_figures_of_the_census() -> None:
-    from tests.support.adult import adult_batch, adult_policy
-
-    policy = adult_policy()
-    table = OriginalTable("adult.csv", policy, Population(adult_batch(policy).codes), 0, whole=True)
+def test_the_page_shows_what_its_commands_print_of_the_census(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = shared_data("arx-adult", "adult.csv")
+    (tmp_path / "adult.csv").symlink_to(source)
+    (tmp_path / "hierarchies").symlink_to(source.parent / "hierarchies")
     page = (ROOT / "docs" / "leakage.md").read_text()
-    for asked, after in ((LeakageRequest(largest=2), r" +[0-9.]+%"), (LeakageRequest(("sex", "age"), 1), "")):
-        report = study_leakage(table, asked)
-        shown = [each for each in report.sets if len(each.attributes) == 1] + list(report.sets[8:18])
-        for each in shown:
-            figures = f"{each.bits:.2f} +{each.normalized:.1%}{after} +{each.unique:.1%}"
-            assert re.search(rf"^{', '.join(each.attributes)} +{figures} ", page, re.MULTILINE), each.attributes
+    policies = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "policy.yaml").write_text(policies[0])
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"stream-anon ([a-z]+ [^`\n]*adult\.csv[^`\n]*(?:\n--[^`\n]*)?)", page)
+    assert [command.split()[0] for command in commands] == ["anonymize", "leakage", "leakage", "leakage"]
+    shown = []
+    for command in commands:
+        code = run(monkeypatch, *command.split())
+        out = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines())
+        shown.append((command.split()[0], code, out))
+    (_, _, _), (_, above, after), (_, fine, known), (_, found, suggested) = shown
+    assert (above, fine, found) == (1, 0, 0)
+    for text in (after, known, suggested[suggested.index("36 sets leak") :]):
+        assert f"```\n{text}\n```\n" in page
+    assert load_policy(tmp_path / "better.yaml").quasi_identifiers[1].min_level == 2
 
 
 def test_standard_input_is_read_where_a_dash_stands_for_the_file(
