@@ -40,6 +40,21 @@ StandardFormat = Annotated[
     Format, typer.Option("--format", help="What standard input and output (-) hold; files say it by their suffix.")
 ]
 
+# Of commands that look at a sample: a file under a policy, or the input topics of a settings file.
+PolicyFile = Annotated[Path | None, typer.Argument(metavar="[POLICY]", help="The policy; else that of --config.")]
+SampledConfig = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", metavar="FILE", help="Settings file; without --input its topic is sampled."),
+]
+SampleFile = Annotated[
+    str | None,
+    typer.Option("--input", metavar="FILE", help="CSV, JSON Lines or Parquet records; - for standard input."),
+]
+WrittenPolicy = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the policy with the answer in it.")
+]
+FormerWrittenPolicy = Annotated[Path | None, typer.Option("--policy", hidden=True)]
+
 
 class SchemaKind(StrEnum):
     """As what the schema of released records may be printed."""

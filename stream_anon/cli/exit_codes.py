@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 MEANINGS: Mapping[int, str] = {
     0: "done; a check or an audit found nothing",
-    1: "a check or an audit found something, leakage above the threshold, no planned setting meets the limits, "
+    1: "a check or an audit found something, leakage above a threshold, no planned setting meets the limits, "
     "too many rejects, a run was refused, or the service gave up",
     2: "settings, files or options are wrong",
     3: "the broker, the schema registry, or the service that an order is for cannot be reached or refuses",

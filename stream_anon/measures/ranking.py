@@ -86,27 +86,6 @@ def ranked(leak: Leak, attributes: Sequence[int], everything: float, largest: in
     return Ranking(tuple(found), measured, implied, left)
 
 
-def telling(
-    told: Callable[[tuple[int, ...]], tuple[float, float]], attributes: Sequence[int], largest: int
-) -> tuple[tuple[int, ...], ...]:
-    """Return one revealing set of each size up to `largest`: each adds the most revealing attribute to the last.
-
-    It need not be the most telling set of its size. O(attributes x largest) measurements.
-
-    Parameters
-    ----------
-    told
-        What is compared, the first figure before the second.
-    """
-    found: list[tuple[int, ...]] = []
-    chosen: tuple[int, ...] = ()
-    for _ in range(min(largest, len(attributes))):
-        rest = [place for place in attributes if place not in chosen]
-        chosen = max((tuple(sorted((*chosen, place))) for place in rest), key=told)
-        found.append(chosen)
-    return tuple(found)
-
-
 def _is_full(each: Leaky, everything: float) -> bool:
     return not each.implied and each.bits >= everything - TOLERANCE
 

@@ -8,9 +8,10 @@ by coming often.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import e, inf, log2
+from math import ceil, e, inf, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,13 @@ def noise_of(attributes: int, individuals: int) -> float:
 def is_told(attributes: int, individuals: int) -> bool:
     """Return whether a window has so many people that the noise does not drown what is told of it."""
     return noise_of(attributes, individuals) <= MOST_NOISE
+
+
+def least_told(attributes: int) -> int:
+    """Return the least number of individuals of a window that is told of."""
+    # Noise falls faster than 1 / n from its value for two people, at which 2 + log2 e is the whole of the bracket.
+    most = ceil(attributes * (2 + log2(e)) / EPSILON / MOST_NOISE)
+    return bisect_left(range(max(2, most)), 1, key=lambda individuals: is_told(attributes, individuals))
 
 
 def window_leakage(

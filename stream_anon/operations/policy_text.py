@@ -20,8 +20,21 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _LEVEL = re.compile(r"\bmin_level: *[0-9]+")
 
 
-def check_folder(policy: Path, output: Path, document: Mapping[str, Any]) -> None:
-    """Raise InputError if the policy names files beside it and would stand in another folder."""
+def check_output(output: Path, policy: Path, document: Mapping[str, Any], *read: Path) -> None:
+    """Raise InputError if a new policy may not be written to a file.
+
+    It replaces no settings that were read, and stands in the folder of the policy if that names files beside it.
+
+    Parameters
+    ----------
+    document
+        What the policy says.
+    read
+        Further settings files that were read.
+    """
+    for there in (policy, *read):
+        if output.resolve() == there.resolve() or (output.exists() and output.samefile(there)):
+            raise InputError(f"{output}: was read, and is not written over: give --output another file")
     attributes = document.get("attributes") or {}
     named = [name for name, own in attributes.items() if isinstance((own or {}).get("hierarchy"), str)]
     if named and output.resolve().parent != policy.resolve().parent:

@@ -40,7 +40,7 @@ from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
 FOLDER = ROOT / "schemas"
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*/*.yaml")) if path.stat().st_size]
-NAMES = ("settings", "certificate", "dead-letter", "audit", "utility")
+NAMES = ("settings", "certificate", "dead-letter", "audit", "utility", "leakage")
 
 
 def _schema(name: str) -> dict[str, Any]:

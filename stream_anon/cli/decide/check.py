@@ -28,6 +28,7 @@ _MARKS = {
     Severity.FORBIDS: ("  FORBIDS  ", "bold red"),
     Severity.ACCEPTED: ("  accepted ", "yellow"),
     Severity.WARNS: ("  warns    ", "yellow"),
+    Severity.NOTES: ("  notes    ", "dim"),
 }
 
 

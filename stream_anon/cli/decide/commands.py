@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_anon.adapters.tables.format_names import Format
-from stream_anon.cli.app import Accepted, Config, SchemaKind, StandardFormat, app
+from stream_anon.cli.app import (
+    Accepted,
+    Config,
+    FormerWrittenPolicy,
+    PolicyFile,
+    SampledConfig,
+    SampleFile,
+    SchemaKind,
+    StandardFormat,
+    WrittenPolicy,
+    app,
+)
 from stream_anon.errors import SettingsError
 
 if TYPE_CHECKING:
     from stream_anon.operations.samples import SampleSource
-
-# Of commands that look at a sample: a file under a policy, or the input topics of a settings file.
-PolicyFile = Annotated[Path | None, typer.Argument(metavar="[POLICY]", help="The policy; else that of --config.")]
-SampledConfig = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", metavar="FILE", help="Settings file; without --input its topic is sampled."),
-]
-SampleFile = Annotated[
-    str | None,
-    typer.Option("--input", metavar="FILE", help="CSV, JSON Lines or Parquet records; - for standard input."),
-]
 
 
 def _sampled(
@@ -86,13 +86,14 @@ def rank_leakage(
     threshold: Annotated[
         float | None, typer.Option(help="Fail if a set leaks more than this share.", min=0, max=1)
     ] = None,
+    singled_out: Annotated[
+        float | None, typer.Option(help="Fail if a set singles out more than this share of people.", min=0, max=1)
+    ] = None,
     suggest: Annotated[
         bool, typer.Option("--suggest", help="Print the policy with levels at which no set exceeds --threshold.")
     ] = False,
-    written: Annotated[
-        Path | None,
-        typer.Option("--policy", metavar="FILE", help="With --suggest: write the policy there instead."),
-    ] = None,
+    output: WrittenPolicy = None,
+    former: FormerWrittenPolicy = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     page: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write the report as a page too.")
@@ -108,10 +109,13 @@ def rank_leakage(
         raise SettingsError("--released", "needs --input FILE, the records that it was made of")
     if suggest and (threshold is None or released is not None):
         raise SettingsError("--suggest", "needs --threshold, and looks at records before a release")
+    if suggest and singled_out is not None:
+        raise SettingsError("--singled-out", "is not for --suggest, which finds levels for --threshold")
+    written = output or former
     if written is not None and not suggest:
-        raise SettingsError("--policy", "needs --suggest")
+        raise SettingsError("--output", "needs --suggest")
     known = tuple(name for name in (part.strip() for part in disclosed.split(",")) if name)
-    asked = LeakageRequest(known, sets, most, threshold)
+    asked = LeakageRequest(known, sets, most, threshold, singled_out)
     told = Presentation(as_json, page, suggest, written)
     raise typer.Exit(leakage(chosen, source, released, asked, told))
 
@@ -188,12 +192,11 @@ def negotiate_levels(
         str, typer.Option(metavar="RECORDS", help="Records that may be suppressed (40), or a share (0.5%).")
     ] = "0",
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--policy", metavar="FILE", help="Write the policy with the answer in it.")
-    ] = None,
+    output: WrittenPolicy = None,
+    former: FormerWrittenPolicy = None,
     relax: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="With --policy, if nothing is exact: suppression, height or privacy."),
+        typer.Option(metavar="NAME", help="With --output, if nothing is exact: suppression, height or privacy."),
     ] = None,
     page: Annotated[
         Path | None,
@@ -208,7 +211,7 @@ def negotiate_levels(
     if relax is not None and relax not in list(Relaxation):
         raise SettingsError("--relax", f"must be one of {', '.join(Relaxation)}")
     asked = asked_of(k, l, max_level or (), max_suppressed)
-    out = Output(as_json, output, Relaxation(relax) if relax else None, page)
+    out = Output(as_json, output or former, Relaxation(relax) if relax else None, page)
     raise typer.Exit(negotiate(chosen, source, asked, out))
 
 

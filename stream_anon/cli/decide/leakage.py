@@ -19,7 +19,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.operations.leakage.page import leakage_page
 from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, SetLeakage, study_leakage
 from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
-from stream_anon.operations.policy_text import check_folder, with_lowest_levels
+from stream_anon.operations.policy_text import check_output, with_lowest_levels
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.tables import read_released, read_table
 from stream_anon.settings.policy_file import load_policy
@@ -44,14 +44,14 @@ class Presentation:
         A file for a page.
     suggest
         Whether lowest levels are suggested.
-    policy
+    output
         A file for the policy with these levels; None for the standard output.
     """
 
     as_json: bool = False
     page: Path | None = None
     suggest: bool = False
-    policy: Path | None = None
+    output: Path | None = None
 
 
 def leakage(
@@ -61,7 +61,7 @@ def leakage(
     asked: LeakageRequest,
     told: Presentation,
 ) -> int:
-    """Print what sets of attributes leak; return 1 if one leaks more than the threshold allows, else 0.
+    """Print what sets of attributes leak; return 1 if one leaks or singles out more than is allowed, else 0.
 
     Where levels are to be suggested, return 1 if none suffice, else 0.
 
@@ -73,8 +73,8 @@ def leakage(
         A file of what was released of the source.
     """
     original = config.read_text(encoding="utf-8") if told.suggest else ""
-    if told.policy is not None:
-        check_folder(config, told.policy, cast("dict[str, Any]", read_yaml(original, str(config))))
+    if told.output is not None:
+        check_output(told.output, config, cast("dict[str, Any]", read_yaml(original, str(config))), source.config)
     with saying_when_compiling():
         table = read_table(load_policy(config, {"engine": {"order": None}}), source)
         report = study_leakage(table, asked, None if released is None else read_released(table.policy, released))
@@ -84,8 +84,8 @@ def leakage(
         text = with_lowest_levels(original, suggestion.levels, str(config))
     if told.page is not None:
         write_whole(told.page, leakage_page(report, suggestion, suggests=told.suggest).encode())
-    if told.policy is not None and text is not None:
-        write_whole(told.policy, text.encode())
+    if told.output is not None and text is not None:
+        write_whole(told.output, text.encode())
     if told.as_json:
         found = report.document()
         if told.suggest:
@@ -97,11 +97,11 @@ def leakage(
         show(report, console)
         if told.suggest:
             show_suggestion(table.policy, report, suggestion, console)
-        if text is not None and told.policy is None:
+        if text is not None and told.output is None:
             typer.echo("\n" + text, nl=False)
     if told.suggest:
         return 0 if suggestion is not None else 1
-    return 1 if report.above else 0
+    return 0 if report.judged_well else 1
 
 
 def show(report: LeakageReport, console: Console) -> None:
@@ -117,7 +117,14 @@ def show(report: LeakageReport, console: Console) -> None:
         text = f"Not looked at: {report.left:,} sets, since --most {report.asked.most} was reached."
         console.print(Text(text, style="yellow"))
     if report.asked.threshold is not None:
-        _show_verdict(report, report.asked.threshold, console)
+        where = "" if report.released is None else " after the release"
+        worst = sorted(report.above, key=lambda each: (len(each.attributes), -each.judged))
+        _show_verdict(worst, ("leaks", "leak"), f"more than {report.asked.threshold:.1%}", where, console)
+    if report.asked.singled_out is not None:
+        where = "" if report.released is None else " before the release"
+        worst = sorted(report.singling_out, key=lambda each: (len(each.attributes), -each.unique))
+        most = f"more than {report.asked.singled_out:.1%} of the individuals"
+        _show_verdict(worst, ("singles out", "single out"), most, where, console)
 
 
 def _heading(report: LeakageReport) -> str:
@@ -180,15 +187,15 @@ def _bar(each: SetLeakage) -> str:
     return "█" * after + "░" * max(0, before - after)
 
 
-def _show_verdict(report: LeakageReport, threshold: float, console: Console) -> None:
-    if not report.above:
-        console.print(Text(f"No set leaks more than {threshold:.1%}.", style="bold green"))
+def _show_verdict(worst: list[SetLeakage], verb: tuple[str, str], bound: str, where: str, console: Console) -> None:
+    """Print how many sets are above a bound, and the worst of them, which comes first."""
+    one, several = verb
+    if not worst:
+        console.print(Text(f"No set {one} {bound}{where}.", style="bold green"))
         return
-    where = "" if report.released is None else " after the release"
-    smallest = min(report.above, key=lambda each: (len(each.attributes), -each.judged))
-    many = len(report.above) > 1
-    sets = f"{len(report.above):,} sets leak" if many else "One set leaks"
-    text = f"{sets} more than {threshold:.1%}{where}{', first of all' if many else ''}: {_named(smallest)}."
+    many = len(worst) > 1
+    sets = f"{len(worst):,} sets {several}" if many else f"One set {one}"
+    text = f"{sets} {bound}{where}{', first of all' if many else ''}: {_named(worst[0])}."
     console.print(Text(text, style="bold red"))
 
 

@@ -25,7 +25,7 @@ from stream_anon.operations.negotiate import negotiating
 from stream_anon.operations.negotiate.negotiating import Negotiation, NegotiationRequest
 from stream_anon.operations.negotiate.page import negotiation_page
 from stream_anon.operations.negotiate.policy import negotiated_text
-from stream_anon.operations.policy_text import check_folder
+from stream_anon.operations.policy_text import check_output
 from stream_anon.operations.samples import SampleSource
 from stream_anon.recoding.negotiation import Scheme
 from stream_anon.settings.policy_file import load_policy
@@ -90,7 +90,7 @@ def negotiate(config: Path, source: SampleSource, asked: NegotiationRequest, out
     counted = negotiating.counted_policy(policy, negotiating.wanted_l(policy, asked.l))
     text = config.read_text(encoding="utf-8")
     if output.policy is not None:
-        check_folder(config, output.policy, cast("dict[str, Any]", read_yaml(text, str(config))))
+        check_output(output.policy, config, cast("dict[str, Any]", read_yaml(text, str(config))), source.config)
     with saying_when_compiling():
         sample = source.read(counted)
     waiting = Console(stderr=True, highlight=False, markup=False)
@@ -115,7 +115,7 @@ def _written(found: Negotiation, text: str, config: Path, relaxation: Relaxation
         if relaxation is None:
             names = ", ".join(Relaxation)
             raise Refused(
-                f"--policy: nothing was written, since no levels are exact: choose --relax, one of {names}"
+                f"--output: nothing was written, since no levels are exact: choose --relax, one of {names}"
             )
         if relaxation is Relaxation.PRIVACY and answer.relaxations.privacy is not None:
             weaker = answer.relaxations.privacy
@@ -125,7 +125,7 @@ def _written(found: Negotiation, text: str, config: Path, relaxation: Relaxation
         elif relaxation is Relaxation.SUPPRESSION:
             scheme = answer.relaxations.suppression
     if scheme is None:
-        raise Refused(f"--policy: nothing was written: there is no relaxation of {relaxation}")
+        raise Refused(f"--output: nothing was written: there is no relaxation of {relaxation}")
     least = dict.fromkeys(found.sensitive, l) if l > 1 and (distinct or l != request.l) else {}
     return negotiated_text(text, found.named(scheme.levels), k, least, str(config))
 

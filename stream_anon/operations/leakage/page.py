@@ -56,6 +56,10 @@ def _remarks(report: LeakageReport) -> Iterator[str]:
     if report.asked.threshold is not None:
         colour = ' class="bad"' if report.above else ""
         yield f"<span{colour}>{len(report.above):,} sets leak more than {report.asked.threshold:.1%}.</span>"
+    if report.asked.singled_out is not None:
+        colour = ' class="bad"' if report.singling_out else ""
+        most = f"more than {report.asked.singled_out:.1%} of the individuals"
+        yield f"<span{colour}>{len(report.singling_out):,} sets single out {most}.</span>"
 
 
 def _suggested(report: LeakageReport, found: Suggestion | None) -> Iterator[str]:

@@ -16,6 +16,7 @@ from stream_anon.measures.leakage import Exposure, exposure, leakage_after
 from stream_anon.measures.ranking import ranked
 from stream_anon.operations.tables import OriginalTable, Released
 
+SCHEMA = 1
 LARGEST_SET = 3
 MOST_SETS = 2_000
 
@@ -34,12 +35,15 @@ class LeakageRequest:
         Sets that are looked at, at the most.
     threshold
         Share of all that can leak above which a set leaks too much; None for no such bound.
+    singled_out
+        Share of individuals above which a set singles out too many of them; None for no such bound.
     """
 
     disclosed: tuple[str, ...] = ()
     largest: int = LARGEST_SET
     most: int = MOST_SETS
     threshold: float | None = None
+    singled_out: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +108,22 @@ class LeakageReport:
         threshold = self.asked.threshold
         return () if threshold is None else tuple(each for each in self.sets if each.judged > threshold)
 
+    @property
+    def singling_out(self) -> tuple[SetLeakage, ...]:
+        """Return the sets that single out more individuals than is allowed, in the table whatever was released."""
+        most = self.asked.singled_out
+        return () if most is None else tuple(each for each in self.sets if each.unique > most)
+
+    @property
+    def judged_well(self) -> bool:
+        """Return whether no set is above a bound that was asked for."""
+        return not self.above and not self.singling_out
+
     def document(self) -> dict[str, Any]:
-        """Return the report as an object that JSON can hold."""
+        """Return the report as an object that JSON can hold; schemas/leakage.schema.json describes it."""
         return {
+            "schema": SCHEMA,
+            "source": self.source,
             "individuals": self.individuals,
             "records": self.records,
             "rejected": self.rejected,
@@ -121,6 +138,8 @@ class LeakageReport:
             "left": self.left,
             "threshold": self.asked.threshold,
             "above": len(self.above),
+            "singled_out": self.asked.singled_out,
+            "singling_out": len(self.singling_out),
         }
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stream_anon.conditions import Condition
+from stream_anon.measures.window_leakage import least_told
 from stream_anon.microdata.attributes import Publication, Sensitive, Unknown
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, Policy, Shortfall
 from stream_anon.service.starting.missing_values import MissingValues
 from stream_anon.service.starting.sample_study import MOST_LINKABLE, Forecast, RareValues, Study
-from stream_anon.service.starting.singling import Singled
 from stream_anon.service.starting.spellings import Spelling
 
 MANY_REJECTS = 0.05
@@ -44,6 +44,7 @@ class Severity(StrEnum):
     FORBIDS = "forbids"  # no run may start
     ACCEPTED = "accepted"  # it forbids a run, but somebody has accepted it by name
     WARNS = "warns"  # somebody should know
+    NOTES = "notes"  # nothing is wrong, but something is less or different than one might expect
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,9 @@ def policy_findings(policy: Policy) -> list[Finding]:
         for place, shield in enumerate(policy.shields)
         if shield not in policy.open_shields
     ]
+    needed = least_told(len(policy.quasi_identifiers))
+    if policy.window.max_records < needed:
+        found.append(_no_live_leakage(needed, f"windows of {policy.window.max_records:,} records hold fewer"))
     for attribute in policy.quasi_identifiers:
         place = f"attributes.{attribute.name}"
         if attribute.publication is Publication.TIGHT:
@@ -144,7 +148,7 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
         found.append(_events(study))
     found += [_spelling(each) for each in study.spellings if not each.asked]
     if study.fit >= FEWEST_RECORDS:
-        found += [_singling(each) for each in study.singled if each.share > MANY_SINGLED][:1]
+        found += _singling(study)
     if study.rejected_share > MANY_REJECTS:
         found.append(_warning("input", f"{study.rejected_share:.1%} of the sampled records would be dead letters"))
     if study.forecast is not None:
@@ -213,14 +217,23 @@ def _events(study: Study) -> Finding:
     )
 
 
-def _singling(found: Singled) -> Finding:
-    one = len(found.attributes) == 1
-    return _warning(
-        ", ".join(f"attributes.{name}" for name in found.attributes),
-        f"{'it singles' if one else 'together they single'} out {found.share:.0%} of the sampled individuals: who "
-        "knows these values of a person finds the person in the input, and in any copy of it. The release guards "
-        "against that. Coarser values or fewer attributes lose less in it; `stream-anon leakage` ranks all sets",
-    )
+def _singling(study: Study) -> list[Finding]:
+    left = f"{study.singled_left:,} sets were not looked at, since there are many"
+    for found in study.singled:
+        if found.share > MANY_SINGLED:
+            one = len(found.attributes) == 1
+            text = (
+                f"{'it singles' if one else 'together they single'} out {found.share:.0%} of the sampled "
+                "individuals: who knows these values of a person finds the person in the input, and in any copy of "
+                "it. The release guards against that. Coarser values or fewer attributes lose less in it; "
+                "`stream-anon leakage` ranks all sets"
+            )
+            more = f". {left}: others may do so too" if study.singled_left else ""
+            return [_warning(", ".join(f"attributes.{name}" for name in found.attributes), text + more)]
+    if study.singled_left:
+        text = f"{left}: one of them may single most people out. `stream-anon leakage --most` looks at more"
+        return [_note("attributes", text)]
+    return []
 
 
 def _forecast_findings(policy: Policy, forecast: Forecast) -> list[Finding]:
@@ -246,14 +259,29 @@ def _forecast_findings(policy: Policy, forecast: Forecast) -> list[Finding]:
         outcome = _ABOVE[policy.above_max_suppressed]
         text = f"{windows} would suppress more than {policy.max_suppressed} of the records, and be {outcome}"
         found.append(_warning("privacy.max_suppressed", text))
+    needed = least_told(len(policy.quasi_identifiers))
+    if forecast.whole and forecast.individuals < needed <= policy.window.max_records:
+        found.append(_no_live_leakage(needed, f"the sample's median window holds {forecast.individuals:,}"))
     rest = forecast.suppressed_share - forecast.over_limit
     if not forecast.short and rest > MANY_SUPPRESSED:
         found.append(_warning("window", f"{rest:.1%} of the records would find no class and be suppressed"))
     return found
 
 
+def _no_live_leakage(needed: int, fewer: str) -> Finding:
+    return _note(
+        "window",
+        f"stream_anon_information_leakage_ratio and the status page tell what a window leaks if it has {needed:,} "
+        f"individuals or more, so that noise can hide each one: {fewer}. `stream-anon leakage` measures a sample",
+    )
+
+
 def _warning(place: str, text: str) -> Finding:
     return Finding(Severity.WARNS, place, text)
+
+
+def _note(place: str, text: str) -> Finding:
+    return Finding(Severity.NOTES, place, text)
 
 
 def _prohibition(condition: Condition, place: str, text: str) -> Finding:

@@ -166,8 +166,9 @@ class Study:
         Records that fit the policy.
     individuals
         Distinct individuals among them.
-    singled
-        The most telling set of one, of two and of three quasi-identifiers.
+    singled, singled_left
+        The set of one, of two and of three quasi-identifiers that singles most people out, and how many sets were
+        not looked at.
     ignored
         Further records, which are neither published nor dead letters.
     """
@@ -182,6 +183,7 @@ class Study:
     missing: tuple[MissingValues, ...] = ()
     spellings: tuple[Spelling, ...] = ()
     singled: tuple[Singled, ...] = ()
+    singled_left: int = 0
     ignored: int = 0
 
     @property
@@ -202,6 +204,7 @@ def study(policy: Policy, sample: Sample, codec: Codec | None = None) -> Study:
     batch = codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
     dead, texts = batch.rejects.dead, codec.inner(sample.values)
     windows, whole = _released(policy, batch, sample.times) if len(batch) else ([], False)
+    sets, left = singled(policy, batch) if len(batch) else ((), 0)
     return Study(
         records=len(batch) + len(dead),
         ignored=len(batch.rejects) - len(dead),
@@ -213,7 +216,8 @@ def study(policy: Policy, sample: Sample, codec: Codec | None = None) -> Study:
         forecast=_forecast(windows, whole) if len(batch) else None,
         missing=missing_values(policy, batch, texts),
         spellings=spellings(policy, texts),
-        singled=singled(policy, batch) if len(batch) else (),
+        singled=sets,
+        singled_left=left,
     )
 
 

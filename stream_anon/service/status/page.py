@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sortedcontainers import SortedDict, SortedSet
 
+from stream_anon.measures.window_leakage import least_told
 from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
 from stream_anon.service.status.flow_history import FlowHistory
@@ -224,6 +225,7 @@ class StatusBoard:
             "max_delay_seconds": event.max_delay,
             "max_records": event.max_records,
             "quasi_identifiers": list(event.attributes),
+            "leakage_needs": least_told(len(event.attributes)),
             "group": event.group,
             "input": event.topic,
             "output": event.output,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stream_anon.measures.leakage import Population, leakage
-from stream_anon.measures.ranking import ranked, telling
+from stream_anon.measures.ranking import ranked
 from tests.unit.measures.tables import random_table
 
 
@@ -46,10 +46,3 @@ def test_the_bound_on_work_leaves_out_sets_of_the_least_leaking_attributes_and_c
     assert (found.measured, found.left) == (6, 4 + 4)
     assert ranked(lambda _: 0.0, range(4), 1.0, 9, 100).measured == 15
     assert ranked(lambda _: 0.0, (), 1.0, 3, 100).sets == ()
-
-
-def test_each_telling_set_adds_the_attribute_that_tells_most_beside_those_before() -> None:
-    worth = {(0,): 1.0, (1,): 3.0, (2,): 2.0, (0, 1): 9.0, (1, 2): 4.0, (0, 1, 2): 9.0}
-    assert telling(lambda chosen: (worth[chosen], 0.0), range(3), 3) == ((1,), (0, 1), (0, 1, 2))
-    assert telling(lambda chosen: (0.0, worth[chosen]), range(3), 2) == ((1,), (0, 1))
-    assert telling(lambda _: (0.0, 0.0), (), 3) == ()

@@ -18,6 +18,7 @@ from stream_anon.measures.window_leakage import (
     MOST_NOISE,
     exact_shares,
     is_told,
+    least_told,
     noise_of,
     one_each,
     window_leakage,
@@ -27,6 +28,7 @@ from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.release import Classes
 from tests.attacks.town import Service, town_policy, townspeople
+from tests.support.data import ROOT
 from tests.support.releases import ward_policy
 from tests.unit.measures.tables import SIZES, covers, random_release, random_table
 
@@ -62,6 +64,22 @@ def test_shares_are_those_of_the_definition_written_out(seed: int) -> None:
             for value in column
         ]
         assert after[place] == pytest.approx(sum(log2(60 / each) for each in matching) / 60 / log2(60))
+
+
+@pytest.mark.parametrize("attributes", [0, 1, 2, 3, 4, 8, 20, 100])
+def test_the_least_window_that_is_told_of_has_one_individual_more_than_the_largest_that_is_not(
+    attributes: int,
+) -> None:
+    least = least_told(attributes)
+    assert is_told(attributes, least)
+    assert least == 2 or not is_told(attributes, least - 1)
+
+
+def test_the_page_says_how_many_individuals_a_window_needs() -> None:
+    page = " ".join((ROOT / "docs" / "leakage.md").read_text().split())
+    needed = [f"{least_told(attributes):,}" for attributes in (2, 4, 8, 20)]
+    said = "That takes {} people with two quasi-identifiers, {} with four, {} with eight and {} with twenty."
+    assert said.format(*needed) in page
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(3, 60), st.integers(0, 2))

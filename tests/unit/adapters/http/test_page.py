@@ -276,6 +276,15 @@ async def test_the_page_says_what_each_attribute_leaks_before_and_after_the_rele
     assert seen.complaints == []
 
 
+async def test_while_no_window_was_measured_the_page_says_how_many_individuals_that_takes(seen: Seen) -> None:
+    for most, begin in ((1000, "No window is measured: they hold at most 1,000 records"), (5000, "No window was")):
+        await seen.page.evaluate(f"leakage({{}}, {{max_records: {most}, leakage_needs: 1708}})")
+        said = await seen.text("#leakage-note")
+        assert said.startswith(begin)
+        assert "needs at least 1,708 individuals with these quasi-identifiers" in said
+    assert seen.complaints == []
+
+
 async def test_the_page_says_why_more_was_read_than_released(seen: Seen) -> None:
     words = await seen.text("#again")
     assert "90 records were read again" in words

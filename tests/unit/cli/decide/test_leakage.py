@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.boxes import boxes_of
@@ -21,12 +22,13 @@ from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations import tables
 from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
 from stream_anon.operations.samples import SampleSource
-from stream_anon.operations.tables import OriginalTable, Released, read_table
+from stream_anon.operations.tables import Released, read_table
 from stream_anon.settings.policy_file import load_policy
-from tests.support.data import ROOT
+from tests.support.data import ROOT, shared_data
 from tests.support.policies import PEOPLE, people, write_document, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run
 
+SCHEMA = json.loads((ROOT / "schemas" / "leakage.schema.json").read_text())
 PERSONAL = "Zyxwvut"  # stands in values; must stand in nothing that is printed
 STARS = {"age": "*", "home": {"city": "*"}, "visits": 1, "illness": "flu"}
 
@@ -36,6 +38,7 @@ def _report(
 ) -> dict[str, Any]:
     assert run(monkeypatch, "leakage", *arguments, "--json") == code
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert Draft202012Validator(SCHEMA).is_valid(found)
     return found
 
 
@@ -144,6 +147,58 @@ def test_a_set_above_the_threshold_ends_the_command_with_one(
     assert "No set leaks more than 100.0%." in capsys.readouterr().out
 
 
+def test_a_set_that_singles_out_too_many_ends_the_command_with_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [{"person": f"p{i}", "age": i // 5, "home": {"city": "Oslo"}} for i in range(95)]
+    records += [{"person": f"q{i}", "age": 90 + i, "home": {"city": "Rome"}} for i in range(5)]
+    source, policy = write_json_lines(tmp_path / "in.jsonl", records), write_policy(tmp_path)
+    target = write_json_lines(tmp_path / "out.jsonl", [STARS] * 100)
+    common = ("leakage", policy, "--input", source, "--singled-out")
+    assert run(monkeypatch, *common, "0.05") == 0
+    assert "No set singles out more than 5.0% of the individuals." in capsys.readouterr().out
+    assert run(monkeypatch, *common, "0.04") == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 sets single out more than 4.0% of the individuals, first of all: age." in said
+    assert run(monkeypatch, *common, "0.04", "--released", target, "--threshold", "0.01") == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "No set leaks more than 1.0% after the release." in said
+    assert "2 sets single out more than 4.0% of the individuals before the release" in said
+    found = _report(monkeypatch, capsys, *common[1:], "0.04", code=1)
+    assert (found["threshold"], found["above"], found["singled_out"], found["singling_out"]) == (None, 0, 0.04, 2)
+    page = tmp_path / "page.html"
+    assert run(monkeypatch, *common, "0.04", "--html", page) == 1
+    assert '<span class="bad">2 sets single out more than 4.0% of the individuals.</span>' in page.read_text()
+    assert run(monkeypatch, *common, "0.04", "--suggest", "--threshold", "0.4") == 2
+    assert "--singled-out: is not for --suggest" in capsys.readouterr().err
+
+
+def test_a_document_with_a_key_that_is_not_declared_does_not_fit_the_schema(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", people(20))
+    found = _report(monkeypatch, capsys, write_policy(tmp_path), "--input", source)
+    assert not Draft202012Validator(SCHEMA).is_valid(found | {"value": "Oslo"})
+    assert not Draft202012Validator(SCHEMA).is_valid({**found, "sets": [{**found["sets"][0], "value": "Oslo"}]})
+
+
+def test_the_policy_that_was_read_is_not_replaced_by_the_suggested_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, policy = write_json_lines(tmp_path / "in.jsonl", people(120)), write_policy(tmp_path)
+    before, better = policy.read_text(), tmp_path / "better.yaml"
+    options = ("--input", source, "--threshold", "0.4", "--suggest")
+    for chosen in ((policy,), ("-c", policy), ("--config", policy)):
+        for option in ("--output", "-o", "--policy"):
+            assert run(monkeypatch, "leakage", *chosen, *options, option, policy) == 2
+            assert "was read, and is not written over" in capsys.readouterr().err
+            assert policy.read_text() == before
+    for option in ("--output", "-o", "--policy"):
+        assert run(monkeypatch, "leakage", policy, *options, option, better) == 0
+        assert load_policy(better).quasi_identifiers[0].min_level
+        better.unlink()
+
+
 def test_the_bound_on_sets_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -238,18 +293,28 @@ def test_of_a_large_file_the_first_records_are_looked_at_and_a_release_is_refuse
         study_leakage(table, LeakageRequest(), nothing)
 
 
-def test_the_page_shows_the_figures_of_the_census() -> None:
-    from tests.support.adult import adult_batch, adult_policy
-
-    policy = adult_policy()
-    table = OriginalTable("adult.csv", policy, Population(adult_batch(policy).codes), 0, whole=True)
+def test_the_page_shows_what_its_commands_print_of_the_census(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = shared_data("arx-adult", "adult.csv")
+    (tmp_path / "adult.csv").symlink_to(source)
+    (tmp_path / "hierarchies").symlink_to(source.parent / "hierarchies")
     page = (ROOT / "docs" / "leakage.md").read_text()
-    for asked, after in ((LeakageRequest(largest=2), r" +[0-9.]+%"), (LeakageRequest(("sex", "age"), 1), "")):
-        report = study_leakage(table, asked)
-        shown = [each for each in report.sets if len(each.attributes) == 1] + list(report.sets[8:18])
-        for each in shown:
-            figures = f"{each.bits:.2f} +{each.normalized:.1%}{after} +{each.unique:.1%}"
-            assert re.search(rf"^{', '.join(each.attributes)} +{figures} ", page, re.MULTILINE), each.attributes
+    policies = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "policy.yaml").write_text(policies[0])
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"stream-anon ([a-z]+ [^`\n]*adult\.csv[^`\n]*(?:\n--[^`\n]*)?)", page)
+    assert [command.split()[0] for command in commands] == ["anonymize", "leakage", "leakage", "leakage"]
+    shown = []
+    for command in commands:
+        code = run(monkeypatch, *command.split())
+        out = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines())
+        shown.append((command.split()[0], code, out))
+    (_, _, _), (_, above, after), (_, fine, known), (_, found, suggested) = shown
+    assert (above, fine, found) == (1, 0, 0)
+    for text in (after, known, suggested[suggested.index("36 sets leak") :]):
+        assert f"```\n{text}\n```\n" in page
+    assert load_policy(tmp_path / "better.yaml").quasi_identifiers[1].min_level == 2
 
 
 def test_standard_input_is_read_where_a_dash_stands_for_the_file(
@@ -268,7 +333,7 @@ def test_suggested_levels_make_a_policy_that_needs_no_more(
     source = write_json_lines(tmp_path / "in.jsonl", people(120))
     policy, better = write_policy(tmp_path), tmp_path / "better.yaml"
     options = ("--input", source, "--threshold", "0.4", "--suggest")
-    found = _report(monkeypatch, capsys, policy, *options, "--policy", better)["suggestion"]
+    found = _report(monkeypatch, capsys, policy, *options, "--output", better)["suggestion"]
     assert found["min_level"]
     assert found["highest"] <= 0.4 + 1e-9
     assert found["loss"] > found["loss_before"] == 0
@@ -289,7 +354,7 @@ def test_a_release_under_suggested_levels_leaks_no_more_than_the_threshold(
     source = write_json_lines(tmp_path / "in.jsonl", people(120))
     better, output = tmp_path / "better.yaml", tmp_path / "out.jsonl"
     limit = ("--input", source, "--threshold", "0.3")
-    _report(monkeypatch, capsys, write_policy(tmp_path), *limit, "--suggest", "--policy", better)
+    _report(monkeypatch, capsys, write_policy(tmp_path), *limit, "--suggest", "--output", better)
     assert run(monkeypatch, "anonymize", source, output, "--config", better) == 0
     capsys.readouterr()
     assert _report(monkeypatch, capsys, better, *limit, "--released", output)["above"] == 0
@@ -301,7 +366,7 @@ def test_levels_that_cannot_suffice_write_nothing_and_end_with_one(
     source = write_json_lines(tmp_path / "in.jsonl", people(120))
     age = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}, "max_level": 1}
     policy, better = write_policy(tmp_path, attributes={"age": age}), tmp_path / "better.yaml"
-    options = ("--input", source, "--threshold", "0.1", "--suggest", "--policy", better)
+    options = ("--input", source, "--threshold", "0.1", "--suggest", "--output", better)
     assert run(monkeypatch, "leakage", policy, *options) == 1
     assert "No levels suffice" in capsys.readouterr().out
     assert not better.exists()
@@ -316,7 +381,7 @@ def test_a_suggestion_needs_a_threshold_and_levels_that_are_free(
     for wrong in (
         ("--suggest",),
         ("--suggest", "--threshold", "0.5", "--released", source),
-        ("--policy", tmp_path / "out.yaml"),
+        ("--output", tmp_path / "out.yaml"),
     ):
         assert run(monkeypatch, "leakage", policy, "--input", source, *wrong) == 2
         assert "needs --" in capsys.readouterr().err

@@ -105,7 +105,7 @@ def test_what_falls_short_of_a_shield_is_counted_beside_the_answer_as_a_run_supp
     assert (shield["attributes"], shield["k"]) == (["age", "education"], 150)
 
     sample = adult.parent / "adult.csv"
-    assert run(monkeypatch, "negotiate", adult, "--input", sample, *options, "--policy", chosen) == 0
+    assert run(monkeypatch, "negotiate", adult, "--input", sample, *options, "--output", chosen) == 0
     assert f"{shield['records_short']:,} records more fall short of it" in capsys.readouterr().out
     report = tmp_path / "report.json"
     assert run(monkeypatch, "anonymize", sample, tmp_path / "out.csv", "-c", chosen, "--report", report) == 0
@@ -118,7 +118,7 @@ def test_an_answer_is_written_into_the_policy_and_its_comments_stay(
     adult: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = adult.parent / "answered.yaml"
-    _answer(monkeypatch, capsys, adult, "--k", 3, *LEVELS, "--max-suppressed", 40, "--policy", target)
+    _answer(monkeypatch, capsys, adult, "--k", 3, *LEVELS, "--max-suppressed", 40, "--output", target)
     kept, block = POLICY.split("\nengine:\n  name: forest\n  seed: 7\n")
     engine = "\nengine: {name: full-domain, levels: {age: 1, workclass: 2, education: 0}, seed: 7}\n"
     assert target.read_text() == kept.replace("k: 10 ", "k: 3 ") + block + engine
@@ -129,7 +129,7 @@ def test_without_an_exact_answer_a_person_chooses_what_is_written(
 ) -> None:
     target = adult.parent / "answered.yaml"
     asked = ("negotiate", adult, "--input", adult.parent / "adult.csv", "--k", 50, *LEVELS, "--max-suppressed", 40)
-    assert run(monkeypatch, *asked, "--policy", target) == 1
+    assert run(monkeypatch, *asked, "--output", target) == 1
     assert "choose --relax, one of suppression, height, privacy" in capsys.readouterr().err
     assert not target.exists()
     for relaxation, k, levels in (
@@ -137,18 +137,18 @@ def test_without_an_exact_answer_a_person_chooses_what_is_written(
         ("height", 50, [4, 1, 1]),
         ("privacy", 10, [1, 2, 1]),
     ):
-        assert run(monkeypatch, *asked, "--policy", target, "--relax", relaxation) == 0
+        assert run(monkeypatch, *asked, "--output", target, "--relax", relaxation) == 0
         document = yaml.safe_load(target.read_text())
         assert list(document["engine"]["levels"].values()) == levels
         assert document["privacy"]["k"] == k
-    assert run(monkeypatch, *asked, "--policy", target, "--relax", "patience") == 2
+    assert run(monkeypatch, *asked, "--output", target, "--relax", "patience") == 2
 
 
 def test_an_l_that_was_asked_for_is_written_into_the_policy(
     adult: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = adult.parent / "answered.yaml"
-    options = ("--k", 3, "--l", 3, *LEVELS, "--max-suppressed", "1%", "--policy", target)
+    options = ("--k", 3, "--l", 3, *LEVELS, "--max-suppressed", "1%", "--output", target)
     assert _answer(monkeypatch, capsys, adult, *options)["exact"] is not None
     document = yaml.safe_load(target.read_text())
     assert document["privacy"] == {
@@ -162,10 +162,24 @@ def test_a_policy_is_not_written_where_its_hierarchies_are_not(
     adult: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = adult.parent / "hierarchies" / "answered.yaml"
-    asked = ("negotiate", adult, "--input", adult.parent / "adult.csv", "--k", 3, "--policy", target)
+    asked = ("negotiate", adult, "--input", adult.parent / "adult.csv", "--k", 3, "--output", target)
     assert run(monkeypatch, *asked) == 2
     assert "must be in the folder of" in capsys.readouterr().err
     assert not target.exists()
+
+
+def test_the_policy_that_was_read_is_not_written_over_and_the_former_option_still_works(
+    adult: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, target = adult.read_text(), adult.parent / "answered.yaml"
+    asked = ("negotiate", adult, "--input", adult.parent / "adult.csv", "--k", 3, *LEVELS, "--max-suppressed", 40)
+    for option in ("--output", "-o", "--policy"):
+        assert run(monkeypatch, *asked, option, adult) == 2
+        assert "was read, and is not written over" in capsys.readouterr().err
+        assert adult.read_text() == before
+        assert run(monkeypatch, *asked, option, target) == 0
+        assert yaml.safe_load(target.read_text())["privacy"]["k"] == 3
+        target.unlink()
 
 
 def test_a_page_with_the_histograms_inside_is_written(

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_anon.measures.window_leakage import least_told
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
+from stream_anon.service.starting import singling
 from stream_anon.service.starting.attribute_facts import attribute_facts
-from stream_anon.service.starting.findings import Severity, policy_findings, sample_findings
+from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
 from stream_anon.service.starting.sample_study import Sample, Study, study
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
@@ -53,6 +55,10 @@ def _forbidden(policy: Policy, found: Study) -> list[str]:
 
 def _warned(policy: Policy, found: Study) -> list[str]:
     return [f.place for f in sample_findings(policy, found) if f.severity is Severity.WARNS]
+
+
+def _warnings(policy: Policy) -> list[str]:
+    return [finding.place for finding in policy_findings(policy) if finding.severity is Severity.WARNS]
 
 
 def test_rejects_are_counted_by_reason_and_attribute() -> None:
@@ -260,18 +266,17 @@ def test_publications_of_true_values_are_warned_of() -> None:
         plan={"role": "quasi-identifier", "values": ["a", "b"], "publish": "values"},
         illness={"role": "sensitive"},
     )
-    places = [finding.place for finding in policy_findings(policy)]
-    assert places == ["attributes.height", "attributes.plan", "attributes.illness"]
-    assert policy_findings(_policy()) == []
+    assert _warnings(policy) == ["attributes.height", "attributes.plan", "attributes.illness"]
+    assert _warnings(_policy()) == []
 
 
 def test_a_shield_that_holds_already_is_told_and_one_that_asks_more_is_not() -> None:
     policy = _policy(k=3, city={"role": "quasi-identifier", "values": ["Oslo", "Rome"]})
     shields = (Shield(("age",), 3), Shield(("city",), 5), Shield(("age", "city"), 8), Shield(("age",), 9))
     for asked, told in ((shields[:1], [0]), (shields[1:2], []), (shields[1:3], [0]), (shields[2:], [])):
-        found = policy_findings(replace(policy, shields=asked))
-        assert [one.place for one in found] == [f"privacy.shields.{place}" for place in told]
-        assert all("holds already" in one.text and one.severity is Severity.WARNS for one in found)
+        shielded = replace(policy, shields=asked)
+        assert _warnings(shielded) == [f"privacy.shields.{place}" for place in told]
+        assert sum("holds already" in one.text for one in policy_findings(shielded)) == len(told)
 
 
 def test_windows_of_fewer_people_than_a_shield_asks_are_forecast() -> None:
@@ -284,7 +289,7 @@ def test_windows_of_fewer_people_than_a_shield_asks_are_forecast() -> None:
 
 def test_counting_records_as_people_is_warned_of() -> None:
     policy = dataclasses.replace(_policy(), individual="every-record")
-    assert [finding.place for finding in policy_findings(policy)] == ["privacy.individual"]
+    assert _warnings(policy) == ["privacy.individual"]
     found = _study(policy, [_event(1) for _ in range(12)])
     assert found.individuals == 12
 
@@ -405,9 +410,9 @@ def test_ids_of_one_spelling_each_are_not_warned_of() -> None:
 def test_a_seed_is_warned_of_since_it_makes_windows_replayable() -> None:
     policy = _policy()
     assert policy.engine.seed is None
-    assert policy_findings(policy) == []
+    assert _warnings(policy) == []
     seeded = dataclasses.replace(policy, engine=dataclasses.replace(policy.engine, seed=0))
-    assert [finding.place for finding in policy_findings(seeded)] == ["engine.seed"]
+    assert _warnings(seeded) == ["engine.seed"]
 
 
 def test_a_set_that_singles_out_most_people_is_warned_of() -> None:
@@ -429,6 +434,63 @@ def test_a_set_that_singles_out_most_people_is_warned_of() -> None:
     events = [_event(i, int(place) % 100, plot=int(place) // 100) for i, place in enumerate(places.tolist())]
     fewer = _study(policy, [*events])
     assert not [finding for finding in sample_findings(policy, fewer) if "single" in finding.text]
+
+
+def test_a_set_is_found_none_of_whose_attributes_is_the_most_telling_one() -> None:
+    # Row and column together tell everybody apart; the badge alone tells some people, and hides the pair from a
+    # search that begins with the attribute that tells most.
+    number = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 2000}}
+    policy = _policy(k=3, max_records=500, column=number, badge=number)
+    events = [_event(i, i % 40, column=i // 40, badge=i if i < 130 else 2000) for i in range(1000)]
+    found = _study(policy, [*events])
+    assert [each.attributes for each in found.singled][:2] == [("badge",), ("age", "column")]
+    assert [each.share for each in found.singled] == pytest.approx([0.13, 1.0, 1.0])
+    assert found.singled_left == 0
+    (said,) = (finding for finding in sample_findings(policy, found) if "single" in finding.text)
+    assert said.place == "attributes.age, attributes.column"
+    assert "together they single out 100% of the sampled individuals" in said.text
+
+
+def test_sets_that_were_not_looked_at_are_told_whether_or_not_one_singles_people_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(singling, "MOST_SETS", 4)  # all of one attribute, and one of the three pairs
+    number = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 2000}}
+    policy = _policy(k=3, max_records=500, column=number, badge=number)
+    events = [_event(i, i % 40, column=i // 40, badge=i if i < 130 else 2000) for i in range(1000)]
+    found = _study(policy, [*events])
+    assert found.singled_left == 3
+    (said,) = (finding for finding in sample_findings(policy, found) if "single" in finding.text)
+    assert said.place == "attributes.age, attributes.column"
+    assert said.text.endswith("3 sets were not looked at, since there are many: others may do so too")
+    same = [_event(i, 30, column=1, badge=1) for i in range(1000)]
+    (said,) = (each for each in sample_findings(policy, _study(policy, [*same])) if "single" in each.text)
+    assert (said.severity, said.place) == (Severity.NOTES, "attributes")
+    assert said.text.startswith("3 sets were not looked at, since there are many: one of them may single most")
+
+
+NOT_LIVE = "stream_anon_information_leakage_ratio"
+
+
+def _notes(findings: list[Finding]) -> list[str]:
+    return [each.text for each in findings if each.severity is Severity.NOTES and NOT_LIVE in each.text]
+
+
+def test_windows_with_too_few_people_for_the_live_leakage_are_told_with_the_number_that_it_takes() -> None:
+    needed = least_told(1)
+    (said,) = _notes(policy_findings(_policy(max_records=needed - 1)))
+    assert f"if it has {needed} individuals or more" in said
+    assert f"windows of {needed - 1} records hold fewer" in said
+    policy = _policy(max_records=needed)
+    assert _notes(policy_findings(policy)) == []
+    few = _study(policy, [_event(i % 50, i % 90) for i in range(2 * needed)])
+    (said,) = _notes(sample_findings(policy, few))
+    assert f"if it has {needed} individuals or more" in said
+    assert "the sample's median window holds 50" in said
+    enough = _study(policy, [_event(i, i % 90) for i in range(2 * needed)])
+    assert _notes(sample_findings(policy, enough)) == []
+    short = _study(policy, [_event(i, i % 90) for i in range(needed - 1)])
+    assert _notes(sample_findings(policy, short)) == [], "nothing is known of whole windows"
 
 
 def _limited(above: str, level: int = 1) -> Policy:

@@ -9,7 +9,7 @@ import yaml
 
 from stream_anon.errors import InputError
 from stream_anon.operations.negotiate.policy import negotiated_text
-from stream_anon.operations.policy_text import check_folder
+from stream_anon.operations.policy_text import check_output
 from stream_anon.settings.yaml_text import read_yaml
 
 LEVELS = {"age": 1, "home.city": 0, "no": 2, "a, b": 3}
@@ -80,7 +80,18 @@ def test_values_that_yaml_takes_for_others_are_the_same_after_it_was_written_ane
 def test_a_policy_without_files_beside_it_may_be_written_anywhere(tmp_path: Path) -> None:
     beside, elsewhere = tmp_path / "new.yaml", tmp_path / "folder" / "new.yaml"
     named = {"attributes": {"age": {"hierarchy": "age.csv"}}}
-    check_folder(tmp_path / "policy.yaml", elsewhere, {"attributes": {"age": {"hierarchy": {"a": ["b"]}}}})
-    check_folder(tmp_path / "policy.yaml", beside, named)
+    check_output(elsewhere, tmp_path / "policy.yaml", {"attributes": {"age": {"hierarchy": {"a": ["b"]}}}})
+    check_output(beside, tmp_path / "policy.yaml", named)
     with pytest.raises(InputError, match="whose hierarchy of age is a file beside it"):
-        check_folder(tmp_path / "policy.yaml", elsewhere, named)
+        check_output(elsewhere, tmp_path / "policy.yaml", named)
+
+
+def test_a_file_that_was_read_is_not_written_over_by_whatever_name(tmp_path: Path) -> None:
+    policy, service, link = tmp_path / "policy.yaml", tmp_path / "service.yaml", tmp_path / "link.yaml"
+    policy.touch()
+    link.symlink_to(policy)
+    (tmp_path / "hard.yaml").hardlink_to(policy)
+    for output in (policy, tmp_path / "folder" / ".." / "policy.yaml", link, tmp_path / "hard.yaml", service):
+        with pytest.raises(InputError, match="was read, and is not written over"):
+            check_output(output, policy, {}, service)
+    check_output(tmp_path / "new.yaml", policy, {}, service)

@@ -11,6 +11,7 @@ from stream_anon.adapters.logs import open_log
 from stream_anon.adapters.prometheus import families
 from stream_anon.adapters.prometheus.exposition import exposition
 from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.measures.window_leakage import least_told
 from stream_anon.microdata.bounds import Shield
 from stream_anon.ports.schemas import SchemaChange
 from stream_anon.service import events as e
@@ -278,6 +279,9 @@ def test_what_a_window_leaks_is_shown_by_attribute_before_and_after_its_release(
     observed.tell(replace(STARTED, attributes=("age", "city")))
     assert observed.value("information_leakage_ratio", attribute="city", stage="after") is None
     assert observed.page["leakage"] == {}
+    service = observed.page["service"]
+    assert isinstance(service, dict)
+    assert service["leakage_needs"] == least_told(2), "the page says so while there is nothing to show"
     observed.tell(e.WindowMeasured((("age", 0.38, 0.1), ("city", 0.31, 0.12)), 0.01))
 
     assert observed.value("information_leakage_ratio", attribute="city", stage="before") == 0.31
