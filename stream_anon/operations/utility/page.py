@@ -7,7 +7,7 @@ from html import escape
 
 from stream_anon.operations.pages import bar, closed, opened
 from stream_anon.operations.utility.learning import LearningReport
-from stream_anon.operations.utility.report import SHORT, UtilityReport
+from stream_anon.operations.utility.report import SHORT, UtilityReport, percent
 
 Rows = Iterable[tuple[str, list[str]]]
 Bar = tuple[tuple[str, ...], list[tuple[str, float]]]
@@ -64,7 +64,7 @@ def _risk(report: UtilityReport) -> Iterator[str]:
         "Risk before and after",
         ("risk", "release", "before", "after"),
         (
-            ((risk, name, f"{before:.2%}", f"{share:.2%}"), [("before", before), *_after(share)])
+            ((risk, name, percent(before), percent(share)), [("before", before), *_after(share)])
             for risk, (before, *after) in report.dangers()
             for name, share in zip(report.names, after, strict=True)
         ),

@@ -15,6 +15,7 @@ from stream_anon.operations.utility.study import LabelKept, Utility
 SCHEMA = 1
 SHOWN_PAIRS = 10
 SHORT = " *"  # marks what was trained on fewer records than there are
+_LEAST = 0.0001
 Cell = float | None
 
 _MEASURES: tuple[tuple[str, Callable[[Utility], Cell], str], ...] = (
@@ -120,7 +121,7 @@ class UtilityReport:
             yield name, [_bounded(share, own) for share, own in zip(shares, every, strict=True)]
         estimates = [each.population_unique for each in every if each.population_unique is not None]
         for name, estimate in _ESTIMATES if estimates else ():
-            yield name, [_written(estimate(each), ".2%") for each in estimates]
+            yield name, ["-" if share is None else percent(share) for share in map(estimate, estimates)]
 
     def dangers(self) -> Iterator[tuple[str, list[float]]]:
         """Yield the name of each risk that is counted, and its share before and after each release."""
@@ -218,8 +219,14 @@ def _accuracy(own: Learned, report: LearningReport, baseline: Learned) -> str:
     return f"{own.accuracy:.1%}" + ("" if kept is None else f" ({kept:.0%})") + (SHORT if own.short else "")
 
 
+def percent(share: float) -> str:
+    """Return a risk in words; one that is there is not written as none."""
+    return f"<{_LEAST:.2%}" if 0 < share < _LEAST else f"{share:.2%}"
+
+
 def _bounded(share: float, found: RiskFound) -> str:
-    return f"{'' if found.exact else '≤ '}{share:.2%}"
+    told = percent(share)
+    return told if found.exact or told.startswith("<") else f"≤ {told}"
 
 
 def _written(cell: Cell, form: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stream_anon.measures.risk import Risk
+from stream_anon.measures.uniqueness import Uniqueness
 from stream_anon.operations.utility.learning import ClassifierReport, Learned, LearningReport
 from stream_anon.operations.utility.page import utility_page
 from stream_anon.operations.utility.report import SHOWN_PAIRS, UtilityReport
@@ -95,6 +96,18 @@ def test_risks_stand_in_a_table_and_as_bars_of_before_and_after() -> None:
         [("before", 100), ("after", 50)],
     )
     assert _bar(page, "unique", "out &amp; about.csv") == (["87.00%", "0.00%"], [("before", 87), ("after", 0)])
+
+
+def test_a_small_risk_is_not_written_as_none_nor_one_without_a_solution_as_a_number() -> None:
+    estimates = Uniqueness(0.00002, None, 0.25, 0.00002)
+    tiny = RiskFound(9, True, Risk(1.0, 0.5, 0.5), 0.0, Risk(0.00001, 0.0001, 0.0), estimates)
+    told = dict(replace(_report(), risk=RiskReport(0.2, 1_000_000, True, tiny, (tiny, tiny))).risks())
+    assert told["highest risk (journalist)"] == ["<0.01%"] * 3
+    assert told["mean risk (journalist)"] == ["0.01%"] * 3
+    assert told["risk above 0.2 (journalist)"] == ["0.00%"] * 3
+    assert told["population unique, Pitman"] == ["-"] * 3
+    assert told["  Zayatz"] == told["  by the rule of Dankar et al."] == ["<0.01%"] * 3
+    assert told["  SNB"] == ["25.00%"] * 3
 
 
 def test_a_bar_ends_at_nothing_and_at_all_and_is_missing_where_there_was_nothing_to_keep() -> None:
