@@ -188,7 +188,7 @@ def correlations(
 
     For each task over all its releases (`tasks`), the mean over tasks (`mean`), over all releases at once
     (`pooled`), the mean over groups of releases of one task with the same k (`same_k`), the mean over tasks for
-    each classifier (`classifiers`), and by how much the best measure's mean exceeds it (`behind`, None of the best).
+    each classifier (`classifiers`), and by how much the best measure's mean exceeds it (`behind`, or None).
     """
     found: dict[str, dict[str, Any]] = {}
     names = list(dict.fromkeys(name for row in rows for name in row["kept"]))

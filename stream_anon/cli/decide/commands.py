@@ -141,21 +141,17 @@ def compare_utility(
         float, typer.Option(help="Count the people whose risk of being found again is above this.", min=0, max=1)
     ] = 0.2,
     population: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="The records are a sample of so many people: estimate risks there.", min=1),
+        int | None, typer.Option(metavar="N", help="People of whom those of the records are a sample.", min=1)
     ] = None,
     seed: Annotated[int, typer.Option(help="Of everything that is drawn.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    page: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write the figures as a page too.")
-    ] = None,
+    page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page too.")] = None,
 ) -> None:
     """Say what releases of a file keep and lose, how likely people are found again, and what classifiers learn."""
     from stream_anon.cli.decide.utility import Asked, Told, lesson_of, utility
-    from stream_anon.operations.utility.risk import RiskRequest
 
     lesson = lesson_of(label, test, seconds, search=search)
-    asked = Asked(seed, RiskRequest(risk_threshold, population), lesson)
+    asked = Asked(seed, risk_threshold, population, lesson)
     raise typer.Exit(utility(config, original, released, asked, Told(as_json, page)))
 
 

@@ -62,12 +62,17 @@ class Asked:
     ----------
     seed
         Of everything that is drawn.
+    threshold
+        A risk, above which people are counted.
+    population
+        People of whom those of the records are a sample; None if that is not known.
     lesson
         None where classifiers shall learn nothing.
     """
 
     seed: int
-    risk: RiskRequest
+    threshold: float
+    population: int | None
     lesson: Lesson | None
 
 
@@ -99,7 +104,7 @@ def utility(config: Path, original: str, released: Sequence[Path], asked: Asked,
     if lesson is not None and lesson.test is not None:
         test = read_table(policy, SampleSource(lesson.test, config), book)
     found = tuple(study_utility(table, each, seed) for each in releases)
-    risk = study_risks(table, releases, asked.risk)
+    risk = study_risks(table, releases, RiskRequest(asked.threshold, asked.population))
     learning = None if lesson is None else _learning(table, releases, test, lesson, seed)
     report = UtilityReport(table.source, table.population.rows, policy.k, seed, found, risk, learning)
     if told.page is not None:
