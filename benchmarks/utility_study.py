@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.report import in_words, machine, write_json
-from benchmarks.utility.correlation import RESAMPLES, Interval, mean_spearman, spearman
+from benchmarks.utility.correlation import RESAMPLES, Interval, mean_difference, mean_spearman, spearman, written
 from benchmarks.utility.releases import METHODS, released
 from benchmarks.utility.tasks import HELD_OUT, MOST_ROWS, TASKS, Task
 from stream_anon.adapters.clock import SystemClock
@@ -187,13 +187,13 @@ def correlations(
     """Return how each measure goes with the accuracy kept.
 
     For each task over all its releases (`tasks`), the mean over tasks (`mean`), over all releases at once
-    (`pooled`), the mean over groups of releases of one task with the same k (`same_k`), and the mean over tasks for
-    each classifier (`classifiers`).
+    (`pooled`), the mean over groups of releases of one task with the same k (`same_k`), the mean over tasks for
+    each classifier (`classifiers`), and by how much the best measure's mean exceeds it (`behind`, or None).
     """
     found: dict[str, dict[str, Any]] = {}
     names = list(dict.fromkeys(name for row in rows for name in row["kept"]))
+    of_task = {task: [row for row in rows if row["task"] == task] for task in tasks}
     for measure in MEASURES:
-        of_task = {task: [row for row in rows if row["task"] == task] for task in tasks}
         alike = [[row for row in own if row["k"] == k] for own in of_task.values() for k in {r["k"] for r in own}]
         groups = [_columns(own, measure, "mean") for own in of_task.values()]
         singly = [mean_spearman([pair], 0, resamples) for pair in groups]
@@ -209,7 +209,17 @@ def correlations(
                 for name in names
             },
         }  # fmt: skip
+    best = max(found, key=lambda name: found[name]["mean"].rho)
+    for measure, own in found.items():
+        own["behind"] = None if measure == best else _behind(list(of_task.values()), best, measure, resamples)
     return found
+
+
+def _behind(groups: Sequence[Sequence[Row]], best: str, other: str, resamples: int) -> Interval:
+    """Return by how much the mean rho of one measure exceeds another's, over releases that have both."""
+    both = [[row for row in own if None not in (row["measures"][best], row["measures"][other])] for own in groups]
+    columns = [(*_columns(own, best, "mean"), _columns(own, other, "mean")[0]) for own in both]
+    return mean_difference([(one, two, outcome) for one, outcome, two in columns], 0, resamples)
 
 
 def _columns(rows: Sequence[Row], measure: str, outcome: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -228,11 +238,11 @@ def lines(found: dict[str, dict[str, Any]], tasks: Sequence[str]) -> Iterator[st
     yield (
         "measure                 "
         + "".join(f"{task:>13}" for task in tasks)
-        + "  mean of tasks, 95 %   at equal k           all in one"
+        + "  mean of tasks, 95 %   at equal k           all in one           the best less this"
     )
     for name, own in sorted(found.items(), key=lambda each: -each[1]["mean"].rho):
         cells = "".join(f"{own['tasks'][task].rho:>13.2f}" for task in tasks)
-        told = "  ".join(_told(own[key]) for key in ("mean", "same_k", "pooled"))
+        told = "  ".join(_told(own[key]) for key in ("mean", "same_k", "pooled", "behind") if own[key])
         yield f"{name:<24}{cells}  {told}"
 
 
@@ -256,6 +266,7 @@ def main() -> int:
     parser.add_argument("--figures", type=Path, help="a folder for utility-*.svg; needs matplotlib")
     given = parser.parse_args()
     if given.read:
+        about = None
         rows = [row for path in given.read for row in json.loads(path.read_text())["releases"]]
     else:
         about = machine()
@@ -268,14 +279,19 @@ def main() -> int:
         )
     means = averaged(rows)
     tasks = [task for task in TASKS if any(row["task"] == task for row in means)]
+    overall = correlations(means, tasks)
+    write_json(given.json, {"machine": about, "releases": rows, "correlations": written(overall)})
     design = [task for task in tasks if task != HELD_OUT]
-    for title, chosen in (("all but the held-out task", design), ("all tasks", tasks)):
+    for title, chosen, found in (
+        ("all but the held-out task", design, correlations(means, design)),
+        ("all tasks", tasks, overall),
+    ):
         print(f"\n{title}")
-        print("\n".join(lines(correlations(means, chosen), chosen)))
+        print("\n".join(lines(found, chosen)))
     if given.figures:
         from benchmarks.utility.figures import draw
 
-        draw(given.figures, means, correlations(means, tasks), tasks, DRAWN)
+        draw(given.figures, means, overall, tasks, DRAWN)
     return 0
 
 

@@ -1,9 +1,10 @@
-"""Spearman's rank correlation with bootstrap intervals."""
+"""Spearman's rank correlation with bootstrap intervals, and the differences between correlations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,13 @@ class Interval:
     rho: float
     low: float
     high: float
+
+
+def written(found: Any) -> Any:
+    """Return correlations as an object that JSON can hold."""
+    if isinstance(found, Interval):
+        return asdict(found)
+    return {name: written(own) for name, own in found.items()} if isinstance(found, dict) else found
 
 
 def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -61,3 +69,29 @@ def mean_spearman(
         found += _by_row(one[chosen], other[chosen]) / len(pairs)
     low, high = np.quantile(found, [0.025, 0.975])
     return Interval(float(np.mean([spearman(*pair) for pair in pairs])), float(low), float(high))
+
+
+def mean_difference(
+    groups: Sequence[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]],
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """Return by how much the mean rho of one column exceeds that of another, both with the same outcome.
+
+    A paired bootstrap: every resample takes the same rows of all three columns, so that what makes both
+    correlations high or low at once does not count as doubt about which is higher.
+
+    Parameters
+    ----------
+    groups
+        Columns of one length a group: one, the other, and the outcome.
+    """
+    draws = np.random.default_rng(seed)
+    found = np.zeros(resamples)
+    for one, other, outcome in groups:
+        chosen = draws.integers(0, len(outcome), (resamples, len(outcome)))
+        result = outcome[chosen]
+        found += (_by_row(one[chosen], result) - _by_row(other[chosen], result)) / len(groups)
+    low, high = np.quantile(found, [0.025, 0.975])
+    told = np.mean([spearman(one, outcome) - spearman(other, outcome) for one, other, outcome in groups])
+    return Interval(float(told), float(low), float(high))

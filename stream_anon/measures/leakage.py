@@ -50,6 +50,11 @@ class Population:
         return (None if count == self.rows else numbers), count
 
     @property
+    def people(self) -> NDArray[np.int64] | None:
+        """Return dense numbers of individuals, int64[n]; None where every row is another person's."""
+        return self._people[0]
+
+    @property
     def size(self) -> int:
         """Return the number of individuals."""
         return self._people[1]
@@ -70,7 +75,11 @@ class Population:
     def matching(self, attributes: Sequence[int]) -> NDArray[np.int64]:
         """Return for each row how many individuals have a row with the same values of some attributes, int64[n]."""
         groups, count = self.groups(attributes)
-        return people(groups, count, self._people[0])[groups]
+        return people(groups, count, self.people)[groups]
+
+    def sizes(self, attributes: Sequence[int]) -> NDArray[np.int64]:
+        """Return how many individuals have a row in each group of equal values, int64[groups]."""
+        return people(*self.groups(attributes), self.people)
 
     def groups(self, attributes: Sequence[int]) -> tuple[NDArray[np.int64], int]:
         """Return the number of each row's group of equal values, int64[n], and how many groups there are."""

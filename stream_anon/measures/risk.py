@@ -45,7 +45,9 @@ def prosecutor(sizes: NDArray[np.integer], threshold: float) -> Risk:
     return journalist(sizes, sizes, threshold)
 
 
-def journalist(sizes: NDArray[np.integer], population: NDArray[np.integer], threshold: float) -> Risk:
+def journalist(
+    sizes: NDArray[np.integer], population: NDArray[np.integer] | NDArray[np.floating], threshold: float
+) -> Risk:
     """Return the risk where the attacker does not know who of a population is in the release.
 
     The risk of a record is 1 / size of its class in the population. The average is the larger of two: of going from
@@ -54,7 +56,8 @@ def journalist(sizes: NDArray[np.integer], population: NDArray[np.integer], thre
     Parameters
     ----------
     population
-        Integers [c], individuals of the population with the values of each class, no fewer than in the class.
+        Numbers [c], individuals of the population with the values of each class, no fewer than in the class; not
+        always whole where they are estimated.
     """
     if (population < sizes).any():
         raise ValueError("a class cannot have more individuals than its part of the population")
@@ -62,11 +65,13 @@ def journalist(sizes: NDArray[np.integer], population: NDArray[np.integer], thre
     if total == 0:
         return Risk(0.0, 0.0, 0.0)
     chance = 1 / population
-    average = max(marketer(sizes, population), len(population) / int(population.sum()))
+    average = max(marketer(sizes, population), len(population) / float(population.sum()))
     return Risk(float(chance.max()), average, share_above(chance, sizes, threshold))
 
 
-def marketer(sizes: NDArray[np.integer], population: NDArray[np.integer] | None = None) -> float:
+def marketer(
+    sizes: NDArray[np.integer], population: NDArray[np.integer] | NDArray[np.floating] | None = None
+) -> float:
     """Return the share of records that are expected to be matched rightly where all are matched; 0.0 for no record.
 
     Parameters

@@ -120,40 +120,6 @@ def rank_leakage(
     raise typer.Exit(leakage(chosen, source, released, asked, told))
 
 
-@app.command("utility", rich_help_panel="Decide")
-def compare_utility(
-    original: Annotated[str, typer.Argument(help="The records, CSV, JSON Lines or Parquet.")],
-    released: Annotated[list[Path], typer.Argument(help="What was released of them; several are compared.")],
-    config: Annotated[
-        Path, typer.Option("--config", "-c", "--policy", metavar="FILE", help="Settings file (YAML).")
-    ],
-    label: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Train classifiers that say this attribute; needs scikit-learn."),
-    ] = None,
-    test: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="With --label: original records to test on that were not released."),
-    ] = None,
-    seconds: Annotated[
-        float, typer.Option(help="With --label: what the training of one classifier may take.", min=0.01, max=3600)
-    ] = 10.0,
-    search: Annotated[
-        bool, typer.Option("--search", help="With --label: search settings of classifiers too, in the same time.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Of everything that is drawn.", min=0)] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    page: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write the figures as a page too.")
-    ] = None,
-) -> None:
-    """Say what releases of a file keep and lose, by all measures and by what classifiers learn from them."""
-    from stream_anon.cli.decide.utility import Told, lesson_of, utility
-
-    lesson = lesson_of(label, test, seconds, search=search)
-    raise typer.Exit(utility(config, original, released, seed, lesson, Told(as_json, page)))
-
-
 @app.command("propose", rich_help_panel="Decide")
 def propose_policy(
     sample: Annotated[Path, typer.Option("--input", metavar="FILE", help="CSV or JSON Lines sample.")],

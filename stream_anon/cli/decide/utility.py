@@ -28,6 +28,7 @@ from stream_anon.operations.utility.classifiers import (
 from stream_anon.operations.utility.learning import LearningReport, study_learning
 from stream_anon.operations.utility.page import utility_page
 from stream_anon.operations.utility.report import UtilityReport
+from stream_anon.operations.utility.risk import RiskRequest, study_risks
 from stream_anon.operations.utility.study import study_utility
 from stream_anon.settings.policy_file import load_policy
 
@@ -60,6 +61,28 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of the releases.
+
+    Parameters
+    ----------
+    seed
+        Of everything that is drawn.
+    threshold
+        A risk, above which people are counted.
+    population
+        People of whom those of the records are a sample; None if that is not known.
+    lesson
+        None where classifiers shall learn nothing.
+    """
+
+    seed: int
+    threshold: float
+    population: int | None
+    lesson: Lesson | None
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """How the report is shown: as JSON instead of tables, and as a page too."""
 
@@ -67,16 +90,15 @@ class Told:
     page: Path | None = None
 
 
-def utility(
-    config: Path, original: str, released: Sequence[Path], seed: int, lesson: Lesson | None, told: Told
-) -> int:
-    """Print what releases of a file keep and lose, and how well classifiers learn from them; return 0.
+def utility(config: Path, original: str, released: Sequence[Path], asked: Asked, told: Told) -> int:
+    """Print what releases of a file keep and lose, their risks, and how well classifiers learn from them; return 0.
 
     Raises
     ------
     SettingsError, InputError
         If policy, options or files are wrong, or scikit-learn is needed and not installed (exit code 2).
     """
+    lesson, seed = asked.lesson, asked.seed
     if lesson is not None:
         require_scikit_learn()
     policy = load_policy(config, {"engine": {"order": None}})
@@ -88,8 +110,9 @@ def utility(
     if lesson is not None and lesson.test is not None:
         test = read_table(policy, SampleSource(lesson.test, config), book)
     found = tuple(study_utility(table, each, seed) for each in releases)
+    risk = study_risks(table, releases, RiskRequest(asked.threshold, asked.population))
     learning = None if lesson is None else _learning(table, releases, test, lesson, seed)
-    report = UtilityReport(table.source, table.population.rows, policy.k, seed, found, learning)
+    report = UtilityReport(table.source, table.population.rows, policy.k, seed, found, risk, learning)
     if told.page is not None:
         write_whole(told.page, utility_page(report).encode())
     if told.as_json:
@@ -120,14 +143,21 @@ def _learning(
 
 
 def show(report: UtilityReport, console: Console) -> None:
-    """Print a report: a table of measures, one of attributes, one of pairs, and one of classifiers."""
+    """Print a report: a table of measures, one of risks, of attributes, of pairs, and of classifiers."""
     _print(console, ["measure", *report.names], report.measures())
+    _print(console, ["risk", "original", *report.names], report.risks())
+    _remark(console, report.risk_remarks())
     _print(console, ["information kept of", *report.names], report.attributes())
     _print(console, ["information / dependence kept of", *report.names], report.pairs())
     if report.learning is not None:
         _print(console, [f"accuracy for {report.learning.label}", "original", *report.names], report.learned())
-        for remark in report.remarks():
-            console.print(Text(remark))
+        _remark(console, report.remarks(), end="")
+
+
+def _remark(console: Console, remarks: Iterable[str], end: str = "\n") -> None:
+    lines = [Text(remark) for remark in remarks]
+    if lines:
+        console.print(*lines, sep="\n", end="\n" + end)
 
 
 def _print(console: Console, headings: list[str], rows: Iterable[tuple[str, list[str]]]) -> None:

@@ -32,11 +32,19 @@ class Learned:
     accuracy
         Share of the original test records whose label it says.
     rows
-        Records that it was trained on; less than there are where the time did not suffice for more.
+        Records that it was trained on.
+    available
+        Records that it would have been trained on if the time had sufficed.
     """
 
     accuracy: float
     rows: int
+    available: int
+
+    @property
+    def short(self) -> bool:
+        """Return whether the time did not suffice for all records."""
+        return self.rows < self.available
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +199,12 @@ def learn(
     if len(np.unique(own)) < 2:
         # There is one label, or nothing at all was released: then the first label is as good as any.
         said = int(own[0]) if len(own) else 0
-        return Learned(float((labels == said).mean()), len(own))
+        return Learned(float((labels == said).mean()), len(own), len(own))
     space = FeatureSpace.of(attributes, boxes)
     used, where = np.unique(places[rows], return_inverse=True)
     features = space.features(boxes.low[:, used], boxes.high[:, used])[where]
     fitted = fit(name, features, own, effort)
-    return Learned(float((fitted.says(space.features(codes, codes)) == labels).mean()), fitted.rows)
+    return Learned(float((fitted.says(space.features(codes, codes)) == labels).mean()), fitted.rows, len(own))
 
 
 def counted(labels: NDArray[np.int64], kinds: int) -> NDArray[np.int64]:
@@ -252,11 +260,11 @@ def _of_release(
 def _cross_fitted(table: OriginalTable, name: str, effort: Effort) -> Learned:
     """Return how well a classifier of original records does on individuals that it was not trained on.
 
-    Each of the folds has the whole time. The figure for the rows is that of the smallest.
+    Each of the folds has the whole time. The figures for the rows are of the fold that lacked most of them.
     """
     codes, labels = table.population.codes, _of(table)
     folds = _folds(table.population.individuals, len(labels), effort.seed)
-    right, rows, tested = 0.0, len(labels), 0
+    right, tested, learned = 0.0, 0, []
     for fold in range(FOLDS):
         inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         if not len(inside) or not len(outside):
@@ -267,8 +275,9 @@ def _cross_fitted(table: OriginalTable, name: str, effort: Effort) -> Learned:
         found = learn(table.policy.quasi_identifiers, boxes, counts, held_out, name, effort)
         right += found.accuracy * len(outside)
         tested += len(outside)
-        rows = min(rows, found.rows)
-    return Learned(right / tested, rows)
+        learned.append(found)
+    least = min(learned, key=lambda own: (own.rows - own.available, own.rows))
+    return Learned(right / tested, least.rows, least.available)
 
 
 def _folds(individuals: NDArray[np.int64] | None, rows: int, seed: int) -> NDArray[np.int64]:

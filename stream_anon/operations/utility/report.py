@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stream_anon.operations.utility.learning import Learned, LearningReport
+from stream_anon.measures.uniqueness import Uniqueness
+from stream_anon.operations.utility.learning import ClassifierReport, Learned, LearningReport
+from stream_anon.operations.utility.risk import RiskFound, RiskReport
 from stream_anon.operations.utility.study import LabelKept, Utility
 
 SCHEMA = 1
 SHOWN_PAIRS = 10
+SHORT = " *"  # marks what was trained on fewer records than there are
+_LEAST = 0.0001
 Cell = float | None
 
 _MEASURES: tuple[tuple[str, Callable[[Utility], Cell], str], ...] = (
@@ -34,6 +38,12 @@ _OF_LABEL: tuple[tuple[str, Callable[[LabelKept], Cell], str], ...] = (
     ("label information kept", lambda kept: kept.information, ".1%"),
     ("  by pairs", lambda kept: kept.pair_information, ".1%"),
 )
+_ESTIMATES: tuple[tuple[str, Callable[[Uniqueness], Cell]], ...] = (
+    ("population unique, Pitman", lambda found: found.pitman),
+    ("  Zayatz", lambda found: found.zayatz),
+    ("  SNB", lambda found: found.snb),
+    ("  by the rule of Dankar et al.", lambda found: found.chosen),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,8 @@ class UtilityReport:
         Of everything that is drawn.
     releases
         One or more.
+    risk
+        How likely people are found again, before and after.
     learning
         What classifiers learn; None where no label was named.
     """
@@ -61,6 +73,7 @@ class UtilityReport:
     k: int
     seed: int
     releases: tuple[Utility, ...]
+    risk: RiskReport
     learning: LearningReport | None = None
 
     def document(self) -> dict[str, Any]:
@@ -72,6 +85,7 @@ class UtilityReport:
             "k": self.k,
             "seed": self.seed,
             "releases": [each.document() for each in self.releases],
+            "risk": self.risk.document(),
             "learning": None if self.learning is None else self.learning.document(),
         }
 
@@ -87,6 +101,53 @@ class UtilityReport:
         kept = [each.label for each in self.releases if each.label is not None]
         for name, of_label, form in _OF_LABEL if kept else ():
             yield name, [_written(of_label(each), form) for each in kept]
+
+    def kept(self) -> Iterator[tuple[str, list[Cell]]]:
+        """Yield the name of each measure of what is kept, 1 for all, and its share for each release."""
+        yield "information kept", [each.information for each in self.releases]
+        yield "Prec", [each.prec for each in self.releases]
+        yield "1 - GCP", [None if each.gcp is None else 1 - each.gcp for each in self.releases]
+        kept = [each.label for each in self.releases if each.label is not None]
+        if kept:
+            yield "label information kept", [each.information for each in kept]
+
+    def risks(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the name of each figure of risk, and its value before and after each release."""
+        every = (self.risk.original, *self.risk.releases)
+        least = ("" if each.exact else "≥ " for each in every)
+        kind = "individuals" if self.risk.told_apart else "records"
+        yield f"{kind} in classes", [f"{sign}{each.individuals:,}" for sign, each in zip(least, every, strict=True)]
+        for name, shares in self.dangers():
+            yield name, [_bounded(share, own) for share, own in zip(shares, every, strict=True)]
+        estimates = [each.population_unique for each in every if each.population_unique is not None]
+        for name, estimate in _ESTIMATES if estimates else ():
+            yield name, ["-" if share is None else percent(share) for share in map(estimate, estimates)]
+
+    def dangers(self) -> Iterator[tuple[str, list[float]]]:
+        """Yield the name of each risk that is counted, and its share before and after each release."""
+        every = (self.risk.original, *self.risk.releases)
+        yield "highest risk (prosecutor)", [each.prosecutor.highest for each in every]
+        yield "mean risk (marketer)", [each.prosecutor.average for each in every]
+        yield f"risk above {self.risk.threshold:g}", [each.prosecutor.above for each in every]
+        yield "unique", [each.unique for each in every]
+        journalists = [each.journalist for each in every if each.journalist is not None]
+        if journalists:
+            yield "highest risk (journalist)", [each.highest for each in journalists]
+            yield "mean risk (journalist)", [each.average for each in journalists]
+            yield f"risk above {self.risk.threshold:g} (journalist)", [each.above for each in journalists]
+
+    def risk_remarks(self) -> Iterator[str]:
+        """Yield what must be known to read the risks."""
+        if self.risk.told_apart and not all(each.exact for each in self.risk.releases):
+            yield (
+                "≥, ≤: a release does not say which of its records are of one individual, and several of the "
+                "original ones are. The individuals of a class are taken to be as few as they can be."
+            )
+        if self.risk.population is not None:
+            yield (
+                f"Journalist's risk and population uniqueness are estimated, as if the individuals of {self.source}"
+                f" were drawn at random from {self.risk.population:,}."
+            )
 
     def attributes(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the name of each attribute and the share of its information that each release keeps."""
@@ -134,19 +195,38 @@ class UtilityReport:
                 f"{self.learning.shared:,} test records are of individuals who are among the original records too: "
                 "all figures are too good."
             )
-        fewest = min(_rows(self.learning.classifiers), default=0)
-        most = max(_rows(self.learning.classifiers), default=0)
-        if fewest < most:
-            yield f"Trained on {fewest:,} to {most:,} records, within {self.learning.seconds:g} s each."
+        short = [own for own in _every(self.learning.classifiers) if own.short]
+        if short:
+            parts = (f"{own.rows:,} of {own.available:,}" for own in (min(short, key=_rows), max(short, key=_rows)))
+            told = " to ".join(dict.fromkeys(parts))
+            yield (
+                f"{SHORT.strip()} Trained on fewer records than there are ({told}): {self.learning.seconds:g} s did"
+                " not suffice for all. More --seconds make these figures comparable with the others."
+            )
 
 
-def _rows(classifiers: Sequence[Any]) -> list[int]:
-    return [own.rows for each in classifiers for own in (each.baseline, *each.releases)]
+def _every(classifiers: Sequence[ClassifierReport]) -> Iterator[Learned]:
+    for each in classifiers:
+        yield from (each.baseline, *each.releases)
+
+
+def _rows(learned: Learned) -> int:
+    return learned.rows
 
 
 def _accuracy(own: Learned, report: LearningReport, baseline: Learned) -> str:
     kept = None if own is baseline else report.kept(own, baseline)
-    return f"{own.accuracy:.1%}" + ("" if kept is None else f" ({kept:.0%})")
+    return f"{own.accuracy:.1%}" + ("" if kept is None else f" ({kept:.0%})") + (SHORT if own.short else "")
+
+
+def percent(share: float) -> str:
+    """Return a risk in words; one that is there is not written as none."""
+    return f"<{_LEAST:.2%}" if 0 < share < _LEAST else f"{share:.2%}"
+
+
+def _bounded(share: float, found: RiskFound) -> str:
+    told = percent(share)
+    return told if found.exact or told.startswith("<") else f"≤ {told}"
 
 
 def _written(cell: Cell, form: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import utility_study
-from benchmarks.utility.correlation import mean_spearman, spearman
+from benchmarks.utility.correlation import mean_difference, mean_spearman, spearman, written
 from benchmarks.utility.releases import METHODS, OTHER_METHODS, released
 from benchmarks.utility.tasks import TASKS, Task
 from benchmarks.utility_study import MEASURES, Study, averaged, correlations, lines, run
@@ -48,6 +49,46 @@ def test_the_interval_holds_the_correlation_and_is_narrow_where_there_is_no_doub
     unsure = mean_spearman([(one, one + draws.normal(size=40))], seed=2)
     assert unsure.low < unsure.rho < unsure.high < 0.95
     assert unsure.high - unsure.low > 0.1
+
+
+def test_a_paired_difference_is_sure_where_the_intervals_of_both_correlations_overlap() -> None:
+    draws = np.random.default_rng(3)
+    outcome = draws.normal(size=40)
+    one = outcome + draws.normal(size=40)
+    other = one + 0.3 * draws.normal(size=40)  # a copy of the first one that is a little worse
+    groups = [(one, other, outcome)] * 3
+    first, second = (mean_spearman([(column, outcome)] * 3) for column in (one, other))
+    assert second.high > first.low, "the intervals overlap"
+    found = mean_difference(groups)
+    assert found.rho == pytest.approx(first.rho - second.rho)
+    assert 0 < found.low < found.rho < found.high
+    assert found.high - found.low < first.high - first.low
+    same = mean_difference([(one, 2 * one, outcome)])
+    assert (same.rho, same.low, same.high) == (0, 0, 0), "both take the same rows"
+    backwards = mean_difference([(b, a, c) for a, b, c in groups])
+    assert (backwards.low, backwards.high) == pytest.approx((-found.high, -found.low))
+
+
+def test_each_measure_is_compared_with_the_best_over_the_releases_that_have_both() -> None:
+    draws = np.random.default_rng(4)
+    rows: list[dict[str, Any]] = []
+    for place in range(30):
+        kept = float(draws.normal())
+        noisy = {name: float(draws.normal()) for name in MEASURES}
+        noisy |= {"prec": kept, "information": kept + float(draws.normal())}
+        noisy["class_size"] = None if place < 5 else -kept  # type: ignore[assignment]
+        rows.append({"task": "t", "k": 5, "mean": kept, "kept": {}, "measures": noisy})
+    found = correlations(rows, ["t"], 200)
+    assert found["prec"]["behind"] is None
+    assert found["class_size"]["behind"].rho == 0
+    behind = found["information"]["behind"]
+    assert behind.rho == pytest.approx(1 - found["information"]["mean"].rho)
+    assert 0 < behind.low < behind.high
+    document = json.loads(json.dumps(written(found)))
+    assert document["prec"]["behind"] is None
+    assert document["information"]["behind"] == {"rho": behind.rho, "low": behind.low, "high": behind.high}
+    best, *others = list(lines(found, ["t"]))[1:]
+    assert (best.count("["), {line.count("[") for line in others}) == (3, {4})
 
 
 def test_rows_are_averaged_over_splits_and_useless_classifiers_left_out() -> None:

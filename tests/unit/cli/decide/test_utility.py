@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from stream_anon.operations.utility import classifiers
 from tests.support.data import ROOT
 from tests.unit.cli.run.test_anonymize import run
-from tests.unit.operations.utility.test_learning import files
+from tests.unit.operations.utility.test_learning import Hurried, files
 
 SCHEMA = json.loads((ROOT / "schemas" / "utility.schema.json").read_text())
 
@@ -36,11 +36,30 @@ def test_classifiers_are_shown_in_tables_in_json_by_the_schema_and_on_the_page(
     assert Draft202012Validator(SCHEMA).is_valid(document)
     assert document["learning"]["tested"] == 100
     (only,) = document["learning"]["classifiers"]
-    assert only["releases"][0] == {"accuracy": 1.0, "rows": 300}
+    assert only["releases"][0] == {"accuracy": 1.0, "rows": 300, "available": 300}
     assert document["releases"][0]["label"]["classification_loss"] == 0
     # The city tells the label and is kept; by chance ages told a little of it, and that is lost.
     assert document["releases"][0]["label"]["pair_information"] == pytest.approx(1)
     assert 0.5 < document["releases"][0]["label"]["information"] < 1
+
+
+def test_figures_of_classifiers_that_time_kept_from_records_are_marked_in_the_table_and_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    policy, source, test, outputs = files(tmp_path)
+    monkeypatch.setattr(classifiers, "CLASSIFIERS", {"decision tree": classifiers.CLASSIFIERS["decision tree"]})
+    monkeypatch.setattr("stream_anon.cli.decide.utility.CLASSIFIERS", classifiers.CLASSIFIERS)
+    monkeypatch.setattr("stream_anon.cli.decide.utility.SystemClock", Hurried)
+    page = tmp_path / "page.html"
+    asked = ("utility", source, *outputs, "-c", policy, "--label", "illness", "--test", test, "--seconds", "0.3")
+    assert run(monkeypatch, *asked, "--html", page) == 0
+    out, written = capsys.readouterr().out, page.read_text()
+    (row,) = (line for line in out.splitlines() if line.startswith("decision tree"))
+    assert row.count(" *") == 3, "the original and both releases"
+    assert "* Trained on fewer records than there are (4 of 300): 0.3 s did not suffice" in " ".join(out.split())
+    assert written.count(" *</td>") == 3 + 2
+    assert "* Trained on fewer records than there are" in written
 
 
 def test_without_a_label_the_figures_fit_the_schema_and_scikit_learn_is_not_needed(

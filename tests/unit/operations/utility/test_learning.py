@@ -17,12 +17,24 @@ from stream_anon.operations.utility import learning
 from stream_anon.operations.utility.classifiers import Effort
 from stream_anon.operations.utility.learning import LearningReport, accuracy_kept, study_learning
 from stream_anon.operations.utility.report import UtilityReport
+from stream_anon.operations.utility.risk import RiskRequest, study_risks
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import people, write_json_lines, write_policy
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 EFFORT = Effort(60, 0, SystemClock())
 SOUTH = ("Rome", "Bari")
+
+
+class Hurried(SystemClock):
+    """Lets a second go by whenever it is asked."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        self._now += 1
+        return self._now
 
 
 def planted(count: int, seed: int, kind: str = "p") -> list[dict[str, Any]]:
@@ -89,6 +101,8 @@ def test_what_tells_the_label_is_learned_from_a_node_and_nothing_from_a_star(tes
         assert each.baseline.accuracy == 1
         assert [own.accuracy for own in each.releases] == pytest.approx([1, found.majority])
         assert [own.rows for own in each.releases] == [300, 300]
+        assert not any(own.short for own in (each.baseline, *each.releases))
+        assert each.baseline.available == (300 if tested else 240)
         assert [found.kept(own, each.baseline) for own in each.releases] == pytest.approx([1, 0])
 
 
@@ -132,8 +146,20 @@ def test_it_is_told_how_many_test_records_are_of_people_who_were_released(tmp_pa
         EFFORT,
     )
     assert found.shared == 20
-    report = UtilityReport("in", 300, 3, 0, (), found)
+    report = UtilityReport("in", 300, 3, 0, (), study_risks(table, [], RiskRequest()), found)
     assert any(remark.startswith("20 test records are of individuals") for remark in report.remarks())
+
+
+def test_what_was_trained_on_fewer_records_for_want_of_time_is_told_with_those_that_there_were(
+    tmp_path: Path,
+) -> None:
+    table, test, releases = _read(tmp_path)
+    effort = Effort(0.001, 0, Hurried())
+    for source, available in ((test, 300), (None, 240)):
+        found = study_learning(table, releases, source, ["decision tree"], "illness", effort).classifiers[0]
+        assert all(own.short for own in (found.baseline, *found.releases))
+        assert (found.baseline.rows, found.baseline.available) == (available // 64, available)
+        assert [(own.rows, own.available) for own in found.releases] == [(300 // 64, 300)] * 2
 
 
 def test_large_tables_are_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

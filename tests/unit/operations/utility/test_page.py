@@ -8,14 +8,27 @@ from pathlib import Path
 
 import pytest
 
+from stream_anon.measures.risk import Risk
+from stream_anon.measures.uniqueness import Uniqueness
 from stream_anon.operations.utility.learning import ClassifierReport, Learned, LearningReport
 from stream_anon.operations.utility.page import utility_page
 from stream_anon.operations.utility.report import SHOWN_PAIRS, UtilityReport
+from stream_anon.operations.utility.risk import RiskFound, RiskReport
 from stream_anon.operations.utility.study import AttributeKept, LabelKept, PairKept, Utility
 from tests.support.pages import TELEPHONE, on_a_telephone, tags_of
 
 NAME = "<b>age</b>"
-LEARNED = ClassifierReport("decision tree", Learned(0.9, 100), (Learned(0.7, 100), Learned(0.8, 60)))
+LEARNED = ClassifierReport("decision tree", Learned(0.9, 100, 100), (Learned(0.7, 90, 90), Learned(0.8, 60, 90)))
+RISK = RiskReport(
+    0.2,
+    None,
+    True,
+    RiskFound(100, True, Risk(1.0, 0.8, 0.9), 0.87, None, None),
+    (
+        RiskFound(90, True, Risk(0.125, 0.0625, 0.0), 0.0, None, None),
+        RiskFound(60, False, Risk(0.5, 0.25, 0.3), 0.0, None, None),
+    ),
+)
 LEARNING = LearningReport("illness", 2, None, 50, None, 0.6, 2.5, (LEARNED,))
 
 
@@ -32,7 +45,7 @@ def _report(learning: LearningReport | None = LEARNING) -> UtilityReport:
     one = Utility("out & about.csv", 90, 10, 7, *figures, attributes, pairs, label)
     if learning is None:
         one = replace(one, label=None)
-    return UtilityReport("people.csv", 100, 5, 0, (one, replace(one, source="folder/other.csv")), learning)
+    return UtilityReport("people.csv", 100, 5, 0, (one, replace(one, source="folder/other.csv")), RISK, learning)
 
 
 def test_the_page_is_sound_and_names_are_no_markup() -> None:
@@ -43,7 +56,7 @@ def test_the_page_is_sound_and_names_are_no_markup() -> None:
     assert "<th>other.csv</th>" in page
 
 
-def test_the_page_has_every_figure_and_bars_as_long_as_what_is_kept() -> None:
+def test_the_page_has_every_figure() -> None:
     page = utility_page(_report())
     for figure in (
         "<td>0.7500</td>",
@@ -54,18 +67,56 @@ def test_the_page_has_every_figure_and_bars_as_long_as_what_is_kept() -> None:
     ):
         assert page.count(figure) >= 1, figure
     assert page.count("<td>most frequent label</td><td>60.0%</td>") == 1
-    assert "Trained on 60 to 100 records, within 2.5 s each." in page
     assert "No --test: releases are tested on the records that they were made of" in page
-    widths = [float(width) for width in re.findall(r'class="after" width="([0-9.]+)"', page)]
-    assert widths == pytest.approx([100 / 3, 200 / 3], abs=0.006)
+
+
+def test_bars_are_as_long_as_what_is_kept_and_light_where_the_time_did_not_suffice() -> None:
+    page = utility_page(_report())
+    shares = {"information kept": 0.25, "Prec": 0.75, "1 - GCP": 0.75, "label information kept": 0.375}
+    for measure, share in shares.items():
+        for name in ("out &amp; about.csv", "other.csv"):
+            cells, parts = _bar(page, measure, name)
+            assert cells == [f"{share:.1%}"]
+            assert parts == [("after", 100 * share)]
+    assert _bar(page, "decision tree", "out &amp; about.csv") == (["33%"], [("after", 33.33)])
+    assert _bar(page, "decision tree", "other.csv") == (["67% *"], [("before", 66.67)])
+    assert "<td>80.0% (67%) *</td>" in page
+    assert "* Trained on fewer records than there are (60 of 90): 2.5 s did not suffice for all." in page
+    assert " *" not in utility_page(_report(replace(LEARNING, classifiers=())))
+
+
+def test_risks_stand_in_a_table_and_as_bars_of_before_and_after() -> None:
+    page = utility_page(_report())
+    assert "<tr><td>mean risk (marketer)</td><td>80.00%</td><td>6.25%</td><td>≤ 25.00%</td></tr>" in page
+    assert "<tr><td>individuals in classes</td><td>100</td><td>90</td><td>≥ 60</td></tr>" in page
+    assert page.count("several of the original ones are") == 1
+    assert "journalist" not in page.lower()
+    assert _bar(page, "highest risk (prosecutor)", "other.csv") == (
+        ["100.00%", "50.00%"],
+        [("before", 100), ("after", 50)],
+    )
+    assert _bar(page, "unique", "out &amp; about.csv") == (["87.00%", "0.00%"], [("before", 87), ("after", 0)])
+
+
+def test_a_small_risk_is_not_written_as_none_nor_one_without_a_solution_as_a_number() -> None:
+    estimates = Uniqueness(0.00002, None, 0.25, 0.00002)
+    tiny = RiskFound(9, True, Risk(1.0, 0.5, 0.5), 0.0, Risk(0.00001, 0.0001, 0.0), estimates)
+    told = dict(replace(_report(), risk=RiskReport(0.2, 1_000_000, True, tiny, (tiny, tiny))).risks())
+    assert told["highest risk (journalist)"] == ["<0.01%"] * 3
+    assert told["mean risk (journalist)"] == ["0.01%"] * 3
+    assert told["risk above 0.2 (journalist)"] == ["0.00%"] * 3
+    assert told["population unique, Pitman"] == ["-"] * 3
+    assert told["  Zayatz"] == told["  by the rule of Dankar et al."] == ["<0.01%"] * 3
+    assert told["  SNB"] == ["25.00%"] * 3
 
 
 def test_a_bar_ends_at_nothing_and_at_all_and_is_missing_where_there_was_nothing_to_keep() -> None:
-    worse = ClassifierReport("worse", Learned(0.9, 100), (Learned(0.5, 100), Learned(0.95, 100)))
-    useless = ClassifierReport("useless", Learned(0.6, 100), (Learned(0.5, 100), Learned(0.7, 100)))
+    full = Learned(0.9, 100, 100)
+    worse = ClassifierReport("worse", full, (replace(full, accuracy=0.5), replace(full, accuracy=0.95)))
+    useless = ClassifierReport("useless", replace(full, accuracy=0.6), worse.releases)
     page = utility_page(_report(replace(LEARNING, classifiers=(worse, useless))))
-    assert re.findall(r'class="after" width="([0-9.]+)"', page) == ["0.00", "100.00"]
-    assert page.count("<td>-33%</td>") == page.count("<td>117%</td>") == 1
+    assert _bar(page, "worse", "out &amp; about.csv") == (["-33%"], [("after", 0)])
+    assert _bar(page, "worse", "other.csv") == (["117%"], [("after", 100)])
     assert page.count("<td>useless</td><td>other.csv</td><td>-</td><td></td>") == 1
 
 
@@ -75,15 +126,25 @@ def test_pairs_are_shown_that_lose_most() -> None:
     assert next(iter(shown.items())) == (f"{NAME}, a0", ["5% / 50%"] * 2)
 
 
-def test_without_a_label_nothing_is_said_of_classifiers() -> None:
+def test_without_a_label_nothing_is_said_of_classifiers_and_what_is_kept_has_bars() -> None:
     page = utility_page(_report(None))
     assert "classif" not in page
-    assert "<rect" not in page
+    assert "label information kept" not in page
+    assert _bar(page, "Prec", "other.csv") == (["75.0%"], [("after", 75)])
+    assert page.count("<svg") == 2 * (3 + 4), "of each release, three measures and four risks"
 
 
 @pytest.mark.slow
 def test_on_a_telephone_nothing_sticks_out_of_the_page(tmp_path: Path) -> None:
-    width, (bars, rows) = on_a_telephone(utility_page(_report()), tmp_path, "rect.after", "td:first-child")
+    page = utility_page(_report())
+    width, (bars, rows) = on_a_telephone(page, tmp_path, "rect.track", "td:first-child")
     assert width <= TELEPHONE["width"]
-    assert bars == 2
-    assert rows == 2 + 16 + 6 + SHOWN_PAIRS + 2
+    assert bars == 2 * (4 + 4 + 1), "four measures, four risks, one classifier"
+    assert rows == bars + 5 + 2 + 16 + 6 + SHOWN_PAIRS
+
+
+def _bar(page: str, what: str, release: str) -> tuple[list[str], list[tuple[str, float]]]:
+    """Return the other cells of the one row with a bar for something and a release, and the parts of the bar."""
+    (row,) = re.findall(rf"<tr><td>{re.escape(what)}</td><td>{re.escape(release)}</td>(.*<svg.*)</tr>", page)
+    parts = re.findall(r'class="(before|after)" width="([0-9.]+)"', row)
+    return re.findall(r"<td>([^<]+)</td>", row), [(kind, float(width)) for kind, width in parts]

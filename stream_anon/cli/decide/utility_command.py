@@ -1,0 +1,49 @@
+"""The sub-command `utility`, with its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream_anon.cli.app import app
+
+
+@app.command("utility", rich_help_panel="Decide")
+def compare_utility(
+    original: Annotated[str, typer.Argument(help="The records, CSV, JSON Lines or Parquet.")],
+    released: Annotated[list[Path], typer.Argument(help="What was released of them; several are compared.")],
+    config: Annotated[
+        Path, typer.Option("--config", "-c", "--policy", metavar="FILE", help="Settings file (YAML).")
+    ],
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Train classifiers that say this attribute; needs scikit-learn."),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="With --label: original records to test on that were not released."),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(help="With --label: what the training of one classifier may take.", min=0.01, max=3600)
+    ] = 10.0,
+    search: Annotated[
+        bool, typer.Option("--search", help="With --label: let FLAML search for the best too, in the same time.")
+    ] = False,
+    risk_threshold: Annotated[
+        float, typer.Option(help="Count the people whose risk of being found again is above this.", min=0, max=1)
+    ] = 0.2,
+    population: Annotated[
+        int | None, typer.Option(metavar="N", help="People of whom those of the records are a sample.", min=1)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of everything that is drawn.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page too.")] = None,
+) -> None:
+    """Say what releases of a file keep and lose, how likely people are found again, and what classifiers learn."""
+    from stream_anon.cli.decide.utility import Asked, Told, lesson_of, utility
+
+    lesson = lesson_of(label, test, seconds, search=search)
+    asked = Asked(seed, risk_threshold, population, lesson)
+    raise typer.Exit(utility(config, original, released, asked, Told(as_json, page)))
