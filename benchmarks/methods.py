@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.baselines.anonypyx import anonypyx_classes
+from benchmarks.baselines.iab import iab_classes
 from benchmarks.baselines.sort_and_cut import sort_and_cut
 from benchmarks.tables import Table
 from stream_anon.clustering.forest.forest import Forest
@@ -100,5 +101,7 @@ METHODS: Mapping[str, Method] = {
     "mondrian": engine(lambda s: Mondrian(s.model)),
     "mondrian, relaxed": engine(lambda s: Mondrian(s.model, relaxed=True)),
     "mondrian, least loss": engine(lambda s: Mondrian(s.model, least_loss=True)),
+    # It expands as many tables of a large window as of a small one.
+    "IAB": Method(lambda s, rows: iab_classes(s.table.attributes, rows, s.criteria.k), 0.5),
     ANONYPYX: Method(lambda s, rows: anonypyx_classes(s.table.attributes, rows.codes, s.criteria.k), as_sets=True),
 }

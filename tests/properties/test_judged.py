@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import warnings
+from collections import Counter
 from decimal import Decimal
 from typing import Any
 
@@ -23,6 +24,7 @@ from stream_anon.privacy.criteria import Criteria, Spread
 from stream_anon.privacy.gate import recount
 from tests.attacks.town import Service, classes_of, town_policy, townspeople
 from tests.support.data import shared_data
+from tests.support.recodings import TWELVE
 
 PUPILS = ("Teacher", "Gender", "Ethnic", "Freeredu", "wesson")
 
@@ -61,6 +63,49 @@ def test_a_table_with_known_answers_is_counted_right(
     assert min(len(part.values) for part in parts.values()) == distinct
     assert int(min(part.entropy_l for part in parts.values()) + 1e-9) == entropy
     assert max(part.distance(whole, ordered=True) for part in parts.values()) == pytest.approx(closeness, abs=1e-7)
+
+
+def test_three_classes_of_four_are_counted_as_by_hand_and_by_pycanon() -> None:
+    rows = [(ward, condition) for ward, held in TWELVE.items() for condition in held]
+    group = np.array(["abc".index(ward) for ward, _ in rows], np.int64)
+    values = np.array([["HVC".index(condition) for _, condition in rows]], np.int32)
+    columns = Columns(np.zeros((1, 12), np.int32), np.arange(12, dtype=np.int32), values)
+    counts = recount(group, 3, columns, Criteria(2, 0.5, np.array([4]), (Spread(entropy_l=2, t=0.5),)))
+    (spread,) = counts.spreads
+    assert spread is not None
+    assert counts.individuals.tolist() == [4, 4, 4]
+    assert counts.values[0].tolist() == [2, 3, 1]
+    assert np.exp(spread.entropy).tolist() == pytest.approx([2, 2.828, 1], abs=5e-4)
+    assert spread.distance.tolist() == pytest.approx([0.4167, 0.1667, 0.5833], abs=5e-5)
+    parts = [Shown(Counter(held)) for held in TWELVE.values()]
+    assert [part.distinct for part in parts] == [2, 3, 1]
+    assert [part.entropy_l for part in parts] == pytest.approx([2, 2.828, 1], abs=5e-4)
+    whole = Shown.together(parts)
+    distances = [part.distance(whole, ordered=False) for part in parts]
+    assert distances == pytest.approx([0.4167, 0.1667, 0.5833], abs=5e-5)
+    for asked, permitted in (
+        (Criteria(5, 0.5, np.array([1])), [False, False, False]),
+        (Criteria(4, 0.5, np.array([1])), [True, True, True]),
+        (Criteria(4, 0.5, np.array([2])), [True, True, False]),
+        (Criteria(4, 0.5, np.array([1]), (Spread(entropy_l=2.828),)), [False, True, False]),
+        (Criteria(4, 0.5, np.array([1]), (Spread(t=5 / 12),)), [True, True, False]),
+        (Criteria(4, 0.5, np.array([1]), (Spread(t=0.166),)), [False, False, False]),
+    ):
+        assert asked.permit(counts).tolist() == permitted
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what pandas thinks of pycanon is not our matter
+        import pandas as pd
+        from pycanon import anonymity as judge
+
+        table = pd.DataFrame(rows, columns=["ward", "condition"])
+        assert judge.k_anonymity(table, ["ward"]) == 4
+        assert judge.t_closeness(table, ["ward"], ["condition"]) == pytest.approx(7 / 12)
+        own = {ward: table[table["ward"] == ward].reset_index(drop=True) for ward in TWELVE}
+        found = [judge.l_diversity(own[ward], ["ward"], ["condition"]) for ward in TWELVE]
+        assert found == [2, 3, 1]
+        # It rounds down: 2.828 to 2, and the 2 of the first class, which it computes as 1.99..., to 1.
+        found = [judge.entropy_l_diversity(own[ward], ["ward"], ["condition"]) for ward in "bc"]
+        assert found == [2, 1]
 
 
 def _pupils(diversity: Diversity) -> Policy:

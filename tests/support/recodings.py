@@ -64,6 +64,9 @@ def levels(found: Recoding) -> list[int]:
 EIGHT = [(race, code) for race in ("Black", "White") for code in ("02138", "02139", "02141", "02142")]
 """The eight combinations of Sweeney's example (2002)."""
 
+TWELVE = {"a": "HHVV", "b": "CHVV", "c": "CCCC"}
+"""The conditions (headache, virus, cancer) of three classes of four people."""
+
 ZIP = QuasiIdentifier(
     "zip",
     CategoricalDomain(

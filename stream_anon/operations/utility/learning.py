@@ -196,13 +196,13 @@ def learn(
         rows = np.sort(np.random.default_rng(effort.seed).choice(rows, MOST_ROWS, replace=False))
     codes, labels = test
     own = kinds[rows]
-    if len(np.unique(own)) < 2:
-        # There is one label, or nothing at all was released: then the first label is as good as any.
-        said = int(own[0]) if len(own) else 0
-        return Learned(float((labels == said).mean()), len(own), len(own))
     space = FeatureSpace.of(attributes, boxes)
     used, where = np.unique(places[rows], return_inverse=True)
     features = space.features(boxes.low[:, used], boxes.high[:, used])[where]
+    if len(np.unique(own)) < 2 or not features.shape[1]:
+        # One label, or nothing that tells labels apart: the most frequent one. Without any, the first will do.
+        said = int(np.bincount(own, minlength=1).argmax())
+        return Learned(float((labels == said).mean()), len(own), len(own))
     fitted = fit(name, features, own, effort)
     return Learned(float((fitted.says(space.features(codes, codes)) == labels).mean()), fitted.rows, len(own))
 

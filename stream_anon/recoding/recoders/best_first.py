@@ -35,7 +35,8 @@ class Found(Generic[T]):
     best
         The satisfying table of the most rows; None where none was met.
     optimal
-        Whether no table that is not open any more could have more rows.
+        Whether the search came to its end: no table that it reaches has more rows, and where there is no best one,
+        none satisfies.
     steps
         The tree, an expanded table a step.
     """
@@ -82,7 +83,7 @@ def best_first(start: T, children: Callable[[T], Sequence[tuple[str, T]]], most_
                 best = child
             found += 1
         steps.append(Step(f"expanded {_written(names[number], table)}", told))
-    return Found(best, optimal=best is not None, steps=tuple(steps))
+    return Found(best, optimal=True, steps=tuple(steps))
 
 
 def _written(name: str, table: Counted) -> str:

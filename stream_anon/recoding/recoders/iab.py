@@ -25,6 +25,10 @@ class Iab:
     others under the same parents, by these parents, wherever they occur. `best_first` says in which order. What
     every policy asks, k individuals for each tuple of all quasi-identifiers, is one of the requirements.
 
+    An answer that is proved optimal has the most rows of all tables that expansions reach. A child raises an
+    attribute for all violating rows at once, so that a cut which raises it for some of them, and another one for
+    the rest, may be out of reach and have more rows.
+
     Parameters
     ----------
     requirements
@@ -40,8 +44,16 @@ class Iab:
     across_groups: ClassVar[bool] = True
 
     def recode(self, table: Table, asked: Asked) -> Recoding:
-        """Return the best table that was found; rows of groups that fall short of l are suppressed."""
+        """Return the best table that was found; rows of groups that fall short of l are suppressed.
+
+        Where the whole table has too few individuals for a requirement no table satisfies, and all is suppressed.
+        """
         required = self._required(table, asked)
+        individuals, needed = int(table.individuals.max()) + 1, max(k for _, k in required)
+        if individuals < needed:
+            low, high = table.bounds([own.height for own in table.levels])
+            why = {"individuals": individuals, "needed": needed, "suppressed": len(table)}
+            return Recoding(low, high, np.ones(len(table), np.bool_), (Step("no table satisfies", why),))
         start = Cut(table, required, tuple(np.zeros(len(own.codes), np.int64) for own in table.levels))
         seen: set[bytes] = set()
         found = best_first(start, lambda cut: cut.children(seen), self.most_expanded)

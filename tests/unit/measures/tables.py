@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from stream_anon.measures.boxes import Boxes
@@ -45,3 +50,30 @@ def covers(boxes: Boxes, number: int, place: int, code: int) -> bool:
     if place in boxes.members and boxes.members[place][number]:
         return code in boxes.members[place][number]
     return bool(boxes.low[place, number] <= code <= boxes.high[place, number])
+
+
+def frame_of_rows(class_of_row: NDArray[np.integer], **columns: Sequence[object] | NDArray[np.integer]) -> Any:
+    """Return the rows of a release as a pandas frame with their class in `published`; -1 is none."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    return pandas.DataFrame({"published": class_of_row, **columns})
+
+
+def as_anonypyx(boxes: Boxes) -> Any:
+    """Return boxes as a release that anonypyx measures: ranges, and the sets of attributes that have some."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what pandas thinks of anonypyx is not our matter
+        pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+        schemas = pytest.importorskip("anonypyx.generalisation", reason="anonypyx is not installed")
+        prepared = pytest.importorskip("anonypyx.metrics.preprocessing", reason="anonypyx is not installed")
+        columns: dict[str, object] = {"count": boxes.records}
+        sets = {f"a{place}": [f"a{place}_{code}" for code in range(SIZES[place])] for place in boxes.members}
+        ranges = {}
+        for place, (low, high) in enumerate(zip(boxes.low, boxes.high, strict=True)):
+            for code in range(SIZES[place]) if place in boxes.members else ():
+                columns[f"a{place}_{code}"] = [covers(boxes, number, place, code) for number in range(len(boxes))]
+            if place not in boxes.members:
+                ranges[f"a{place}"] = f"a{place}_min", f"a{place}_max"
+                columns |= {f"a{place}_min": low, f"a{place}_max": high}
+        names = [f"a{place}" for place in range(len(SIZES))]
+        schema = schemas.MachineReadable(sets, ranges, [])
+        return prepared.PreparedUtilityDataFrame(pandas.DataFrame(columns), schema, names)

@@ -15,10 +15,11 @@ from stream_anon.measures.loss import (
     conditional_entropy,
     discernibility,
 )
+from stream_anon.measures.risk import marketer, prosecutor
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
-from tests.unit.measures.tables import covers, random_release, random_table
+from tests.unit.measures.tables import as_anonypyx, covers, frame_of_rows, random_release, random_table
 
 
 def test_four_people_of_three_zip_codes_lose_six_bits() -> None:
@@ -104,3 +105,39 @@ def test_the_loss_of_labels_is_the_one_counted_class_by_class(seed: int) -> None
         labels[number] = [own.count(label) for label in range(4)]
         kept += max((own.count(label) for label in own), default=0)
     assert classification_loss(labels, int((class_of_row < 0).sum())) == pytest.approx(1 - kept / 40)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pandas_finds_the_same_discernibility_class_size_labels_and_risk(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    class_of_row, label_of_row = draws.integers(-1, 9, 200), draws.integers(0, 4, 200)
+    frame = frame_of_rows(class_of_row, label=label_of_row)
+    released = frame[frame["published"] >= 0]
+    lost = len(frame) - len(released)
+    sizes = released.value_counts("published")
+    records = np.bincount(class_of_row[class_of_row >= 0])
+    assert discernibility(records, lost) == (sizes**2).sum() + lost * len(frame)
+    assert average_class_size(records, 7) == pytest.approx(len(released) / released["published"].nunique() / 7)
+    cells = released.value_counts(["published", "label"])
+    kept = cells.groupby(level="published").max().sum()
+    labels = cells.unstack(fill_value=0).sort_index().to_numpy()
+    assert classification_loss(labels, lost) == pytest.approx(1 - kept / len(frame))
+    risks = 1 / released.groupby("published")["label"].transform("size")
+    found = prosecutor(records, 0.05)
+    assert (found.average, marketer(records)) == pytest.approx((risks.mean(), risks.mean()))
+    assert found.highest == pytest.approx(risks.max())
+    assert found.above == pytest.approx((risks > 0.05).mean())
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("sets", [False, True])
+def test_anonypyx_finds_the_same_discernibility(seed: int, sets: bool) -> None:
+    """It unites what is published alike, as the engine does before anything is measured."""
+    draws = np.random.default_rng(seed)
+    boxes, _ = random_release(draws, random_table(draws, 120), sets=sets)
+    other = as_anonypyx(boxes)
+    judge = pytest.importorskip("anonypyx.metrics.discernibility", reason="anonypyx is not installed")
+    united = Counter[object]()
+    for number, count in enumerate(boxes.records.tolist()):
+        united[tuple(tuple(c for c in range(9) if covers(boxes, number, j, c)) for j in range(3))] += count
+    assert discernibility(np.array(list(united.values())), 0) == judge.discernibility_penalty(other)

@@ -11,7 +11,7 @@ from stream_anon.measures.queries import (
     random_range_counts,
     true_counts,
 )
-from tests.unit.measures.tables import SIZES, covers, random_release, random_table
+from tests.unit.measures.tables import SIZES, as_anonypyx, covers, random_release, random_table
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -37,6 +37,31 @@ def test_counts_are_estimated_as_if_each_value_of_a_box_were_as_likely(seed: int
     assert true_counts(codes, queries).tolist() == true
     assert estimated_counts(boxes, queries) == pytest.approx(estimated)
     assert query_error(codes, boxes, queries, sanity=0.1) == pytest.approx(sum(errors) / len(errors))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("sets", [False, True])
+def test_anonypyx_answers_the_same_from_a_release_and_from_the_table(seed: int, sets: bool) -> None:
+    draws = np.random.default_rng(seed)
+    codes = random_table(draws, 80)
+    boxes, _ = random_release(draws, codes, sets=sets)
+    released, original = as_anonypyx(boxes), as_anonypyx(Boxes(codes, codes, np.ones(80, np.int64)))
+    judge = pytest.importorskip("anonypyx.metrics.query_error", reason="anonypyx is not installed")
+    compared = 0
+    for query in random_range_counts(SIZES, draws, 20):
+        bounds = dict(zip(query.attributes, zip(query.low, query.high, strict=True), strict=True))
+        ranges = {f"a{place}": bound for place, bound in bounds.items()}
+        if sets and 0 in bounds:  # it asks for values of what is published as sets
+            ranges["a0"] = set(range(bounds[0][0], bounds[0][1] + 1))
+        found = judge.counting_query(ranges, released)
+        assert estimated_counts(boxes, [query]).tolist() == pytest.approx([found])
+        true = int(true_counts(codes, [query])[0])
+        exact = {f"a{place}": bound for place, bound in bounds.items()}
+        assert judge.counting_query(exact, original) == true
+        if true:
+            compared += 1
+            assert query_error(codes, boxes, [query], sanity=0) == pytest.approx(abs(true - found) / true)
+    assert compared >= 10
 
 
 def test_exact_values_are_counted_without_error() -> None:

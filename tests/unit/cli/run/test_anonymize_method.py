@@ -135,6 +135,19 @@ def test_iab_refuses_criteria_that_would_suppress_what_its_requirements_count(
     assert not target.exists()
 
 
+def test_iab_explains_that_no_table_satisfies_where_the_file_has_too_few_people(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    policy = write_policy(tmp_path, method={"name": "iab", "requirements": [{"attributes": ["age"], "k": 91}]})
+    source, target = write_json_lines(tmp_path / "in.jsonl", people(90)), tmp_path / "out.jsonl"
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--explain") == 0
+    text = told(capfd)
+    assert "no table satisfies: individuals 90, needed 91, suppressed 90" in text
+    assert "expanded" not in text
+    assert "optimal" not in text
+    assert not target.read_text()
+
+
 def test_a_method_on_the_command_line_passes_the_audit_of_the_policy_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,11 +11,18 @@ import pytest
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.measures.boxes import Boxes
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.tables import LabelBook, OriginalTable, Released, read_released, read_table
 from stream_anon.operations.utility import learning
 from stream_anon.operations.utility.classifiers import Effort
-from stream_anon.operations.utility.learning import LearningReport, accuracy_kept, study_learning
+from stream_anon.operations.utility.learning import (
+    Learned,
+    LearningReport,
+    accuracy_kept,
+    learn,
+    study_learning,
+)
 from stream_anon.operations.utility.report import UtilityReport
 from stream_anon.operations.utility.risk import RiskRequest, study_risks
 from stream_anon.settings.policy_file import load_policy
@@ -209,3 +216,12 @@ def test_from_nothing_released_nothing_is_learned(tmp_path: Path) -> None:
     (learned,) = found.classifiers[0].releases
     assert learned.rows == 0
     assert learned.accuracy <= found.majority
+
+
+def test_of_a_release_that_shows_nothing_the_most_frequent_label_is_learned(tmp_path: Path) -> None:
+    """Categories that are all published as the root leave a classifier no feature."""
+    (city,) = (own for own in load_policy(write_policy(tmp_path)).quasi_identifiers if own.name == "home.city")
+    whole = Boxes(*(np.full((1, 1), code, np.int32) for code in (0, city.unknown_code)), np.array([5]))
+    held_out = np.array([[0, 1, 2, 3]], np.int32), np.array([0, 1, 1, 2])
+    found = learn((city,), whole, np.array([[1, 3, 1]]), held_out, "decision tree", EFFORT)
+    assert found == Learned(0.5, 5)

@@ -80,6 +80,16 @@ def test_datafly_stops_on_the_node_that_was_worked_out(k: int, node: list[int], 
     assert found.suppressed.sum() == suppressed
 
 
+def test_the_order_of_the_policy_decides_what_datafly_generalizes_of_two_attributes_alike() -> None:
+    """Two races and two postal codes at [0, 1]: with k = 3 the first attribute goes on, to groups of four."""
+    assert levels(DataFly().recode(_eight(), Asked(3))) == [1, 1]
+    reversed_order = table_of((ZIP, RACE), [(code, race) for race, code in EIGHT])
+    found = DataFly().recode(reversed_order, Asked(3))
+    assert levels(found) == [2, 0]
+    assert [step.action for step in found.steps[:2]] == ["generalized zip", "generalized zip"]
+    assert set(cells(reversed_order, found)) == {("*", "Black"), ("*", "White")}
+
+
 def test_datafly_publishes_suppressed_rows_as_a_group_of_stars() -> None:
     table = table_of((RACE, ZIP), [*EIGHT[:2], *EIGHT[:2], ("White", "02142"), ("White", "02141")])
     plain = cells(table, DataFly().recode(table, Asked(2)))
