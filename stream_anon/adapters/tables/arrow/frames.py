@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from secrets import token_hex
 from typing import Any
 
 import narwhals as nw
@@ -138,5 +139,23 @@ def _as_pandas(table: Any) -> Any:
     return table.to_pandas(types_mapper=lambda t: pd.ArrowDtype(t) if pa.types.is_nested(t) else own.get(t))
 
 
-def _as_relation(released: Any, relation: Any) -> Any:  # noqa: ARG001 - DuckDB finds it by its name
-    return relation.query("_", "SELECT * FROM released")
+def _as_relation(table: Any, relation: Any) -> Any:
+    """Return an Arrow table as a relation of the connection of another, which DuckDB does not give away.
+
+    A query finds the table as a variable of the frame that asks. A table or view of the connection with the same
+    name would come first, so the name is random, and the query sees no other variable.
+    """
+    import duckdb
+
+    view, name = (f"stream_anon_{token_hex(16)}" for _ in range(2))
+    own = {"relation": relation, name: table}
+    try:
+        found = eval(f"relation.query('{view}', 'FROM {name}')", {}, own)  # noqa: S307 - no text of others
+    except duckdb.CatalogException:
+        raise InputError(
+            f"{_NAME}: the connection of the DuckDB relation reads no Arrow tables: it needs "
+            "enable_external_access and python_enable_replacements"
+        ) from None
+    if found.columns != table.column_names:
+        raise InputError(f"{_NAME}: DuckDB renames columns of the release; it tells no names apart by case")
+    return found
