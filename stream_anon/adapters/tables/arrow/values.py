@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stream_anon.adapters.tables.columns import FITS, Column, KeyColumn
-from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute, PassThrough
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import UNREADABLE
 from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, span_keys
@@ -42,7 +42,7 @@ def column_of(array: Any, attribute: Attribute) -> Column:
         return column_of(array.dictionary_decode(), attribute)  # a batch holds few values of a large dictionary
     if not _is_scalar(kind):
         return _unreadable(array)
-    return _coded(_narrowed(array, attribute).dictionary_encode(), _scalars)
+    return _coded(_narrowed(array).dictionary_encode(), _scalars)
 
 
 def _lists(array: Any) -> Column:
@@ -60,13 +60,10 @@ def _lists(array: Any) -> Column:
     return Column.of([tuple(cell) if isinstance(cell, list) else cell for cell in found])
 
 
-def _narrowed(array: Any, attribute: Attribute) -> Any:
+def _narrowed(array: Any) -> Any:
     """Return an array of a type that can be made a dictionary, and whose values Python has."""
     kind = array.type
     if pa.types.is_timestamp(kind):
-        if isinstance(attribute, QuasiIdentifier) and attribute.domain.takes_days:
-            local = array if kind.tz is None else pc.local_timestamp(array)
-            return pc.cast(local, pa.date32(), safe=False)  # there are far fewer days than times
         return pc.cast(array, pa.timestamp("us", kind.tz), safe=False) if kind.unit == "ns" else array
     if pa.types.is_float16(kind):
         return pc.cast(array, pa.float32())
