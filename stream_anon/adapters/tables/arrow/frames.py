@@ -21,7 +21,9 @@ _NAME = "frame"
 def batches_of(
     frame: Any, policy: Policy, first: int = 0, coder: ColumnCoder | None = None
 ) -> Iterator[CodedBatch]:
-    """Yield the rows of a frame as coded batches of source 0, up to 65,536 rows each.
+    """Return an iterator of the rows of a frame as coded batches of source 0, up to 65,536 rows each.
+
+    Its columns are looked for at once.
 
     Parameters
     ----------
@@ -41,16 +43,21 @@ def batches_of(
         If it is no frame.
     """
     if isinstance(frame, pa.RecordBatchReader):
-        names = _named(frame.schema)
-        table = TableCoder(policy, TableFields(policy, names, _NAME), first, coder)
-        for piece in frame:
-            for start in range(0, len(piece), ROWS):
-                part = piece.slice(start, ROWS)
-                yield table.batch(dict(zip(names, part.columns, strict=True)), len(part))
-        return
+        table = TableCoder(policy, TableFields(policy, _named(frame.schema), _NAME), first, coder)
+        return _of_pieces(frame, table)
     columns, rows = _columns(frame, policy)
     types = {name: None if isinstance(cells, list) else cells.type for name, cells in columns.items()}
-    table = TableCoder(policy, TableFields(policy, types, _NAME), first, coder)
+    return _of_columns(columns, rows, TableCoder(policy, TableFields(policy, types, _NAME), first, coder))
+
+
+def _of_pieces(reader: Any, table: TableCoder) -> Iterator[CodedBatch]:
+    for piece in reader:
+        for start in range(0, len(piece), ROWS):
+            part = piece.slice(start, ROWS)
+            yield table.batch(dict(zip(part.schema.names, part.columns, strict=True)), len(part))
+
+
+def _of_columns(columns: Mapping[str, Any], rows: int, table: TableCoder) -> Iterator[CodedBatch]:
     for start in range(0, rows, ROWS):
         count = min(ROWS, rows - start)
         yield table.batch({name: _slice(cells, start, count) for name, cells in columns.items()}, count)
