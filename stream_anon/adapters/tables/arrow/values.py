@@ -17,6 +17,13 @@ from stream_anon.microdata.coding import UNREADABLE
 from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, span_keys
 
 _UUID = "arrow.uuid"
+_LISTS = (
+    pa.types.is_list,
+    pa.types.is_large_list,
+    pa.types.is_fixed_size_list,
+    pa.types.is_list_view,
+    pa.types.is_large_list_view,
+)
 
 
 def column_of(array: Any, attribute: Attribute) -> Column:
@@ -48,16 +55,19 @@ def column_of(array: Any, attribute: Attribute) -> Column:
 def _lists(array: Any) -> Column:
     """Return a column of lists of scalars; what is none is `UNREADABLE`."""
     kind = array.type
-    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     if pa.types.is_null(kind):
         return Column([None], np.zeros(len(array), np.int64))
-    if not any(test(kind) for test in tests) or not _is_scalar(kind.value_type):
+    if not any(test(kind) for test in _LISTS) or not _is_item(kind.value_type):
         return _unreadable(array)
     try:
         found = array.to_pylist()
     except (ValueError, OverflowError, UnicodeDecodeError):
         found = [_scalar(cell) for cell in array]
     return Column.of([tuple(cell) if isinstance(cell, list) else cell for cell in found])
+
+
+def _is_item(kind: Any) -> bool:
+    return bool(pa.types.is_null(kind) or _is_scalar(kind.value_type if pa.types.is_dictionary(kind) else kind))
 
 
 def _narrowed(array: Any) -> Any:
