@@ -17,6 +17,7 @@ from stream_anon.files.frames import anonymize_frame
 from stream_anon.files.incoming import Incoming
 from stream_anon.files.rejects import faults_of
 from stream_anon.microdata import policy as _policy
+from stream_anon.microdata.batch import CodedBatch
 from stream_anon.ports import Codec
 from stream_anon.settings.policy_file import load_policy
 
@@ -132,11 +133,13 @@ class Anonymizer:
         self._codec = codec_of(policy)
         self._incoming = Incoming(policy)
         self._anonymization = Anonymization(policy)
+        self._unfinished = False  # whether an iterator of `add` was given and not read to its end
 
     def add(self, records: Iterable[Mapping[str, Any] | bytes] | Any) -> Iterator[AnonymousRelease]:
-        """Take records and yield the windows they filled.
+        """Return an iterator that takes records and yields the windows they filled.
 
-        It is a generator: nothing is taken before it is iterated.
+        What is given is looked at at once. Records are taken while the iterator is read, piece by piece: read it to
+        its end before you call `add` or `close` again.
 
         Parameters
         ----------
@@ -153,12 +156,40 @@ class Anonymizer:
             If a frame has no column for a declared field.
         SettingsError
             For a frame, if pyarrow or narwhals is not installed.
+        RuntimeError
+            If what an earlier `add` returned was not read to its end.
         """
-        for batch in self._incoming.batches(records):
-            for certified in self._anonymization.add(batch):
-                yield AnonymousRelease(certified, self._policy, self._codec)
+        self._refuse_unfinished()
+        batches = self._incoming.batches(records)
+        self._unfinished = True
+        return self._added(batches)
+
+    def _added(self, batches: Iterator[CodedBatch]) -> Iterator[AnonymousRelease]:
+        try:
+            for batch in batches:
+                yield from self._releases(self._anonymization.add(batch))
+        except Exception:
+            self._unfinished = False  # whoever iterates was told
+            raise
+        self._unfinished = False
 
     def close(self) -> Iterator[AnonymousRelease]:
-        """Close the open window; yield nothing if it is empty."""
-        for certified in self._anonymization.close():
-            yield AnonymousRelease(certified, self._policy, self._codec)
+        """Return an iterator that closes the open window and yields its release; nothing if it is empty.
+
+        Raises
+        ------
+        RuntimeError
+            If what an earlier `add` returned was not read to its end.
+        """
+        self._refuse_unfinished()
+        return self._releases(self._anonymization.close())
+
+    def _releases(self, releases: Iterable[CertifiedRelease]) -> Iterator[AnonymousRelease]:
+        return (AnonymousRelease(certified, self._policy, self._codec) for certified in releases)
+
+    def _refuse_unfinished(self) -> None:
+        if self._unfinished:
+            raise RuntimeError(
+                "records of an earlier add are not taken yet: iterate what it returned to its end, as in "
+                "`for release in anonymizer.add(records)`"
+            )

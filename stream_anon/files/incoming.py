@@ -46,7 +46,9 @@ class Incoming:
         return self._coder.coerced + self._codec.coerced + self._columns.coerced
 
     def batches(self, records: Iterable[Mapping[str, Any] | bytes] | Any) -> Iterator[CodedBatch]:
-        """Yield the coded batches of records or of a frame; see `Anonymizer.add`.
+        """Return an iterator of the coded batches of records or of a frame; see `Anonymizer.add`.
+
+        What can be said of them as a whole is checked at once.
 
         Raises
         ------
@@ -57,7 +59,9 @@ class Incoming:
         SettingsError
             For a frame, if pyarrow or narwhals is not installed.
         """
-        batches = self._of_frame(records) if _is_frame(records) else self._of_records(iter(_several(records)))
+        return self._counted(self._of_frame(records) if _is_frame(records) else self._of_records(_several(records)))
+
+    def _counted(self, batches: Iterator[CodedBatch]) -> Iterator[CodedBatch]:
         for batch in batches:
             self.count += len(batch) + len(batch.rejects)
             yield replace(batch, individuals=batch.offsets) if self._every_record else batch
@@ -66,7 +70,7 @@ class Incoming:
         require_narwhals("a frame")
         from stream_anon.adapters.tables.arrow.frames import batches_of
 
-        yield from batches_of(frame, self._policy, self.count, self._columns)
+        return batches_of(frame, self._policy, self.count, self._columns)
 
     def _of_records(self, records: Iterator[Any]) -> Iterator[CodedBatch]:
         while chunk := list(islice(records, _CHUNK)):
@@ -121,8 +125,7 @@ def _is_frame(records: Any) -> bool:
     return own in _FRAMES or any(hasattr(records, mark) for mark in marks)
 
 
-def _several(records: Any) -> Iterable[Any]:
-    if isinstance(records, Mapping | bytes | str):
+def _several(records: Any) -> Iterator[Any]:
+    if isinstance(records, Mapping | bytes | str) or not isinstance(records, Iterable):
         raise TypeError("give several records: a list, or anything else that yields them")
-    found: Iterable[Any] = records
-    return found
+    return iter(records)

@@ -27,7 +27,7 @@ class MethodSettings(Section):
     explanation: ClassVar[
         str
     ] = """Of files only: `stream-anon anonymize` recodes the whole file as one table, and `engine` and
-`window.max_records` have no say. `run` and the library refuse such a policy. Which method is for what, and what it
+`window.max_records` have no say. `run` and `Anonymizer` refuse such a policy. Which method is for what, and what it
 promises: [recoders.md](recoders.md). An option that is not the method's is an error."""
 
     name: Literal[

@@ -3,11 +3,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from stream_anon import Anonymizer, Policy
+from stream_anon.errors import InputError
 from tests.support.data import ROOT
 from tests.support.policies import people, write_policy
 
@@ -58,6 +61,61 @@ def test_closing_an_empty_window_yields_nothing_and_close_can_be_repeated(tmp_pa
     (release,) = anonymizer.close()
     assert len(release.records) == 20
     assert list(anonymizer.close()) == []
+
+
+def test_records_that_are_not_taken_are_not_lost_in_silence(tmp_path: Path) -> None:
+    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
+    added = anonymizer.add(people(60))
+    for call in (anonymizer.close, lambda: anonymizer.add(people(1))):
+        with pytest.raises(RuntimeError, match="not taken yet"):
+            call()
+    assert len(next(added)) == 50
+    with pytest.raises(RuntimeError, match="not taken yet"):
+        anonymizer.close()
+    assert list(added) == []
+    (release,) = anonymizer.close()
+    assert len(release) == 10
+
+
+def test_an_iterator_that_is_dropped_in_the_middle_is_told_too(tmp_path: Path) -> None:
+    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
+    assert len(next(anonymizer.add(people(2000)))) == 50
+    with pytest.raises(RuntimeError, match="not taken yet"):
+        anonymizer.close()
+
+
+def test_what_is_no_records_is_refused_before_it_is_iterated_and_leaves_nothing_unfinished(tmp_path: Path) -> None:
+    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
+    for wrong in (5, None, {"age": 1}, b"{}", "records"):
+        with pytest.raises(TypeError, match="several records"):
+            anonymizer.add(wrong)
+    with pytest.raises(InputError, match="has no column"):
+        anonymizer.add(pa.table({"x": [1]}))
+    assert list(anonymizer.close()) == []
+
+
+def test_after_records_that_broke_off_what_came_before_can_be_closed(tmp_path: Path) -> None:
+    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
+    records = [*people(1000), "a text"]
+    with pytest.raises(TypeError, match="must be a mapping"):
+        list(anonymizer.add(records))  # type: ignore[arg-type]
+    assert list(anonymizer.add(people(10))) == []
+    assert [len(release) for release in anonymizer.close()] == [10]
+
+
+def test_records_are_drawn_piece_by_piece_while_releases_are_read(tmp_path: Path) -> None:
+    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
+    drawn: list[int] = []
+
+    def endless() -> Iterator[dict[str, object]]:
+        for number, record in enumerate(people(5000)):
+            drawn.append(number)
+            yield record
+
+    releases = anonymizer.add(endless())
+    assert drawn == []
+    assert len(next(releases)) == 50
+    assert len(drawn) == 1000
 
 
 def test_json_bytes_are_taken_as_their_records(tmp_path: Path) -> None:

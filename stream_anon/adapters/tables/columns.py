@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.tables.passed_columns import PassedColumns
 from stream_anon.errors import Unfit
-from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute, Missing, PassThrough, QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
 from stream_anon.microdata.coding import code_value, individual_text, passed_value
 from stream_anon.microdata.ids import normalized
@@ -60,6 +60,40 @@ class KeyColumn:
     reasons: NDArray[np.int8]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CodeColumn:
+    """The codes of n values of a quasi-identifier.
+
+    Parameters
+    ----------
+    codes
+        int32[n].
+    reasons
+        int8[n], why a value does not fit, `FITS` where it does.
+    """
+
+    codes: NDArray[np.int32]
+    reasons: NDArray[np.int8]
+
+    @classmethod
+    def of(
+        cls,
+        attribute: QuasiIdentifier,
+        codes: NDArray[np.int32],
+        missing: NDArray[np.bool_],
+        wrong: NDArray[np.bool_],
+    ) -> CodeColumn:
+        """Return the column of codes of a domain, -1 of values outside; missing and wrong ones have any code."""
+        reasons = np.full(len(codes), FITS, np.int8)
+        reasons[wrong] = Reason.WRONG_TYPE
+        outside = (codes < 0) & (reasons == FITS)
+        if attribute.unknown is Unknown.REJECT:
+            reasons[outside] = Reason.OUT_OF_RANGE
+        reasons[missing] = Reason.MISSING if attribute.missing is Missing.REJECT else FITS
+        known = np.where(outside, attribute.unknown_code, codes)
+        return cls(np.where(missing, attribute.missing_code, known).astype(np.int32), reasons)
+
+
 class ColumnCoder:
     """Code columns of n records to a batch.
 
@@ -85,7 +119,7 @@ class ColumnCoder:
 
     def batch(
         self,
-        columns: Sequence[Column | KeyColumn | None],
+        columns: Sequence[Column | CodeColumn | KeyColumn | None],
         offsets: NDArray[np.int64],
         source: int,
         bad: Sequence[tuple[int, int, int, int]] = (),
@@ -95,7 +129,8 @@ class ColumnCoder:
         Parameters
         ----------
         columns
-            For each attribute of the policy; None for one that is not read. Keys only for the individuals.
+            For each attribute of the policy; None for one that is not read. Codes only for quasi-identifiers, keys
+            only for the individuals.
         offsets
             int64[n], ascending.
         source
@@ -116,19 +151,19 @@ class ColumnCoder:
                 continue
             if isinstance(column, KeyColumn):
                 found, individuals = column.reasons, column.keys
-            elif isinstance(attribute, QuasiIdentifier):
-                values, unfit = self._each(attribute, column, code_value, 0)
+            elif isinstance(column, CodeColumn) or isinstance(attribute, QuasiIdentifier):
+                own = column if isinstance(column, CodeColumn) else self._coded(attribute, column)
                 coerced += self._texts(attribute, column)
-                codes.append(np.array(values, np.int32)[column.places])
-                found = unfit[column.places]
+                codes.append(own.codes)
+                found = own.reasons
             elif isinstance(attribute, PassThrough):
                 values, unfit = self._each(attribute, column, passed_value, None)
                 coerced += self._texts(attribute, column)
                 passed.append(Column(values, column.places))
                 if attribute.name in self._diverse:
-                    keys, own = criterion_keys(attribute, values, self._diverse[attribute.name])
+                    keys, items = criterion_keys(attribute, values, self._diverse[attribute.name])
                     sensitive.append(keys[column.places])
-                    sets |= own
+                    sets |= items
                 found = unfit[column.places]
             else:
                 texts, unfit = self._each(attribute, column, self._individual, "")
@@ -139,8 +174,7 @@ class ColumnCoder:
         kept = np.flatnonzero(reasons == FITS)
         lost = np.flatnonzero(reasons != FITS)
         self.coerced += int(coerced[kept].sum())
-        rows = zip(reasons[lost].tolist(), faulty[lost].tolist(), offsets[lost].tolist(), strict=True)
-        rejects = sorted([*bad, *((*fault, source, offset) for *fault, offset in rows)], key=lambda row: row[3])
+        rejects = _in_order(bad, reasons[lost], faulty[lost], source, offsets[lost])
         payload = PassedColumns.of([(column.values, column.places) for column in passed], n)
         return CodedBatch(
             np.array(codes, np.int32).reshape(len(codes), n)[:, kept],
@@ -149,9 +183,13 @@ class ColumnCoder:
             np.full(len(kept), source, np.int32),
             offsets[kept],
             payload.take(kept) if len(lost) else payload,
-            Rejects.of(rejects),
+            rejects,
             sets,
         )
+
+    def _coded(self, attribute: Attribute, column: Column) -> CodeColumn:
+        values, unfit = self._each(attribute, column, code_value, 0)
+        return CodeColumn(np.array(values, np.int32)[column.places], unfit[column.places])
 
     def _each(
         self, attribute: Any, column: Column, code: Callable[[Any, object], Any], instead: object
@@ -167,9 +205,9 @@ class ColumnCoder:
                 reasons[place] = unfit.reason
         return results, reasons
 
-    def _texts(self, attribute: Attribute, column: Column) -> NDArray[np.int64] | int:
+    def _texts(self, attribute: Attribute, column: Column | CodeColumn) -> NDArray[np.int64] | int:
         """Return which cells are texts where these count as another type, int64[n]; 0 for none."""
-        if not attribute.coerce:
+        if not attribute.coerce or isinstance(column, CodeColumn):
             return 0
         found = np.array([isinstance(self._meaning(attribute, value), str) for value in column.values], np.int64)
         cells: NDArray[np.int64] = found[column.places]
@@ -186,3 +224,17 @@ class ColumnCoder:
             return keys
         self._numbers += len(keys)
         return np.arange(self._numbers - len(keys), self._numbers)
+
+
+def _in_order(
+    bad: Sequence[tuple[int, int, int, int]],
+    reasons: NDArray[np.int8],
+    faulty: NDArray[np.int16],
+    source: int,
+    offsets: NDArray[np.int64],
+) -> Rejects:
+    """Return rejects that were found before and others, by offset."""
+    rows = zip(reasons.tolist(), faulty.tolist(), offsets.tolist(), strict=True)
+    return Rejects.of(
+        sorted([*bad, *((*fault, source, offset) for *fault, offset in rows)], key=lambda row: row[3])
+    )

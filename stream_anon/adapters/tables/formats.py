@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.tables.arrow.installed import require_pyarrow
 from stream_anon.adapters.tables.csv_files import CsvReader, CsvWriter
-from stream_anon.adapters.tables.format_names import STANDARD, Format, format_of
+from stream_anon.adapters.tables.format_names import STANDARD, Format, check_typed_columns, format_of
 from stream_anon.adapters.tables.json_lines import Decode, Encode, JsonLinesReader, JsonLinesWriter
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.errors import InputError
@@ -110,6 +110,7 @@ def open_writer(
     """
     if form is Format.PARQUET:
         require_pyarrow("a Parquet file")
+        check_typed_columns(policy)
         from stream_anon.adapters.tables.arrow.parquet_files import ParquetWriter
 
         return ParquetWriter(new.file, policy)

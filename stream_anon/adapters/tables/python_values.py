@@ -20,10 +20,10 @@ _MOST_WHOLE = 4300  # digits: Python neither reads nor writes longer ones
 def plain(attribute: Attribute, value: Any) -> object:
     """Return a value as JSON would hold it: None if it is missing, `UNREADABLE` if JSON has nothing like it.
 
-    NaN, NaT and pandas' NA are missing. A day stays a day for an attribute whose domain numbers days, and a moment
-    one where it numbers hours or minutes. Elsewhere dates and times are text as of ISO 8601, to the microsecond. A
-    `Decimal` is a number, and a `UUID` is its text. A float of 32 bits is the shortest number that stands for it. A
-    list is a tuple of such values, where the attribute is one.
+    NaN, NaT and pandas' NA are missing. Days and moments stay what they are for an attribute whose domain takes
+    them. Elsewhere they are text as of ISO 8601, to the microsecond. A `Decimal` is a number, and a `UUID` is its
+    text. A float of 32 bits is the shortest number that stands for it. A list is a tuple of such values, where the
+    attribute is one.
     """
     kind = type(value)
     if kind in _PLAIN:
@@ -60,14 +60,9 @@ def _of_numpy(value: Any) -> object:
 
 def _of_day(attribute: Attribute, value: dt.date) -> object:
     if isinstance(value, dt.datetime):
-        if isinstance(attribute, QuasiIdentifier) and attribute.domain.takes_days:
-            return value.date()
-        if isinstance(attribute, QuasiIdentifier) and attribute.domain.takes_moments:
-            return value
         value = dt.datetime.combine(value.date(), value.timetz())  # without pandas' nanoseconds
-    elif isinstance(attribute, QuasiIdentifier) and attribute.domain.takes_days:
-        return value
-    return value.isoformat()
+    takes_days = isinstance(attribute, QuasiIdentifier) and attribute.domain.clocks is not None
+    return value if takes_days else value.isoformat()
 
 
 def _of_decimal(value: Decimal) -> object:

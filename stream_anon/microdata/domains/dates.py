@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.calendar.cells import FINEST, Cells, Finest
-from stream_anon.microdata.domains.calendar.iso_reading import iso_reading
+from stream_anon.microdata.domains.calendar.clocks import Clocks
 from stream_anon.microdata.domains.calendar.moments import (
     EPOCH_DAYS,
     ISO,
@@ -147,26 +147,17 @@ class DateDomain(Domain):
         except (ValueError, OverflowError):
             return None
 
-    @property
-    def takes_days(self) -> bool:
-        """Return whether a moment is published as the day it has by its own clock: not if a zone is named."""
-        return self._by_second is None and self._counted is None
-
-    @property
-    def takes_moments(self) -> bool:
-        """Return whether `code` takes a `datetime.datetime`, whatever the format is."""
-        return self.is_fine
-
     def code(self, value: object) -> int:
-        if self.is_fine and isinstance(value, dt.datetime):
+        """See `Domain`; a day or a moment may come as such, whatever the format is."""
+        if isinstance(value, dt.datetime):
             return self._at_moment(value)
+        if isinstance(value, dt.date) and not self.is_fine:
+            return self._of_day(value)
         table = self._counted
         if table is not None:
             if not isinstance(value, int | float) or isinstance(value, bool):
                 raise Unfit(Reason.WRONG_TYPE)
             return self._at(table, math.floor(value))
-        if type(value) is dt.date and not self.is_fine:
-            return self._of_day(value)
         moment = self._moment(value) if isinstance(value, str) and len(value) <= MOST_LETTERS else None
         if moment is None:
             raise Unfit(Reason.WRONG_TYPE)
@@ -174,12 +165,13 @@ class DateDomain(Domain):
 
     def _at_moment(self, moment: dt.datetime) -> int:
         table = self._by_second
-        if table is None or (moment.tzinfo is None and not self.is_fine):
+        alone = moment.utcoffset() is None
+        if table is None or (alone and not self.is_fine):
             return self._of_day(moment.date())
-        if moment.tzinfo is None or not self._tells_instants:
+        if alone or not self._tells_instants:
             # Clocks that go back show a time twice: it counts as the first one. A time that they skip counts as so
             # much after the last one that they showed.
-            moment = moment.replace(tzinfo=self._cells.zone)
+            moment = moment.replace(tzinfo=self._cells.zone, fold=0)
         return self._at(table, seconds_since_epoch(moment))
 
     def _of_day(self, day: dt.date) -> int:
@@ -197,7 +189,7 @@ class DateDomain(Domain):
     @property
     def _tells_instants(self) -> bool:
         """Return whether a moment's place in time counts, and not what its own clocks showed."""
-        return bool(self.zone) or self.format in PER_SECOND
+        return bool(self.zone) or self._counted is not None
 
     @cached_property
     def _counted(self) -> MomentTable | None:
@@ -208,8 +200,15 @@ class DateDomain(Domain):
 
     @cached_property
     def _by_second(self) -> MomentTable | None:
-        """Return the codes of seconds since 1970 in UTC; None if a text tells its own day."""
-        return self._table(1) if self.zone or self.is_fine else None
+        """Return the codes of seconds since 1970 in UTC; None if a moment's own clock tells its day."""
+        return self._table(1) if self._tells_instants or self.is_fine else None
+
+    @cached_property
+    def clocks(self) -> Clocks:
+        own = not self._tells_instants
+        if self.is_fine:
+            return Clocks(None, self._by_second, own, self._cells.hours.found)
+        return Clocks(count_days(self.earliest, self.latest), self._by_second, own)
 
     def _table(self, per_second: int) -> MomentTable:
         if self.is_fine:
@@ -233,8 +232,7 @@ class DateDomain(Domain):
         if self._counted is not None:
             return ByMoment(*self._counted)
         if self.format == ISO:
-            days = count_days(self.earliest, self.latest)
-            return iso_reading(days, self._by_second, fine=self.is_fine, own_clock=not self._tells_instants)
+            return self.clocks.iso_reading()
         return OneByOne() if self._texts is None else ByText(self._texts)
 
     def node(self, low: int, high: int) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 from stream_anon.errors import Unfit
 from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.domains.calendar.clocks import Clocks
 from stream_anon.microdata.domains.reading import Reading
 from stream_anon.microdata.domains.walk import Digit, Walk
 
@@ -102,14 +103,9 @@ class Domain(Protocol):
     ordered: ClassVar[bool] = False
 
     @property
-    def takes_days(self) -> bool:
-        """Return whether `code` takes a `datetime.date`."""
-        return False
-
-    @property
-    def takes_moments(self) -> bool:
-        """Return whether `code` takes a `datetime.datetime`."""
-        return False
+    def clocks(self) -> Clocks | None:
+        """Return which codes days and moments have; None unless `code` takes a `datetime.date` and `.datetime`."""
+        return None
 
     @property
     def size(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,24 @@ class ByNumber:
     step: Decimal
     decimals: int | None
     size: int
+
+    def units(self) -> Units:
+        """Return the grid in whole numbers: `decimals` of them, or as many as its ends and step have."""
+        ends = (self.minimum, self.maximum, self.step)
+        decimals = self.decimals
+        if decimals is None:
+            decimals = max(0, *(-int(end.normalize().as_tuple().exponent) for end in ends))
+        low, high, step = (int(end.scaleb(decimals)) for end in ends)
+        return Units(low, high, step, decimals)
+
+
+class Units(NamedTuple):
+    """A grid in units of its last decimal."""
+
+    minimum: int
+    maximum: int
+    step: int
+    decimals: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import gc
 import json
 import re
 from collections import Counter
@@ -201,6 +202,48 @@ def test_a_frame_of_any_kind_is_released_as_its_records_are_and_comes_back_in_ki
     expected = [typed(record) for record in released_as_json(policy, rows)]
     assert len(expected) > 80
     assert bag(rows_of(released)) == bag(expected)
+
+
+@pytest.mark.parametrize("kind", ["TABLE", "VIEW"])
+@pytest.mark.parametrize("name", ["released", "table", "relation", "_"])
+def test_what_a_duckdb_connection_calls_a_table_or_view_is_never_taken_for_what_is_released(
+    kind: str, name: str, tmp_path: Path
+) -> None:
+    policy, rows = policy_of(tmp_path), records(100)
+    rows[5]["age"] = 1000
+    wanted, told = anonymize_frame(table_of(rows), policy, rejects="return")
+    connection = duckdb.connect()
+    connection.execute(f"CREATE {kind} \"{name}\" AS SELECT 'secret' AS name")
+    released, rejected = anonymize_frame(connection.from_arrow(table_of(rows)), policy, rejects="return")
+    assert bag(rows_of(released)) == bag(wanted.to_pylist())
+    assert rows_of(rejected) == told.to_pylist()
+    assert connection.table(name).fetchall() == [("secret",)]
+
+
+def test_a_released_relation_joins_others_of_its_connection_and_outlives_its_table(tmp_path: Path) -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE illnesses AS SELECT 'flu' AS illness")
+    released = anonymize_frame(connection.from_arrow(table_of(records(100))), policy_of(tmp_path))
+    gc.collect()
+    joined = released.join(connection.table("illnesses"), "illness")
+    assert len(joined.fetchall()) == sum(row["illness"] == "flu" for row in rows_of(released)) > 0
+
+
+@pytest.mark.parametrize("setting", ["python_enable_replacements", "enable_external_access"])
+def test_a_duckdb_connection_that_reads_no_arrow_tables_is_refused(setting: str, tmp_path: Path) -> None:
+    connection = duckdb.connect()
+    relation = connection.from_arrow(table_of(records(50)))
+    connection.execute(f"SET {setting} = false")
+    connection.execute("CREATE TABLE released AS SELECT 'secret' AS name")
+    with pytest.raises(InputError, match=setting):
+        anonymize_frame(relation, policy_of(tmp_path))
+
+
+def test_columns_that_duckdb_would_rename_are_refused(tmp_path: Path) -> None:
+    more = {**EVERYTHING["attributes"], "AGE_MIN": {"role": "insensitive", "type": "integer"}}
+    table = table_of(records(50)).append_column("AGE_MIN", pa.array([1] * 50))
+    with pytest.raises(InputError, match="DuckDB renames columns"):
+        anonymize_frame(duck(table), policy_of(tmp_path, attributes=more), flat=True)
 
 
 def test_pandas_gets_one_type_for_each_column_whatever_is_in_it(tmp_path: Path) -> None:

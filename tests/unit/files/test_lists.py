@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import duckdb
 import fastavro
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -147,6 +149,56 @@ def _table() -> Any:
     doses = [None if one["doses"] is None else list(map(float, one["doses"])) for one in RECORDS]
     held = [record["visit"]["illnesses"] for record in RECORDS]
     return pa.table(columns | {"doses": doses, "visit.illnesses": held})
+
+
+CELLS: list[list[str] | None] = [["a", "b"], ["b"], [], None]
+EMPTY: list[list[str] | None] = [[], [], [], None]
+_ROOM = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1], pa.int32()), pa.array(["a", "b"]))
+_KINDS = {
+    "list_view": pa.array(CELLS, pa.list_view(pa.string())),
+    "large_list_view": pa.array(CELLS, pa.large_list_view(pa.string())),
+    "list of categories": pa.ListArray.from_arrays(
+        [0, 2, 3, 3, 3], _ROOM, mask=pa.array([False, False, False, True])
+    ),
+}
+_NOTHING = pa.array(EMPTY, pa.list_(pa.null()))
+
+
+def _relation(columns: dict[str, Any]) -> Any:
+    return duckdb.connect().from_arrow(pa.table(columns))
+
+
+LIST_FRAMES: dict[str, tuple[Callable[[Any], Any], Any, list[list[str] | None]]] = {
+    **{f"pyarrow {kind}": (pa.table, cells, CELLS) for kind, cells in _KINDS.items()},
+    "pyarrow of nothing": (pa.table, _NOTHING, EMPTY),
+    "polars": (pl.DataFrame, CELLS, CELLS),
+    "polars of nothing": (pl.DataFrame, pl.Series(EMPTY, dtype=pl.List(pl.Null)), EMPTY),
+    "polars categories": (pl.DataFrame, pl.Series(CELLS, dtype=pl.List(pl.Categorical)), CELLS),
+    "polars enumeration": (pl.DataFrame, pl.Series(CELLS, dtype=pl.List(pl.Enum(["a", "b"]))), CELLS),
+    "pandas": (pd.DataFrame, CELLS, CELLS),
+    "pandas of nothing": (pd.DataFrame, EMPTY, EMPTY),
+    "duckdb": (_relation, CELLS, CELLS),
+    "duckdb of nothing": (_relation, _NOTHING, EMPTY),
+}
+
+
+@pytest.mark.parametrize("kind", LIST_FRAMES)
+def test_lists_are_taken_whatever_type_a_frame_has_them_in(tmp_path: Path, kind: str) -> None:
+    given = {
+        **document(),
+        "privacy": {"k": 2, "individual": "id", "max_share": 1.0},
+        "attributes": {
+            "id": {"role": "identifier"},
+            "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+            "held": {"role": "sensitive", "type": "string[]"},
+        },
+    }
+    make, held, cells = LIST_FRAMES[kind]
+    frame = make({"id": list("abcd"), "age": [1] * 4, "held": held})
+    anonymizer = Anonymizer(load_policy(write_document(tmp_path, given)))
+    (release,) = [*anonymizer.add(frame), *anonymizer.close()]
+    assert release.rejected == []
+    assert sorted(repr(record["held"]) for record in release.records) == sorted(map(repr, cells))
 
 
 @pytest.mark.parametrize("kind", ["pyarrow", "pandas", "large"])

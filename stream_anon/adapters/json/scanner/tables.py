@@ -185,14 +185,10 @@ def _describe(row: list[int], attribute: QuasiIdentifier) -> bool:
 
 def _describe_grid(row: list[int], grid: ByNumber) -> bool:
     row[KIND] = NUMBER
-    ends = (grid.minimum, grid.maximum, grid.step)
-    decimals = grid.decimals
-    if decimals is None:
-        decimals = max(0, *(-int(end.normalize().as_tuple().exponent) for end in ends))
-    units = [end.scaleb(decimals) for end in ends]
-    if decimals > 9 or any(abs(unit) > MOST_UNITS for unit in units):
+    *ends, decimals = grid.units()
+    if decimals > 9 or any(abs(end) > MOST_UNITS for end in ends):
         return False
-    row[LOW], row[HIGH], row[STEP] = map(int, units)
+    row[LOW], row[HIGH], row[STEP] = ends
     row[DECIMALS], row[WHOLE], row[CELLS] = decimals, grid.decimals is not None, grid.size
     return True
 

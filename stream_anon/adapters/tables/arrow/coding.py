@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stream_anon.adapters.tables.arrow.codes import codes_of
 from stream_anon.adapters.tables.arrow.values import column_of, keys_of
-from stream_anon.adapters.tables.columns import Column, ColumnCoder, KeyColumn
+from stream_anon.adapters.tables.columns import CodeColumn, Column, ColumnCoder, KeyColumn
 from stream_anon.adapters.tables.python_values import plain
 from stream_anon.errors import InputError
-from stream_anon.microdata.attributes import Attribute, Identifier
+from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import find, meant
 from stream_anon.microdata.policy import Policy
@@ -115,7 +117,7 @@ class TableCoder:
 
     def _column(
         self, attribute: Attribute, columns: Mapping[str, Any], place: tuple[str, ...]
-    ) -> Column | KeyColumn:
+    ) -> Column | CodeColumn | KeyColumn:
         cells, rest = columns[place[0]], place[1:]
         if isinstance(cells, list):
             return self._of_objects(attribute, [find({"": cell}, ("", *rest)) for cell in cells])
@@ -125,10 +127,11 @@ class TableCoder:
             keys = keys_of(cells, self._policy.null_values)
             if keys is not None:
                 return keys
-        return self._meant(column_of(cells, attribute))
+        coded = codes_of(cells, attribute) if isinstance(attribute, QuasiIdentifier) else None
+        return coded or self._meant(column_of(cells, attribute))
 
     def _of_objects(self, attribute: Attribute, cells: Sequence[Any]) -> Column:
-        """Return the column of objects; 1, 1.0 and true are told apart."""
+        """Return the column of objects; 1, 1.0 and true are told apart, and so are moments by their clocks."""
         found = [plain(attribute, cell) for cell in cells]
         column = Column.of([(_types(value), value) for value in found])
         return self._meant(Column([value for _, value in column.values], column.places))
@@ -141,6 +144,8 @@ class TableCoder:
         return Column([meant(value, nulls) for value in column.values], column.places)
 
 
-def _types(value: object) -> tuple[type, ...]:
-    """Return the types of a value, and of the items of a list."""
+def _types(value: object) -> tuple[object, ...]:
+    """Return the types of a value, and of the items of a list; of a moment also how far its clock is from UTC."""
+    if isinstance(value, dt.datetime):
+        return (type(value), value.utcoffset())
     return (type(value), *(map(type, value) if isinstance(value, tuple) else ()))

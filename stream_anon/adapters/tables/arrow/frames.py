@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from secrets import token_hex
 from typing import Any
 
 import narwhals as nw
@@ -20,7 +21,9 @@ _NAME = "frame"
 def batches_of(
     frame: Any, policy: Policy, first: int = 0, coder: ColumnCoder | None = None
 ) -> Iterator[CodedBatch]:
-    """Yield the rows of a frame as coded batches of source 0, up to 65,536 rows each.
+    """Return an iterator of the rows of a frame as coded batches of source 0, up to 65,536 rows each.
+
+    Its columns are looked for at once.
 
     Parameters
     ----------
@@ -40,16 +43,21 @@ def batches_of(
         If it is no frame.
     """
     if isinstance(frame, pa.RecordBatchReader):
-        names = _named(frame.schema)
-        table = TableCoder(policy, TableFields(policy, names, _NAME), first, coder)
-        for piece in frame:
-            for start in range(0, len(piece), ROWS):
-                part = piece.slice(start, ROWS)
-                yield table.batch(dict(zip(names, part.columns, strict=True)), len(part))
-        return
+        table = TableCoder(policy, TableFields(policy, _named(frame.schema), _NAME), first, coder)
+        return _of_pieces(frame, table)
     columns, rows = _columns(frame, policy)
     types = {name: None if isinstance(cells, list) else cells.type for name, cells in columns.items()}
-    table = TableCoder(policy, TableFields(policy, types, _NAME), first, coder)
+    return _of_columns(columns, rows, TableCoder(policy, TableFields(policy, types, _NAME), first, coder))
+
+
+def _of_pieces(reader: Any, table: TableCoder) -> Iterator[CodedBatch]:
+    for piece in reader:
+        for start in range(0, len(piece), ROWS):
+            part = piece.slice(start, ROWS)
+            yield table.batch(dict(zip(part.schema.names, part.columns, strict=True)), len(part))
+
+
+def _of_columns(columns: Mapping[str, Any], rows: int, table: TableCoder) -> Iterator[CodedBatch]:
     for start in range(0, rows, ROWS):
         count = min(ROWS, rows - start)
         yield table.batch({name: _slice(cells, start, count) for name, cells in columns.items()}, count)
@@ -138,5 +146,23 @@ def _as_pandas(table: Any) -> Any:
     return table.to_pandas(types_mapper=lambda t: pd.ArrowDtype(t) if pa.types.is_nested(t) else own.get(t))
 
 
-def _as_relation(released: Any, relation: Any) -> Any:  # noqa: ARG001 - DuckDB finds it by its name
-    return relation.query("_", "SELECT * FROM released")
+def _as_relation(table: Any, relation: Any) -> Any:
+    """Return an Arrow table as a relation of the connection of another, which DuckDB does not give away.
+
+    A query finds the table as a variable of the frame that asks. A table or view of the connection with the same
+    name would come first, so the name is random, and the query sees no other variable.
+    """
+    import duckdb
+
+    view, name = (f"stream_anon_{token_hex(16)}" for _ in range(2))
+    own = {"relation": relation, name: table}
+    try:
+        found = eval(f"relation.query('{view}', 'FROM {name}')", {}, own)  # noqa: S307 - no text of others
+    except duckdb.CatalogException:
+        raise InputError(
+            f"{_NAME}: the connection of the DuckDB relation reads no Arrow tables: it needs "
+            "enable_external_access and python_enable_replacements"
+        ) from None
+    if found.columns != table.column_names:
+        raise InputError(f"{_NAME}: DuckDB renames columns of the release; it tells no names apart by case")
+    return found

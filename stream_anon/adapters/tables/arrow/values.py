@@ -11,12 +11,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stream_anon.adapters.tables.columns import FITS, Column, KeyColumn
-from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute, PassThrough
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import UNREADABLE
 from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, span_keys
 
 _UUID = "arrow.uuid"
+_LISTS = (
+    pa.types.is_list,
+    pa.types.is_large_list,
+    pa.types.is_fixed_size_list,
+    pa.types.is_list_view,
+    pa.types.is_large_list_view,
+)
 
 
 def column_of(array: Any, attribute: Attribute) -> Column:
@@ -42,16 +49,15 @@ def column_of(array: Any, attribute: Attribute) -> Column:
         return column_of(array.dictionary_decode(), attribute)  # a batch holds few values of a large dictionary
     if not _is_scalar(kind):
         return _unreadable(array)
-    return _coded(_narrowed(array, attribute).dictionary_encode(), _scalars)
+    return _coded(_narrowed(array).dictionary_encode(), _scalars)
 
 
 def _lists(array: Any) -> Column:
     """Return a column of lists of scalars; what is none is `UNREADABLE`."""
     kind = array.type
-    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     if pa.types.is_null(kind):
         return Column([None], np.zeros(len(array), np.int64))
-    if not any(test(kind) for test in tests) or not _is_scalar(kind.value_type):
+    if not any(test(kind) for test in _LISTS) or not _is_item(kind.value_type):
         return _unreadable(array)
     try:
         found = array.to_pylist()
@@ -60,13 +66,14 @@ def _lists(array: Any) -> Column:
     return Column.of([tuple(cell) if isinstance(cell, list) else cell for cell in found])
 
 
-def _narrowed(array: Any, attribute: Attribute) -> Any:
+def _is_item(kind: Any) -> bool:
+    return bool(pa.types.is_null(kind) or _is_scalar(kind.value_type if pa.types.is_dictionary(kind) else kind))
+
+
+def _narrowed(array: Any) -> Any:
     """Return an array of a type that can be made a dictionary, and whose values Python has."""
     kind = array.type
     if pa.types.is_timestamp(kind):
-        if isinstance(attribute, QuasiIdentifier) and attribute.domain.takes_days:
-            local = array if kind.tz is None else pc.local_timestamp(array)
-            return pc.cast(local, pa.date32(), safe=False)  # there are far fewer days than times
         return pc.cast(array, pa.timestamp("us", kind.tz), safe=False) if kind.unit == "ns" else array
     if pa.types.is_float16(kind):
         return pc.cast(array, pa.float32())

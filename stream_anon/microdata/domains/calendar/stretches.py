@@ -57,6 +57,13 @@ class MomentTable(NamedTuple):
         code = int(self.codes[place])
         return code if code < 0 else code + (moment - int(self.anchors[place])) // self.unit
 
+    def codes_at(self, moments: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the codes of moments in units of the input, int32[n], -1 of those that have none."""
+        place = np.searchsorted(self.begins, moments, side="right") - 1  # the last one, if it is before the first
+        codes = self.codes[place]
+        steps = (moments - self.anchors[place]) // self.unit
+        return np.where(codes < 0, codes, codes + steps).astype(np.int32)
+
 
 class Stretch(NamedTuple):
     """What one day of a zone has of one offset from UTC.

@@ -20,6 +20,7 @@ from stream_anon.adapters.tables.format_names import Format, as_written
 from stream_anon.audit.verdict import Kind
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.anonymizing import SOURCE, Anonymization
+from stream_anon.files.job import FileJob
 from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.operations.audit.released_files import released_records
 from stream_anon.operations.audit.report import as_json
@@ -251,6 +252,15 @@ def test_days_of_one_year_are_refused_because_the_year_looks_like_anything(made:
     policy = write_document(tmp_path, SETTINGS)
     with pytest.raises(SettingsError, match=r"attributes\.day: all its days lie in one year"):
         audit_files(policy, made.parquet, made.proof)
+
+
+def test_a_parquet_file_that_no_audit_would_take_is_not_written(made: Release, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.parquet"
+    source.write_text(_lines(_visits(10)))
+    policy = load_policy(write_document(tmp_path, SETTINGS))
+    with pytest.raises(SettingsError, match=r"attributes\.day: all its days lie in one year"):
+        FileJob(policy, str(source), str(target)).run(lambda _: None)
+    assert not target.exists()
 
 
 def test_without_pyarrow_the_audit_says_what_to_install(made: Release, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -224,4 +224,4 @@ def test_of_a_release_that_shows_nothing_the_most_frequent_label_is_learned(tmp_
     whole = Boxes(*(np.full((1, 1), code, np.int32) for code in (0, city.unknown_code)), np.array([5]))
     held_out = np.array([[0, 1, 2, 3]], np.int32), np.array([0, 1, 1, 2])
     found = learn((city,), whole, np.array([[1, 3, 1]]), held_out, "decision tree", EFFORT)
-    assert found == Learned(0.5, 5)
+    assert found == Learned(0.5, 5, 5)
