@@ -15,8 +15,14 @@ _MOST_LEVELS = 8  # of lists in lists whose types are told: a list may hold itse
 _AVRO_HELD = {"array": "items", "map": "values"}
 _JSON_HELD = ("items", "prefixItems", "additionalProperties")
 _JSON_KINDS = {
-    str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null", list: "array", dict: "object"
-}  # fmt: skip
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
 
 
 def avro_fields(text: str, references: Sequence[tuple[str, str]], paths: Sequence[Path]) -> FieldTypes:
