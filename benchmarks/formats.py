@@ -32,7 +32,7 @@ from stream_anon.adapters.avro.encoding import AvroEncoder
 from stream_anon.adapters.avro.reading import AvroReader
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.protobuf.encoding import ProtobufEncoder
-from stream_anon.adapters.protobuf.reading import ProtobufReader
+from stream_anon.adapters.protobuf.reading import MessageReader
 from stream_anon.adapters.protobuf.schemas import message_of
 from stream_anon.adapters.unwrapping import UnwrappingCodec
 from stream_anon.engine.warming import warm_up
@@ -98,13 +98,14 @@ def protobuf_of(policy: Policy, events: list[bytes]) -> Prepared:
         for number, (name, value) in enumerate(records[0].items(), start=1)
     ]
     schema = f'syntax = "proto3"; message Event {{ {" ".join(fields)} }}'
-    kind = GetMessageClass(message_of(schema, [0], {}))
+    message = message_of(schema, [0], {})
+    kind = GetMessageClass(message)
     bodies = [
         kind(**{name: value for name, value in record.items() if value is not None}).SerializeToString()
         for record in records
     ]
     paths = [attribute.path for attribute in policy.attributes]
-    reader = ProtobufReader(schema, [0], paths, MOST_BYTES)
+    reader = MessageReader(message, paths, MOST_BYTES)
     return bodies, lambda: BodyCodec(policy, reader, ProtobufEncoder(policy))
 
 

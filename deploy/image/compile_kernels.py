@@ -16,7 +16,8 @@ from stream_anon.adapters.avro.reading import AvroReader
 from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Wrapping
 from stream_anon.adapters.protobuf.encoding import ProtobufEncoder
-from stream_anon.adapters.protobuf.reading import ProtobufReader
+from stream_anon.adapters.protobuf.reading import MessageReader
+from stream_anon.adapters.protobuf.schemas import message_of
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import EVERY_RECORD, FULL_DOMAIN, Policy
@@ -85,7 +86,7 @@ def formats(policy: Policy) -> None:
     """Warm up what reads and writes other formats than JSON; its kernels are the same for all policies."""
     AvroReader('"string"', [], MOST_RECORD_BYTES).warm_up()
     AvroEncoder(replace(policy, shape=Shape.FLAT)).warm_up()
-    ProtobufReader('syntax = "proto3"; message Nothing {}', [0], [], MOST_RECORD_BYTES).warm_up()
+    MessageReader(message_of('syntax = "proto3"; message Nothing {}', [0], {}), [], MOST_RECORD_BYTES).warm_up()
     ProtobufEncoder(replace(policy, shape=Shape.FLAT)).warm_up()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 from stream_anon.adapters.avro.encoding import AvroEncoder
@@ -264,7 +265,24 @@ def _writing(
         return None
     chosen = REGISTERED[formats.output]
     encoder, kind = chosen.encoder(policy, plain), chosen.kind
+    by_number = kind == "PROTOBUF"
     schema = OutputSchema(
-        formats.subject, encoder.schema, kind, register=formats.register, message=kind == "PROTOBUF"
+        formats.subject,
+        encoder.schema,
+        kind,
+        register=formats.register,
+        message=by_number,
+        taken_wrongly=partial(_taken_wrongly, encoder.schema) if by_number else None,
     )
     return encoder, Frame(client, schema)
+
+
+def _taken_wrongly(own: str, older: RegisteredSchema) -> str | None:
+    """Return why who reads Protobuf by an older schema would take a field for another; see `OutputSchema`."""
+    from stream_anon.adapters.protobuf.schemas import message_of, renumbered
+
+    try:
+        found = renumbered(message_of(older.text, (0,), dict(older.references)), message_of(own, (0,), {}))
+    except InputError:
+        return None  # nobody reads by what is no schema
+    return None if found is None else "the number {} stood for the field {} and would stand for {}".format(*found)

@@ -64,9 +64,13 @@ class Bodies:
         """Compile nothing."""
 
 
+_FRAMES = {b"\0": 5, b"\1": 17, b"\3\0": 18, b"\3\5": 18}
+"""How the frames of schema registries begin, and how long they are at least: an id, a GUID, and Glue's UUID."""
+
+
 def looks_framed(value: bytes) -> bool:
     """Return whether bytes that are no text begin as the frame of a schema registry does: Confluent's or Glue's."""
-    return (value[:1] == b"\0" and len(value) > 4) or (value[:2] in (b"\3\0", b"\3\5") and len(value) > 17)
+    return any(value.startswith(mark) and len(value) >= size for mark, size in _FRAMES.items())
 
 
 class UnwrappingCodec:

@@ -50,11 +50,6 @@ def criterion_keys(
     )
 
 
-def sensitive_key(value: Scalar | None, ordered: bool = False) -> int:
-    """Return the key of one value, see `sensitive_keys`."""
-    return int(sensitive_keys([value], ordered)[0])
-
-
 def _sensitive_text(value: Scalar | None) -> str | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)

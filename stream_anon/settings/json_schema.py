@@ -14,10 +14,10 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from stream_anon.microdata.output.json_schema import DIALECT
 from stream_anon.settings.model import Settings
 from stream_anon.settings.section import Duration
 
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _DURATION = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(ms|s|m|h)?\s*$"}
 _SECONDS = get_args(Duration)[1]  # what marks a field as a duration
 
@@ -31,7 +31,7 @@ def settings_schema() -> dict[str, Any]:
         for key, field in model.model_fields.items():
             target["properties"][key] = _property(field, target["properties"][key])
     head = {
-        "$schema": DIALECT,
+        "$schema": _DIALECT,
         "$id": "urn:stream-anon:schema:settings:1",
         "title": "stream-anon settings",
         "description": "One YAML file; all but attributes can be overridden by STREAM_ANON__SECTION__KEY.",

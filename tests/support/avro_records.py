@@ -252,6 +252,8 @@ class PlainReader:
         return Raw(self._bytes(told["size"] if kind == "fixed" else self._long()))
 
 
+UNREADABLE: list[Any] = [[]]
+"""What stands in JSON for what it cannot say."""
 _FRACTIONS = {"millis": 3, "micros": 6, "nanos": 9}
 
 
@@ -288,7 +290,7 @@ def in_json(value: Any) -> Any:
     if isinstance(value, list):
         return [in_json(one) for one in value]
     if isinstance(value, bytes) or (isinstance(value, float | np.float32) and not math.isfinite(value)):
-        return []
+        return UNREADABLE
     if isinstance(value, float | np.float32):
         return Decimal(str(value))  # repr is the shortest
     return Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else value

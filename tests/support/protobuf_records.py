@@ -19,6 +19,8 @@ from google.protobuf.message_factory import GetMessageClass
 from google.type import date_pb2, decimal_pb2
 from hypothesis import strategies as st
 
+from tests.support.avro_records import UNREADABLE
+
 MOST_LEVELS = 64
 F = FieldDescriptorProto
 
@@ -235,17 +237,17 @@ def _value(field: Any, value: Any) -> Any:
         except UnicodeDecodeError:
             raise Unfit from None
     if field.type == F.TYPE_BYTES:
-        return []
+        return UNREADABLE
     if field.type in (F.TYPE_FLOAT, F.TYPE_DOUBLE):
         if not np.isfinite(value):
-            return []
+            return UNREADABLE
         return Decimal(str(np.float32(value)) if field.type == F.TYPE_FLOAT else repr(value))
     return value
 
 
 def _timestamp(message: Any) -> Any:
     if not 0 <= message.nanos < 10**9 or not -62_135_596_800 <= message.seconds <= 253_402_300_799:
-        return []
+        return UNREADABLE
     moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=message.seconds)
     return moment.replace(tzinfo=None).isoformat() + _fraction(message.nanos) + "Z"
 
@@ -258,7 +260,7 @@ def _fraction(nanos: int) -> str:
 def _duration(message: Any) -> Any:
     seconds, nanos = message.seconds, message.nanos
     if abs(seconds) > 315_576_000_000 or abs(nanos) >= 10**9 or seconds * nanos < 0:
-        return []
+        return UNREADABLE
     sign = "-" if seconds < 0 or nanos < 0 else ""
     return f"{sign}{abs(seconds)}{_fraction(abs(nanos))}s"
 
@@ -267,26 +269,26 @@ def _date(message: Any) -> Any:
     try:
         return dt.date(message.year, message.month, message.day).isoformat()
     except (ValueError, OverflowError):
-        return []
+        return UNREADABLE
 
 
 def _decimal_text(message: Any) -> Any:
     try:
         text = message.value.decode()
     except UnicodeDecodeError:
-        return []
+        return UNREADABLE
     if text == "":
         return 0
     text = text.removeprefix("+")
     if len(text) > 128 or not re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", text):
-        return []
+        return UNREADABLE
     return Decimal(text)
 
 
 def _decimal(message: Any) -> Any:
     number = int.from_bytes(message.value, "big", signed=True)
     if not 0 <= message.scale <= 300 or not -(2**1023) <= number < 2**1023:
-        return []
+        return UNREADABLE
     return number if message.scale == 0 else Decimal(number).scaleb(-message.scale)
 
 

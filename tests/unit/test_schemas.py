@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema import Draft7Validator, Draft202012Validator
 from typer.testing import CliRunner
 
 from stream_anon.cli.main import app
@@ -245,14 +245,15 @@ def test_real_dead_letters_are_accepted() -> None:
 def _of_attribute(attribute: QuasiIdentifier, shape: Shape = Shape.NATURAL) -> dict[str, Any]:
     policy = Policy(attributes=(attribute,), k=2, individual="every-record", shape=shape)
     schema = released_schema(policy)
-    Draft202012Validator.check_schema(schema)
+    Draft7Validator.check_schema(schema)
+    assert schema["$schema"] == Draft7Validator.META_SCHEMA["$id"]
     return schema
 
 
 @pytest.mark.parametrize("name", DOMAINS)
 def test_the_schema_accepts_what_the_policy_publishes(name: str) -> None:
     for attribute in _attributes(name):
-        validator = Draft202012Validator(_of_attribute(attribute))
+        validator = Draft7Validator(_of_attribute(attribute))
         for text in _everything(attribute):
             assert validator.is_valid({"x": json.loads(text)}), text
 
@@ -260,7 +261,7 @@ def test_the_schema_accepts_what_the_policy_publishes(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n, d in DOMAINS.items() if isinstance(d, CategoricalDomain | PrefixDomain)])
 def test_the_schema_accepts_exactly_the_categories_that_can_be_published(name: str) -> None:
     for attribute in _attributes(name):
-        validator, possible = Draft202012Validator(_of_attribute(attribute)), _everything(attribute)
+        validator, possible = Draft7Validator(_of_attribute(attribute)), _everything(attribute)
         tries = [stray for text in possible for stray in _neighbours(json.loads(text))] + STRANGERS
         for tried in tries:
             if isinstance(tried, list) and len(tried) > 1:
@@ -270,10 +271,10 @@ def test_the_schema_accepts_exactly_the_categories_that_can_be_published(name: s
 
 @pytest.mark.parametrize("name", NAMES_OF_DOMAINS)
 def test_the_schema_of_typed_records_accepts_what_they_say_and_no_other_type(name: str) -> None:
-    checker = Draft202012Validator.FORMAT_CHECKER
+    checker = Draft7Validator.FORMAT_CHECKER
     for attribute in shaped(name):
-        typed = Draft202012Validator(_of_attribute(attribute, Shape.TYPED), format_checker=checker)
-        flat = Draft202012Validator(_of_attribute(attribute, Shape.FLAT), format_checker=checker)
+        typed = Draft7Validator(_of_attribute(attribute, Shape.TYPED), format_checker=checker)
+        flat = Draft7Validator(_of_attribute(attribute, Shape.FLAT), format_checker=checker)
         possible = [typed_value(attribute, json.loads(text)) for text in _everything(attribute)]
         for value in possible:
             assert typed.is_valid({"x": value}), value
@@ -297,11 +298,11 @@ def test_a_large_hierarchy_makes_a_small_schema() -> None:
 def test_released_records_fit_their_schema(tmp_path: Path) -> None:
     policy = ward_policy()
     release = release_of(policy, [ward_people(5), ward_people(4, first=5, age=60, illness="stroke")])
-    validator = Draft202012Validator(released_schema(policy))
+    validator = Draft7Validator(released_schema(policy))
     assert all(validator.is_valid(record) for record in released_records(release, policy))
     files = Files(tmp_path, SETTINGS, _visits(400))
     schema = released_schema(files.policy)
-    assert all(Draft202012Validator(schema).is_valid(json.loads(line)) for line in files.lines)
+    assert all(Draft7Validator(schema).is_valid(json.loads(line)) for line in files.lines)
     assert list(schema["properties"])[:3] == ["patient", "plan", "ward"]
     assert list(schema["properties"]["patient"]["properties"]) == ["age", "zip"]
 
@@ -313,7 +314,7 @@ def test_released_records_fit_their_schema(tmp_path: Path) -> None:
 def test_the_schema_refuses_what_must_not_leave(change: dict[str, Any]) -> None:
     policy = ward_policy()
     (record, *_) = released_records(release_of(policy, [ward_people(5)]), policy)
-    validator = Draft202012Validator(released_schema(policy))
+    validator = Draft7Validator(released_schema(policy))
     assert validator.is_valid(record)
     assert not validator.is_valid(record | change)
     assert not validator.is_valid({key: value for key, value in record.items() if key not in change} | {"q": 1})
@@ -324,4 +325,4 @@ def test_the_command_prints_the_schema(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump(SETTINGS, sort_keys=False))
     result = CliRunner().invoke(app, ["schema", str(path)])
     assert result.exit_code == 0
-    Draft202012Validator.check_schema(json.loads(result.stdout))
+    Draft7Validator.check_schema(json.loads(result.stdout))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stream_anon.adapters.protobuf.program import program_of
 from stream_anon.adapters.protobuf.scanning import PART_COLUMNS
-from stream_anon.adapters.protobuf.schemas import message_of
 from stream_anon.adapters.protobuf.walking import FRAME_COLUMNS, write_texts
 from stream_anon.adapters.unwrapping import FITS, Unwrapped
 from stream_anon.adapters.writing.numbers import SCRATCH
@@ -20,14 +19,43 @@ from stream_anon.microdata.texts import Texts
 
 
 class MessageReader:
-    """Reads the bodies of a message whose descriptor is known; see `ProtobufReader`.
+    """Reads the bodies of one message; an `Unwrapper`.
+
+    ==========================================  ===============================================================
+    Protobuf                                    JSON
+    ==========================================  ===============================================================
+    message, group, map; repeated               object; array
+    enum                                        its name; the number where it has none
+    float, double                               the shortest number that stands for it
+    Timestamp, google.type.Date                 ``"2024-05-13T10:11:12.123Z"``, ``"2024-05-13"``
+    Duration                                    ``"1.5s"``
+    wrappers, Struct, Value, ListValue          the value alone
+    Decimal of google.type and confluent.type   number, exact
+    bytes; no finite number                     what fits no attribute
+    ==========================================  ===============================================================
+
+    Fields have the names that the schema gives them. Nothing but the declared paths is written. Other fields are
+    skipped, as Protobuf skips what a schema does not know. A field that is not there is missing if the schema tells
+    that from its default: one of proto2, or `optional`, or of a oneof, or a message. Otherwise it is its default:
+    0, an empty text, false, or the first name of an enum.
+
+    The last value of a field counts, and messages that occur several times are one, as Protobuf has it. A text is
+    looked at only if it is read. Of a oneof the last member counts, and the others are not looked at. A number that
+    an enum of proto2 does not know is not there.
 
     Parameters
     ----------
     message
-        The descriptor.
-    paths, most_bytes
-        See `ProtobufReader`.
+        Its descriptor; see `schemas.message_of`.
+    paths
+        The names that lead to each field that is read; what lies under such a field is read too.
+    most_bytes
+        Bodies and texts of more bytes are too large.
+
+    Raises
+    ------
+    InputError
+        If too many fields are read; see `program.program_of`.
     """
 
     def __init__(self, message: Any, paths: Sequence[tuple[str, ...]], most_bytes: int) -> None:
@@ -66,58 +94,3 @@ class MessageReader:
     def warm_up(self) -> None:
         """Compile every kernel that `unwrap` will call."""
         self.unwrap(Texts.of([b"\x0a"]))
-
-
-class ProtobufReader(MessageReader):
-    """Reads the bodies of one message; an `Unwrapper`.
-
-    ==========================================  ===============================================================
-    Protobuf                                    JSON
-    ==========================================  ===============================================================
-    message, group, map; repeated               object; array
-    enum                                        its name; the number where it has none
-    float, double                               the shortest number that stands for it
-    Timestamp, google.type.Date                 ``"2024-05-13T10:11:12.123Z"``, ``"2024-05-13"``
-    Duration                                    ``"1.5s"``
-    wrappers, Struct, Value, ListValue          the value alone
-    Decimal of google.type and confluent.type   number, exact
-    bytes; no finite number                     an empty array, which fits no attribute
-    ==========================================  ===============================================================
-
-    Fields have the names that the schema gives them. Nothing but the declared paths is written. Other fields are
-    skipped, as Protobuf skips what a schema does not know. A field that is not there is missing if the schema tells
-    that from its default: one of proto2, or `optional`, or of a oneof, or a message. Otherwise it is its default:
-    0, an empty text, false, or the first name of an enum.
-
-    The last value of a field counts, and messages that occur several times are one, as Protobuf has it. A text is
-    looked at only if it is read. Of a oneof the last member counts, and the others are not looked at. A number that
-    an enum of proto2 does not know is not there.
-
-    Parameters
-    ----------
-    schema
-        The text of the .proto file.
-    indexes
-        Which of its messages the bodies are: the place of one of the file's, of one within that, and so on.
-    paths
-        The names that lead to each field that is read; what lies under such a field is read too.
-    most_bytes
-        Bodies and texts of more bytes are too large.
-    references
-        The texts of the files that it imports, by the names that it imports them by.
-
-    Raises
-    ------
-    InputError
-        If it is no Protobuf schema, or has no such message.
-    """
-
-    def __init__(
-        self,
-        schema: str,
-        indexes: Sequence[int],
-        paths: Sequence[tuple[str, ...]],
-        most_bytes: int,
-        references: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(message_of(schema, indexes, references or {}), paths, most_bytes)

@@ -139,6 +139,30 @@ def message_of(schema: str, indexes: Sequence[int], references: Mapping[str, str
     return Messages(schema, references).at(indexes)
 
 
+def renumbered(older: Any, newer: Any) -> tuple[int, str, str] | None:
+    """Return a number that stands for one field in a message and for another in a newer one, and both names.
+
+    Whoever reads by the older message would take one for the other. None if there is no such number.
+
+    Parameters
+    ----------
+    older, newer
+        Descriptors; messages within the newer one, which never holds itself, are looked at where the older one has
+        them too.
+    """
+    for field in newer.fields:
+        before = older.fields_by_number.get(field.number)
+        if before is None:
+            continue
+        if before.name != field.name:
+            return field.number, before.name, field.name
+        if before.message_type is not None and field.message_type is not None:
+            within = renumbered(before.message_type, field.message_type)
+            if within is not None:
+                return within
+    return None
+
+
 def _count(messages: Iterable[Any]) -> int:
     return sum(1 + _count(message.nested_type) for message in messages)
 

@@ -11,6 +11,18 @@ FieldTypes = Mapping[Path, str]
 """The types of fields by their paths, in words; a field that a schema lacks is left out."""
 
 _NAMED = ("record", "error", "enum", "fixed")
+_MOST_LEVELS = 8  # of lists in lists whose types are told: a list may hold itself
+_AVRO_HELD = {"array": "items", "map": "values"}
+_JSON_HELD = ("items", "prefixItems", "additionalProperties")
+_JSON_KINDS = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
 
 
 def avro_fields(text: str, references: Sequence[tuple[str, str]], paths: Sequence[Path]) -> FieldTypes:
@@ -37,7 +49,11 @@ def avro_fields(text: str, references: Sequence[tuple[str, str]], paths: Sequenc
                 found.append(each.get("values"))
         return _once(branch for each in found for branch in _branches(each, names))
 
-    return _types_at(_once(_branches(schema, names)), paths, below, _avro_word)
+    def within(types: Sequence[Any]) -> list[Any]:
+        held = [each.get(_AVRO_HELD.get(str(each.get("type")), "")) for each in types if isinstance(each, dict)]
+        return _once(branch for each in held if each is not None for branch in _branches(each, names))
+
+    return _types_at(_once(_branches(schema, names)), paths, below, within, _avro_word)
 
 
 def json_fields(text: str, paths: Sequence[Path]) -> FieldTypes:
@@ -51,7 +67,11 @@ def json_fields(text: str, paths: Sequence[Path]) -> FieldTypes:
         found = [(each.get("properties") or {}).get(key, each.get("additionalProperties")) for each in types]
         return _alternatives(found, schema)
 
-    return _types_at(_alternatives([schema], schema), paths, below, _json_word)
+    def within(types: Sequence[Any]) -> list[Any]:
+        held = [each.get(key) for each in types for key in _JSON_HELD]
+        return _alternatives([one for each in held for one in (each if isinstance(each, list) else [each])], schema)
+
+    return _types_at(_alternatives([schema], schema), paths, below, within, _json_word)
 
 
 def protobuf_fields(message: Any, paths: Sequence[Path]) -> FieldTypes:
@@ -62,13 +82,18 @@ def protobuf_fields(message: Any, paths: Sequence[Path]) -> FieldTypes:
         found = [_protobuf_field(each, key) for each in inner if each is not None]
         return [each for each in found if each is not None]
 
-    return _types_at([message], paths, below, _protobuf_word)
+    def within(types: Sequence[Any]) -> list[Any]:
+        entries = [each.message_type for each in types if each.message_type is not None]
+        return [each.fields_by_name["value"] for each in entries if each.GetOptions().map_entry]
+
+    return _types_at([message], paths, below, within, _protobuf_word)
 
 
 def _types_at(
     roots: list[Any],
     paths: Sequence[Path],
     below: Callable[[Sequence[Any], str], list[Any]],
+    within: Callable[[Sequence[Any]], list[Any]],
     word: Callable[[Any], str],
 ) -> FieldTypes:
     """Return the types at the ends of paths.
@@ -79,16 +104,22 @@ def _types_at(
         The types that the whole record may have.
     below
         Returns the types that the field of a key may have, in values of some types.
+    within
+        Returns the types that the items of lists and the values of maps may have, in values of some types.
     word
-        Returns a type in words.
+        Returns a type in words, without what is within.
     """
     found = {}
     for path in paths:
         types = roots
         for key in path:
             types = below(types, key)
-        if types:
-            found[path] = " or ".join(sorted({word(each) for each in types}))
+        levels = list[str]()
+        while types and len(levels) < _MOST_LEVELS:
+            levels.append(" or ".join(sorted({word(each) for each in types})))
+            types = within(types)
+        if levels:
+            found[path] = " of ".join(levels)
     return found
 
 
@@ -157,9 +188,10 @@ def _alternatives(schemas: Iterable[Any], root: Any) -> list[dict[str, Any]]:
 
 def _json_word(schema: Any) -> str:
     kinds = schema.get("type")
-    if isinstance(kinds, list):
-        return " or ".join(sorted(map(str, kinds)))
-    return "null" if kinds == "null" else str(kinds or "anything")
+    if kinds is None:
+        values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+        kinds = list({_JSON_KINDS[type(value)] for value in values}) if isinstance(values, list) else []
+    return " or ".join(sorted(map(str, kinds if isinstance(kinds, list) else [kinds]))) or "anything"
 
 
 def _protobuf_field(message: Any, key: str) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stream_anon.adapters.registry.client import WAY_OUT, RegistryClient, Session
+from stream_anon.adapters.registry.client import WAY_OUT, RegisteredSchema, RegistryClient, Session
 from stream_anon.adapters.registry.framing import lead_of
 from stream_anon.errors import Refused, RegistryError
 from stream_anon.microdata.texts import Texts
@@ -27,6 +29,9 @@ class OutputSchema:
         Whether it is registered; if not, the registry must have it.
     message
         Whether frames name a message, the first.
+    taken_wrongly
+        Returns why readers of an older schema would take one field for another, None if they would not; it may take
+        a while. None for formats whose readers know the writer's schema.
     """
 
     subject: str
@@ -34,6 +39,7 @@ class OutputSchema:
     kind: str
     register: bool
     message: bool = False
+    taken_wrongly: Callable[[RegisteredSchema], str | None] | None = None
 
 
 class Frame:
@@ -62,6 +68,7 @@ class Frame:
         schema = self._schema
         async with self._client.session() as session:
             if schema.register:
+                await _raise_if_taken_wrongly(session, schema)
                 number = await session.register(schema.subject, schema.text, schema.kind)
             else:
                 number = await _found(session, schema)
@@ -73,7 +80,9 @@ class Frame:
         async with self._client.session() as session:
             if not schema.register:
                 await _found(session, schema)
-            elif not await session.takes(schema.subject, schema.text, schema.kind):
+                return
+            await _raise_if_taken_wrongly(session, schema)
+            if not await session.takes(schema.subject, schema.text, schema.kind):
                 raise Refused(
                     "the registry would refuse the output's schema: it does not go with the schemas of the "
                     f"subject {schema.subject}. {WAY_OUT}"
@@ -84,6 +93,25 @@ class Frame:
         if not self._lead:
             raise RegistryError("the id of the output's schema is not known yet")
         return records.cut(records.starts, records.stops, lead=self._lead, gap=0)
+
+
+async def _raise_if_taken_wrongly(session: Session, schema: OutputSchema) -> None:
+    """Raise `Refused` if the newest schema's readers would take a field for another; a known schema is taken."""
+    if (
+        schema.taken_wrongly is None
+        or await session.looked_up(schema.subject, schema.text, schema.kind) is not None
+    ):
+        return
+    newest = await session.newest(schema.subject)
+    if newest is None or newest.kind != schema.kind:
+        return
+    why = await asyncio.to_thread(schema.taken_wrongly, newest)
+    if why is not None:
+        raise Refused(
+            f"the output's schema does not go with the newest one of the subject {schema.subject}: {why}. Put new "
+            "attributes behind all others and keep those that went, set another kafka.registry.subject, or "
+            "register the schema yourself once nobody reads by the old one"
+        )
 
 
 async def _found(session: Session, schema: OutputSchema) -> int:

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_inlined
 
-UNREADABLE = b"[]"
-"""Stands for what JSON cannot say: an empty array, which fits no attribute."""
+UNREADABLE = b"[[]]"
+"""Stands for what JSON cannot say. It fits no attribute: a list holds no lists."""
 
 _TRUE, _FALSE, _NULL = (int.from_bytes(text, "little") for text in (b"true", b"false", b"null"))
-_OPEN, _CLOSE = UNREADABLE
+_LETTERS = tuple(UNREADABLE)
 
 
 @bare_inlined
@@ -31,6 +31,6 @@ def put_null(out_words: NDArray[np.int64], place: int) -> int:
 @bare_inlined
 def put_unreadable(out: NDArray[np.uint8], place: int) -> int:
     """Write `UNREADABLE`; return the place behind it."""
-    out[place] = _OPEN
-    out[place + 1] = _CLOSE
-    return place + 2
+    for turn in range(len(_LETTERS)):
+        out[place + turn] = _LETTERS[turn]
+    return place + len(_LETTERS)

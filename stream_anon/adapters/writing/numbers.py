@@ -18,6 +18,8 @@ _LOWER_A, _UPPER_T, _UPPER_Z = ord("a"), ord("T"), ord("Z")
 _LEAST_WORD, _MOST_WORD = -(2**63), 2**63 - 1
 _DAY = 86_400
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, counted from 1970
+NO_DAY = _LAST_DAY + 1
+"""What `day_of` returns for what is no day; `put_day` refuses it."""
 _LIMB, _LIMB_BITS = 2**32, 32
 _GROUP, _GROUP_DIGITS = 1_000_000_000, 9
 _LIMBS = MOST_DECIMAL_BYTES // 4  # of a magnitude; the digits come behind them
@@ -90,11 +92,11 @@ def _put_day(day: int, out: NDArray[np.uint8], place: int) -> int:
 
 @bare_inlined
 def day_of(year: int, month: int, day: int) -> int:
-    """Return the days from 1970 to a day of the Gregorian calendar; if it is none, days that `put_day` refuses."""
+    """Return the days from 1970 to a day of the Gregorian calendar; `NO_DAY` if it is none."""
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     longest = 30 + (month + month // 8) % 2 if month != 2 else 28 + leap
     if not (1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= longest):
-        return _LAST_DAY + 1
+        return NO_DAY
     # See `_put_day`.
     year -= month <= 2
     of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1

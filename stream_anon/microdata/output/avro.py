@@ -21,6 +21,8 @@ _TYPES: dict[str, Any] = {
 def avro_schema(policy: Policy) -> dict[str, Any]:
     """Return the Avro schema (1.11) of a released record.
 
+    What may be missing has a default, so that readers of the schema take records that were written without it.
+
     Raises
     ------
     SettingsError
@@ -47,5 +49,14 @@ def _field(field: Field, namespace: str) -> dict[str, Any]:
     kind: Any = _record(field.name, namespace, field.fields) if field.fields else _TYPES[field.type]
     if field.many:
         kind = {"type": "array", "items": kind}
-    told = {"name": field.name, "doc": field.words}
-    return {**told, "type": ["null", kind], "default": None} if field.nullable else {**told, "type": kind}
+    told = {"name": field.name, "doc": field.words, "type": ["null", kind] if field.nullable else kind}
+    return told | {"default": _default(field)} if _has_default(field) else told
+
+
+def _has_default(field: Field) -> bool:
+    """Return whether readers may fill in that a field is missing, of records that were written without it."""
+    return field.nullable or (bool(field.fields) and all(map(_has_default, field.fields)))
+
+
+def _default(field: Field) -> Any:
+    return None if field.nullable else {inner.name: _default(inner) for inner in field.fields}

@@ -24,17 +24,17 @@ _TEXTS: dict[str, Schema] = {
     "timestamp": {"format": "date-time", "pattern": rf"{_DAY}{_TIME}[+-][0-9]{{2}}(:[0-5][0-9]){{1,2}}$"},
     "local-timestamp": {"pattern": f"{_DAY}{_TIME}$"},
 }
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_DIALECT = "http://json-schema.org/draft-07/schema#"  # the newest one that every registry can compare
 
 
 def released_schema(policy: Policy) -> Schema:
-    """Return the JSON Schema (draft 2020-12) of a released record.
+    """Return the JSON Schema (draft-07) of a released record.
 
     Objects are closed and hold every published field, in policy order. A value is one of what its attribute can
     publish; of intervals the schema tells the form and the range, the audit whether they are nodes.
     """
     schema: Schema = {
-        "$schema": DIALECT,
+        "$schema": _DIALECT,
         "$id": "urn:stream-anon:schema:released-record:1",
         "title": "Released record",
         "description": f"A record released under the policy {policy.digest or 'without a digest'}.",

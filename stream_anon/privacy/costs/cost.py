@@ -145,6 +145,15 @@ def _last_of_node(model: CostModel, begin: int, code: int, n: int) -> int:
 
 
 @bare_kernel
+def _bounds_on_level(model: CostModel, j: int, level: int, first: int, last: int) -> tuple[int, int]:
+    """Return the first code of the node around one cell on a listed level, and the last one of another's."""
+    cell = model.cell[j]
+    n = model.domain[j] // cell
+    begin = model.start[j] + level * n
+    return model.steps[begin + first] * cell, (_last_of_node(model, begin, last, n) + 1) * cell - 1
+
+
+@bare_kernel
 def _least_bounds(model: CostModel, j: int, low: int, high: int) -> tuple[int, int]:
     """Return the first code of the lowest node that may be published of `low`, and the last one of `high`'s."""
     n = model.domain[j]
@@ -157,9 +166,7 @@ def _least_bounds(model: CostModel, j: int, low: int, high: int) -> tuple[int, i
         level -= 1
         if level < 0:
             return low // cell * cell, high // cell * cell + cell - 1
-        n //= cell
-    begin = model.start[j] + level * n
-    return model.steps[begin + low // cell] * cell, (_last_of_node(model, begin, high // cell, n) + 1) * cell - 1
+    return _bounds_on_level(model, j, level, low // cell, high // cell)
 
 
 @bare_kernel
@@ -186,7 +193,6 @@ def _level_of_firsts(model: CostModel, j: int, low: int, high: int) -> int:
 def _node_of_firsts(model: CostModel, j: int, low: int, high: int) -> tuple[int, int]:
     """Return the bounds of the node around different codes, of an attribute whose nodes are listed."""
     cell = model.cell[j]
-    n = model.domain[j] // cell
     level = _level_of_firsts(model, j, low, high) - 1
     if cell > 1:
         level -= 1
@@ -194,9 +200,7 @@ def _node_of_firsts(model: CostModel, j: int, low: int, high: int) -> tuple[int,
             return low // cell * cell, low // cell * cell + cell - 1
     if level >= model.levels[j]:
         return 0, model.domain[j] - 1
-    begin = model.start[j] + level * n
-    place = low // cell
-    return model.steps[begin + place] * cell, (_last_of_node(model, begin, place, n) + 1) * cell - 1
+    return _bounds_on_level(model, j, level, low // cell, low // cell)
 
 
 @bare_kernel

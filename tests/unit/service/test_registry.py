@@ -232,14 +232,14 @@ async def test_a_schema_without_a_declared_field_is_told_and_the_field_counts_as
 
 async def test_framed_bytes_while_json_is_set_have_a_reason_of_their_own() -> None:
     async with Driver() as driver:
-        driver.send([*people(6), *_framed(3), b"\3\0" + bytes(20), b"\0\0"])
+        driver.send([*people(6), *_framed(3), b"\3\0" + bytes(20), b"\1" + bytes(20), b"\0\0", b"\1\0"])
         await driver.settle()
         await driver.advance(11)
         letters = [
             json.loads(v) for p in driver.broker.committed if p.topic.endswith("letters") for v in p.values if v
         ]
         reasons = sorted(letter["reason"] for letter in letters)
-        assert reasons == ["malformed", *["registry-framed"] * 4]
+        assert reasons == [*["malformed"] * 2, *["registry-framed"] * 5]
 
 
 async def test_a_registry_that_answers_rubbish_is_waited_for() -> None:

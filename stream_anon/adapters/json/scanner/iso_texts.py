@@ -9,6 +9,7 @@ from stream_anon.adapters.json.scanner import tables as t
 from stream_anon.adapters.json.scanner.forms import ABSENT, NULL, ODD, STRING
 from stream_anon.adapters.json.scanner.letters import BLANK, COLON, COMMA, DIGIT_0, DIGIT_9, MINUS, PLUS, POINT
 from stream_anon.adapters.json.scanner.moments import MomentArrays, code_at
+from stream_anon.adapters.writing.numbers import NO_DAY, day_of
 from stream_anon.compiled import bare_inlined, bare_kernel
 
 _MISSING, _UNKNOWN = t.MISSING, t.UNKNOWN
@@ -43,15 +44,9 @@ def iso_seconds(text: NDArray[np.uint8], start: int, stop: int, with_time: bool)
     month, day = _two(text, start + 5, 12), _two(text, start + 8, 31)
     if century < 0 or years < 0 or month < 1 or day < 1:
         return 0, 0, NO_MOMENT
-    year = 100 * century + years
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    longest = 29 if leap and month == 2 else 28 if month == 2 else 30 if month in (4, 6, 9, 11) else 31
-    if year < 1 or day > longest:
+    days = day_of(100 * century + years, month, day)
+    if days == NO_DAY:
         return 0, 0, NO_MOMENT
-    # Days from 1970-01-01, of years that begin in March: so the leap day is the last one.
-    shifted = year - 1 if month <= 2 else year
-    of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
-    days = 365 * shifted + shifted // 4 - shifted // 100 + shifted // 400 + of_year - 719468
     if length == _DAY_LETTERS:
         return (0, 0, NO_MOMENT) if with_time else (86_400 * days, 0, OWN_CLOCK)
     mark = text[start + _DAY_LETTERS]

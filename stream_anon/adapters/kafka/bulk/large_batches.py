@@ -124,7 +124,7 @@ class LargeBatch:
             raise UnsoundError
 
     def _held_by_header(self, end: int) -> Generator[None, None, bytes]:
-        """Return the value of the wanted header, which must end before `end`; empty without one."""
+        """Return the value of the last wanted header, all of which end before `end`; empty if it is too long."""
         held = b""
         for _ in range(max(self._length(end), 0)):
             size = self._length(end)
@@ -135,6 +135,7 @@ class LargeBatch:
             if same and size <= MOST_HEADER:
                 held = self._bytes(max(size, 0))
             else:
+                held = b"" if same else held
                 yield from self._pass(size)
         return held
 

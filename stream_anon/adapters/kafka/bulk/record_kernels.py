@@ -197,8 +197,8 @@ def _read(
             if len(wanted) and size >= 0:
                 begin, end_of_header = _header(data, last, stop, wanted)
                 if end_of_header - begin <= MOST_HEADER:
-                    for place in range(begin, end_of_header):
-                        room[filled] = data[place]
+                    for byte_at in range(begin, end_of_header):
+                        room[filled] = data[byte_at]
                         filled += 1
             while at + 8 <= last:
                 room_words[filled] = words[at]

@@ -328,13 +328,13 @@ def test_a_field_that_the_writer_lacks_is_missing_and_none_makes_an_empty_object
 
 def test_a_path_that_goes_below_a_value_without_keys_cannot_be_read() -> None:
     assert read(record("int", ["null", "int"]), zigzag(4) + b"\x00", paths=[("f0", "x"), ("f1", "x")])[0] == [
-        {"f0": [], "f1": None}
+        {"f0": [[]], "f1": None}
     ]
 
 
 def test_a_schema_that_is_no_record_is_read_as_what_it_is() -> None:
     for schema, body, text in (
-        ("string", zigzag(1) + b"a", b"[]"),
+        ("string", zigzag(1) + b"a", b"[[]]"),
         (["null", record("int")], b"\x00", b"null"),
         (["null", record("int")], b"\x02\x04", b'{"f0":2}'),
         ({"type": "map", "values": "int"}, zigzag(1) + zigzag(2) + b"f0" + zigzag(2) + b"\x00", b'{"f0":2}'),
@@ -391,7 +391,7 @@ def test_a_logical_type_that_does_not_go_with_its_type_is_left_aside() -> None:
     schema = record(*decimals, fixed, *others)
     body = (zigzag(1) + b"\x05") * len(decimals) + b"\x01\x02" + zigzag(1) + b"a" + zigzag(7)
     found = read(schema, body)[0][0]
-    assert list(found.values()) == [[]] * len(decimals) + [258, "a", 7]
+    assert list(found.values()) == [[[]]] * len(decimals) + [258, "a", 7]
 
 
 def test_defaults_docs_and_types_in_types_do_not_matter() -> None:

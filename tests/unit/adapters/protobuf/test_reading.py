@@ -205,7 +205,7 @@ def test_a_schema_of_a_registry_is_read_to_the_letter(visit: Any) -> None:
         "before": {"age": 40},
     }
     [found] = _read(visit, ["after", "op"], given_message)
-    absent = {"name": "", "age": 0, "ward": "WARD_UNKNOWN", "picture": [], "fever": 0.0}
+    absent = {"name": "", "age": 0, "ward": "WARD_UNKNOWN", "picture": [[]], "fever": 0.0}
     assert found == {
         "after": {
             **given_message,
@@ -215,7 +215,7 @@ def test_a_schema_of_a_registry_is_read_to_the_letter(visit: Any) -> None:
             "at": "2024-02-29T10:11:12.100Z",
             "phone": 9223372036854775807,
             "places": {"home": {"code": 18446744073709551615}, "": {}},
-            "picture": [],
+            "picture": [[]],
             "before": {**absent, "age": 40},
         },
         "op": "",

@@ -5,7 +5,7 @@ from base64 import b64encode
 import pytest
 
 from stream_anon.adapters.protobuf import installed, schemas
-from stream_anon.adapters.protobuf.schemas import Messages, message_of
+from stream_anon.adapters.protobuf.schemas import Messages, message_of, renumbered
 from stream_anon.errors import InputError, SettingsError
 
 NESTED = """
@@ -105,3 +105,22 @@ def test_a_schema_of_very_many_messages_is_refused(monkeypatch: pytest.MonkeyPat
     assert len(Messages(NESTED, REFERENCES).places) == 2
     with pytest.raises(InputError, match="more than 5 messages"):
         Messages(NESTED + "message Third {}", REFERENCES)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "wanted"),
+    [
+        ("int64 age = 1; string city = 2;", "int64 age = 1; string city = 2; string more = 3;", None),
+        ("int64 age = 1; string city = 2;", "int64 age = 1;", None),
+        ("int64 age = 1; string city = 2;", "int64 more = 1; int64 age = 2; string city = 3;", (1, "age", "more")),
+        ("int64 age = 1; string city = 2;", "string city = 1;", (1, "age", "city")),
+        ("message A { int64 min = 1; } A age = 1;", "message B { int64 max = 1; } B age = 1;", (1, "min", "max")),
+        ("message A { int64 min = 1; } A age = 1;", "int64 age = 1;", None),
+        ("message A { A age = 1; } A age = 1;", "message A { int64 age = 1; } A age = 1;", None),
+    ],
+)
+def test_a_number_that_stands_for_another_field_is_found(
+    older: str, newer: str, wanted: tuple[int, str, str] | None
+) -> None:
+    before, after = (message_of(f'syntax = "proto3"; message M {{ {each} }}', (0,), {}) for each in (older, newer))
+    assert renumbered(before, after) == wanted

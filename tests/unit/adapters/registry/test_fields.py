@@ -79,3 +79,51 @@ def test_a_json_schema_has_the_keys_that_its_additional_properties_describe() ->
         ("labels", "app"): "string",
         ("places", "home", "zip"): "integer",
     }
+
+
+AVRO_PLACE = {"type": "record", "name": "Place", "fields": [{"name": "zip", "type": "int"}]}
+AVRO_WORDS: list[tuple[Any, str]] = [
+    ({"type": "array", "items": "string"}, "array of string"),
+    ({"type": "array", "items": "long"}, "array of long"),
+    (["null", {"type": "array", "items": ["null", "long"]}], "array or null of long or null"),
+    ({"type": "map", "values": "double"}, "map of double"),
+    ({"type": "array", "items": {"type": "array", "items": "string"}}, "array of array of string"),
+    ({"type": "array", "items": {"type": "int", "logicalType": "date"}}, "array of date"),
+    ({"type": "array", "items": AVRO_PLACE}, "array of record"),
+    ({"type": "enum", "name": "E", "symbols": ["A"]}, "enum"),
+]
+JSON_WORDS: list[tuple[Any, str]] = [
+    ({"type": "array", "items": {"type": "string"}}, "array of string"),
+    ({"type": "array", "items": {"type": ["integer", "null"]}}, "array of integer or null"),
+    ({"type": "array", "items": [{"type": "string"}, {"type": "integer"}]}, "array of integer or string"),
+    ({"type": "array", "prefixItems": [{"type": "string"}]}, "array of string"),
+    ({"type": "array", "items": False}, "array"),
+    ({"type": "object", "additionalProperties": {"type": "number"}}, "object of number"),
+    ({"enum": ["a", None, 3, 1.5, True]}, "boolean or integer or null or number or string"),
+    ({"const": "a"}, "string"),
+    ({"enum": 3}, "anything"),
+    ({"type": "string", "enum": ["a"]}, "string"),
+    ({}, "anything"),
+]
+
+
+@pytest.mark.parametrize(("kind", "word"), AVRO_WORDS)
+def test_the_word_of_an_avro_type_tells_its_items_and_values(kind: Any, word: str) -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "f", "type": kind}]}
+    assert avro_fields(json.dumps(schema), (), [("f",)]) == {("f",): word}
+
+
+@pytest.mark.parametrize(("kind", "word"), JSON_WORDS)
+def test_the_word_of_a_json_type_tells_its_items_values_and_choices(kind: Any, word: str) -> None:
+    assert json_fields(json.dumps({"properties": {"f": kind}}), [("f",)]) == {("f",): word}
+
+
+def test_the_word_of_a_protobuf_map_tells_its_values() -> None:
+    assert protobuf_fields(described(PROTOBUF_WITH_KEYS), [("values",)])[("values",)].endswith(f" of {VALUE}")
+
+
+def test_the_word_of_a_list_of_itself_ends() -> None:
+    others = [{"$ref": f"#/definitions/d{number}"} for number in range(MANY)]
+    lists = {f"d{number}": {"type": "array", "items": {"anyOf": others}} for number in range(MANY)}
+    schema = {"definitions": lists, "properties": {"f": {"$ref": "#/definitions/d0"}}}
+    assert json_fields(json.dumps(schema), [("f",)])[("f",)].startswith("anything or array of anything or array")

@@ -10,23 +10,27 @@ import fastavro
 import numpy as np
 import pytest
 
-from stream_anon.adapters.codecs import RecordFormats, topic_codec
+from stream_anon.adapters.codecs import RecordFormats, raise_if_schema_refused, topic_codec
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.adapters.registry.writing import says_the_same
 from stream_anon.errors import Refused, RegistryError, SettingsError
 from stream_anon.microdata.output.json_schema import released_schema
+from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import made_up_release
 from stream_anon.ports import Codec
 from stream_anon.settings.policy_file import load_policy
-from tests.support.policies import write_policy
+from tests.support.policies import write_document, write_policy
 from tests.support.registry.memory_registry import MemoryRegistry
 
 
 def _codec(policy: Policy, registry: MemoryRegistry, form: str = "json-schema", *, register: bool = True) -> Codec:
-    access = RegistryAccess(registry.url, timeout=2.0)
-    return topic_codec(policy, formats=RecordFormats("json", form, access, "out-value", register))
+    return topic_codec(policy, formats=_formats(registry, form, register=register))
+
+
+def _formats(registry: MemoryRegistry, form: str, *, register: bool = True) -> RecordFormats:
+    return RecordFormats("json", form, RegistryAccess(registry.url, timeout=2.0), "out-value", register)
 
 
 async def test_each_record_is_written_behind_the_frame_of_the_registered_schema(tmp_path: Path) -> None:
@@ -86,6 +90,37 @@ async def test_a_schema_that_may_not_be_registered_is_looked_up_by_what_it_says(
         with pytest.raises(Refused, match="is not that of the output"):
             await _codec(policy, registry, register=False).open()
         assert not any("versions" in way for way in registry.asked if way.startswith("POST"))
+
+
+def _with(tmp_path: Path, *names: str) -> Policy:
+    more = {name: {"role": "quasi-identifier", "numeric": {"min": 0, "max": 9}} for name in names}
+    document = {"privacy": {"k": 2, "individual": "every-record"}, "output": {"shape": "typed"}, "attributes": more}
+    return load_policy(write_document(tmp_path, document))
+
+
+async def test_protobuf_whose_numbers_stand_for_other_fields_is_refused_before_it_is_registered(
+    tmp_path: Path,
+) -> None:
+    old, added, moved = (_with(tmp_path, *names) for names in (("a", "b"), ("a", "b", "c"), ("c", "a", "b", "d")))
+    async with MemoryRegistry() as registry:
+        for policy in (old, added, old):
+            await raise_if_schema_refused(policy, _formats(registry, "protobuf"))
+            await _codec(policy, registry, "protobuf").open()
+        stated = "the number 1 stood for the field a and would stand for c. Put new attributes behind all others"
+        with pytest.raises(Refused, match=stated):
+            await _codec(moved, registry, "protobuf").open()
+        with pytest.raises(Refused, match=stated):
+            await raise_if_schema_refused(moved, _formats(registry, "protobuf"))
+        known = len(registry.schemas)
+        registry.add(protobuf_schema(moved), 99, "PROTOBUF", "out-value")  # an operator decides so
+        await _codec(moved, registry, "protobuf").open()
+        assert len(registry.schemas) == known + 1
+
+
+async def test_the_numbers_of_what_is_no_protobuf_schema_are_not_compared(tmp_path: Path) -> None:
+    async with MemoryRegistry() as registry:
+        registry.add("nonsense", 7, "PROTOBUF", "out-value")
+        await _codec(_with(tmp_path, "a"), registry, "protobuf").open()
 
 
 def test_two_schemas_say_the_same_if_only_what_they_tell_people_differs() -> None:

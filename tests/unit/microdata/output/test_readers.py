@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.json as pa_json
 import pytest
 import yaml
+from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
+from avro.schema import make_avsc_object
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from grpc_tools import protoc
 from jsonschema import Draft201909Validator
@@ -32,7 +34,9 @@ from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.sql import sql_table
 from stream_anon.microdata.policy import Policy
+from stream_anon.settings.policy_file import load_policy
 from tests.support.hostile import grid
+from tests.support.policies import write_document
 from tests.unit.operations.audit.test_auditing import Files, _visits
 from tests.unit.operations.audit.test_shapes import settings_of
 
@@ -73,6 +77,53 @@ def test_avro_holds_every_record(released: dict[Shape, Files], shape: Shape) -> 
     fastavro.writer(file, schema, records, validator=True, strict=True)
     file.seek(0)
     assert list(fastavro.reader(file)) == records
+
+
+@pytest.mark.filterwarnings("ignore::avro.errors.IgnoredLogicalType")
+@shapes
+@pytest.mark.parametrize("added", ["numeric", "date", "hour", "below", "category", "list"])
+def test_an_attribute_may_be_added_anywhere_and_readers_of_either_schema_take_records_of_the_other(
+    shape: Shape, added: str, tmp_path: Path
+) -> None:
+    """As Confluent's FULL asks, by the rules of fastavro and of Avro's own library."""
+    days = {"min": "2024-01-01", "max": "2024-12-31"}
+    role = {"role": "quasi-identifier"}
+    more: dict[str, Any] = {
+        "numeric": {"x": role | {"numeric": {"min": 0, "max": 9}}},
+        "date": {"x": role | {"date": days}},
+        "hour": {"x": role | {"date": days | {"finest": "hour", "format": "iso8601"}}},
+        "below": {"x.y.z": role | {"numeric": {"min": 0, "max": 9}}, "x.y.word": {"role": "sensitive"}},
+        "category": {"x": role | {"hierarchy": {"all": ["a", "b"]}}},
+        "list": {"x": {"role": "sensitive", "type": "string[]"}},
+    }
+    old, new = (
+        avro_schema(load_policy(write_document(tmp_path, _document(shape, attributes))))
+        for attributes in ({}, more[added])
+    )
+    assert new["fields"][0]["name"].startswith("x")
+    for reader, writer in ((new, old), (old, new)):
+        parsed = make_avsc_object(reader), make_avsc_object(writer)
+        found = ReaderWriterCompatibilityChecker().get_compatibility(*parsed)
+        assert found.compatibility is SchemaCompatibilityType.compatible, found.messages
+    record = {"age": {"min": 3, "max": None}} if shape is Shape.TYPED else {"age_min": 3, "age_max": None}
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, fastavro.parse_schema(old), record)
+    body.seek(0)
+    read = fastavro.schemaless_reader(body, fastavro.parse_schema(old), fastavro.parse_schema(new))
+    assert isinstance(read, dict)
+    assert {name: read.pop(name) for name in record} == record
+    assert read
+    assert _leaves(read) == {None}
+
+
+def _document(shape: Shape, more: dict[str, Any]) -> dict[str, Any]:
+    age = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 9}}
+    privacy = {"k": 2, "individual": "every-record"}
+    return {"privacy": privacy, "output": {"shape": str(shape)}, "attributes": {**more, "age": age}}
+
+
+def _leaves(value: Any) -> set[Any]:
+    return {leaf for each in value.values() for leaf in _leaves(each)} if isinstance(value, dict) else {value}
 
 
 def message_class(text: str, folder: Path) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stream_anon.adapters.kafka.bulk import unread
@@ -15,6 +15,7 @@ from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread
 
 NAME = b"__value_schema_id"
 _Record = tuple[bytes | None, list[tuple[str, bytes | None]]]
+LONGER_LAST: list[_Record] = [(b"v", [(NAME.decode(), b"ab"), (NAME.decode(), bytes(20))])]
 
 
 def _batch(records: list[_Record], compression: int) -> bytes:
@@ -44,6 +45,8 @@ _records = st.lists(st.tuples(st.one_of(st.none(), st.binary(max_size=30)), _hea
 
 
 @given(_records, st.sampled_from([0, 1]))
+@example(LONGER_LAST, 0)
+@example(LONGER_LAST, 1)
 def test_the_value_of_the_last_such_header_stands_before_each_value(records: list[_Record], packed: int) -> None:
     data = _batch(records, packed)
     assert _values(data, NAME) == [value_behind(value, headers, NAME) for value, headers in records]
@@ -51,6 +54,7 @@ def test_the_value_of_the_last_such_header_stands_before_each_value(records: lis
 
 
 @given(_records)
+@example(LONGER_LAST)
 def test_a_batch_that_is_read_piece_by_piece_gives_the_same(records: list[_Record]) -> None:
     data = _batch(records, 1)
 
