@@ -17,7 +17,7 @@ from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClient
 from stream_anon.adapters.registry.codec import BodyEncoder, RegistryCodec
 from stream_anon.adapters.registry.fields import FieldTypes, avro_fields, json_fields, protobuf_fields
-from stream_anon.adapters.registry.framing import SCHEMA_HEADER, Framing
+from stream_anon.adapters.registry.framing import Framing, headers_of
 from stream_anon.adapters.registry.learning import BodyFormat, ParsedSchema
 from stream_anon.adapters.registry.messages import KnownMessages, Place
 from stream_anon.adapters.registry.reading import FramedTexts
@@ -29,6 +29,7 @@ from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import MOST_RECORD_BYTES, Codec
+from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 from stream_anon.ports.schemas import SchemaChange
 
 Paths = tuple[tuple[str, ...], ...]
@@ -94,9 +95,11 @@ class RecordFormats:
     wrapping: Wrapping = BARE
 
     @property
-    def header(self) -> bytes:
-        """Return the name of the header that may hold what stands before a record; empty if none does."""
-        return b"" if self.input == "json" else SCHEMA_HEADER
+    def headers(self) -> HeaderRule:
+        """Return which headers may hold what stands before a record."""
+        if self.input == "json" or self.registry is None:
+            return NO_HEADERS
+        return headers_of(self.registry.framing, messages=self.input == "protobuf")
 
 
 PLAIN = RecordFormats()

@@ -6,8 +6,8 @@
     apicurio-*            0, id (8 bytes), the record
     glue                  3, compression (0 or 5), UUID (16 bytes), the record
 
-A GUID may stand in the header `__value_schema_id` instead; whoever reads the topic puts that header's bytes before
-the value. Of Protobuf, what names the message within its schema follows; see `messages`.
+The same may stand in headers instead; whoever reads the topic puts it before the value, as `headers_of` says. Of
+Protobuf, what names the message within its schema follows; see `messages`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,23 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.registry.messages import MOST_BYTES, MessageName, name_at, number_at, place_at
+from stream_anon.adapters.registry.messages import (
+    MOST_BYTES,
+    MOST_SHORT_NAME,
+    SHORT_LEAD,
+    MessageName,
+    name_at,
+    number_at,
+    place_at,
+)
 from stream_anon.microdata.keys import padded_words
 from stream_anon.microdata.texts import Texts
+from stream_anon.ports.headers import NO_HEADERS, HeaderPart, HeaderRule
 
-SCHEMA_HEADER = b"__value_schema_id"
-"""The header of a record that holds 0 and an id, or 1 and a GUID."""
-
+_CONFLUENT_HEADER = b"__value_schema_id"  # 0 and an id, or 1 and a GUID
+_GLOBAL_HEADER, _CONTENT_HEADER = b"apicurio.value.globalId", b"apicurio.value.contentId"  # eight bytes of an id
+_MESSAGE_HEADER = b"apicurio.protobuf.type"  # the name of a message that is not within another
+_ENCODING_HEADER = b"apicurio.value.encoding"  # of Avro: BINARY, or JSON
 _BY_ID, _BY_GUID, _BY_GLUE = 0, 1, 3  # first bytes
 _GUID_BYTES = 16
 _PLAIN, _ZLIB = 0, 5
@@ -46,6 +56,28 @@ class Framing(StrEnum):
     def is_apicurio(self) -> bool:
         """Return whether ids are Apicurio's own, of eight bytes."""
         return self in (Framing.APICURIO_GLOBAL, Framing.APICURIO_CONTENT)
+
+
+def headers_of(framing: Framing, *, messages: bool = False) -> HeaderRule:
+    """Return which headers may hold a frame, so that it stands before the value as others have it there.
+
+    Parameters
+    ----------
+    messages
+        Whether the name of a message is part of it, as in Protobuf.
+    """
+    if framing is Framing.GLUE:
+        return NO_HEADERS
+    if not framing.is_apicurio:
+        return HeaderRule((HeaderPart(_CONFLUENT_HEADER, 0, 1 + _GUID_BYTES),))
+    own, other = _GLOBAL_HEADER, _CONTENT_HEADER
+    if framing is Framing.APICURIO_CONTENT:
+        own, other = other, own
+    parts = [HeaderPart(own, 8, 8, ((_BY_ID, 0),))]
+    if messages:
+        parts.append(HeaderPart(_MESSAGE_HEADER, 1, MOST_SHORT_NAME, SHORT_LEAD))
+    # An id of the other kind would name another schema, and a bare record must not be taken for a framed one.
+    return HeaderRule(tuple(parts), ((other, b""), (_ENCODING_HEADER, b"BINARY")))
 
 
 @dataclass(frozen=True, slots=True)

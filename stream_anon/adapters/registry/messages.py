@@ -26,6 +26,10 @@ _MOST_DEPTH = 16  # messages within messages
 _MOST_NUMBER = 5  # bytes of a number of 32 bits
 _MOST_NAME = 512
 _NAME_FIELD = 0x0A  # field 1, with a length
+MOST_SHORT_NAME = 125
+"""Bytes of a name whose lengths take a byte each."""
+SHORT_LEAD = ((2, 1), (_NAME_FIELD, 0), (0, 1))
+"""What `name_at` reads before such a name; see `HeaderPart`."""
 MOST_BYTES = max(_MOST_NUMBER * (1 + _MOST_DEPTH), 2 * _MOST_NUMBER + 1 + _MOST_NAME)
 """Bytes that name a message, at the most."""
 
