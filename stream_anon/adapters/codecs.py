@@ -18,8 +18,9 @@ from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClient
 from stream_anon.adapters.registry.codec import BodyEncoder, RegistryCodec
 from stream_anon.adapters.registry.fields import FieldTypes, avro_fields, json_fields, protobuf_fields
-from stream_anon.adapters.registry.framing import SCHEMA_HEADER
+from stream_anon.adapters.registry.framing import Framing, headers_of
 from stream_anon.adapters.registry.learning import BodyFormat, ParsedSchema
+from stream_anon.adapters.registry.messages import KnownMessages, Place
 from stream_anon.adapters.registry.reading import FramedTexts
 from stream_anon.adapters.registry.writing import Frame, OutputSchema
 from stream_anon.adapters.unwrapping import Bodies, Unwrapper, UnwrappingCodec
@@ -29,6 +30,7 @@ from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import MOST_RECORD_BYTES, Codec
+from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 from stream_anon.ports.schemas import SchemaChange
 
 Paths = tuple[tuple[str, ...], ...]
@@ -94,9 +96,11 @@ class RecordFormats:
     wrapping: Wrapping = BARE
 
     @property
-    def header(self) -> bytes:
-        """Return the name of the header that may hold what stands before a record; empty if none does."""
-        return b"" if self.input == "json" else SCHEMA_HEADER
+    def headers(self) -> HeaderRule:
+        """Return which headers may hold what stands before a record."""
+        if self.input == "json" or self.registry is None:
+            return NO_HEADERS
+        return headers_of(self.registry.framing, messages=self.input == "protobuf")
 
 
 PLAIN = RecordFormats()
@@ -107,16 +111,16 @@ class _Registered:
     """A format whose records name their schemas: how it is read, and how it is written."""
 
     kind: str  # what a registry calls it
-    body: Callable[[Paths, int], BodyFormat]
+    body: Callable[[Paths, int, Framing], BodyFormat]
     encoder: Callable[[Policy, Codec], BodyEncoder]
     typed: bool  # whether what is written needs one type for each attribute
 
 
-def _json_bodies(paths: Paths, most: int) -> BodyFormat:  # noqa: ARG001 - JSON is read by what it holds
+def _json_bodies(paths: Paths, most: int, framing: Framing) -> BodyFormat:  # noqa: ARG001 - JSON is read by what it holds
     return BodyFormat("JSON", lambda schema: ParsedSchema(lambda _: (Bodies(), json_fields(schema.text, paths))))
 
 
-def _avro_bodies(paths: Paths, most: int) -> BodyFormat:
+def _avro_bodies(paths: Paths, most: int, framing: Framing) -> BodyFormat:  # noqa: ARG001 - it names no message
     def parse(schema: RegisteredSchema) -> ParsedSchema:
         reader = AvroReader(schema.text, paths, most, dict(schema.references))
         fields = avro_fields(schema.text, schema.references, paths)
@@ -125,7 +129,7 @@ def _avro_bodies(paths: Paths, most: int) -> BodyFormat:
     return BodyFormat("AVRO", parse, lambda: AvroReader(_NOTHING, (), most).warm_up())
 
 
-def _protobuf_bodies(paths: Paths, most: int) -> BodyFormat:
+def _protobuf_bodies(paths: Paths, most: int, framing: Framing) -> BodyFormat:
     require_protobuf("kafka.format")
     from stream_anon.adapters.protobuf.reading import MessageReader
     from stream_anon.adapters.protobuf.schemas import Messages, message_of
@@ -133,11 +137,16 @@ def _protobuf_bodies(paths: Paths, most: int) -> BodyFormat:
     def parse(schema: RegisteredSchema) -> ParsedSchema:
         messages = Messages(schema.text, dict(schema.references))
 
-        def reader(message: tuple[int, ...]) -> tuple[Unwrapper, FieldTypes]:
-            descriptor = messages.at(message)
+        def reader(place: Place) -> tuple[Unwrapper, FieldTypes]:
+            descriptor = messages.at(place)
             return MessageReader(descriptor, paths, most), protobuf_fields(descriptor, paths)
 
-        return ParsedSchema(reader, messages.places)
+        known: KnownMessages = messages.places
+        if framing is Framing.GLUE:
+            known = messages.by_number
+        elif framing.is_apicurio:
+            known = messages.by_name
+        return ParsedSchema(reader, known)
 
     def warm_up() -> None:
         MessageReader(message_of(_EMPTY, (0,), {}), (), most).warm_up()
@@ -252,7 +261,7 @@ def _framed_texts(
         return None
     wrapping = formats.wrapping
     attributes = {wrapping.placed(attribute.path): attribute.name for attribute in policy.attributes}
-    form = REGISTERED[formats.input].body((*attributes, *wrapping.beside), max_record_bytes)
+    form = REGISTERED[formats.input].body((*attributes, *wrapping.beside), max_record_bytes, access.framing)
     known = {key: access.schema(key) for key in access.schemas}
     client = RegistryClient(access)
     return FramedTexts(client, access.framing, form, attributes, max_record_bytes, known, noticed)

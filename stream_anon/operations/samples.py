@@ -107,7 +107,7 @@ def sample_of_topic(policy: Policy, config: Path) -> RecordSample:
         if not deployment.inputs:
             raise InputError(f"{kafka.inputs}: there is no such topic to take a sample from")
         readings = await newest_records(connection, deployment.inputs, policy)
-        sample = sample_of(*readings, header=formats_of(kafka).header)
+        sample = sample_of(*readings, headers=formats_of(kafka).headers)
         return sample, (await reader_of(policy, kafka, sample))[0]
 
     clock = SystemClock()

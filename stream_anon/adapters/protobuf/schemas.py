@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from base64 import b64decode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -109,6 +109,17 @@ class Messages:
         """Return where there are messages."""
         return _places(self._by_place)
 
+    @property
+    def by_name(self) -> dict[int | str, tuple[int, ...]]:
+        """Return the places of messages that are not within others, by their names without the package."""
+        return {message.name: (place,) for place, message in enumerate(self._by_place)}
+
+    @property
+    def by_number(self) -> dict[int | str, tuple[int, ...]]:
+        """Return the places of all messages by numbers, which go by the messages' full names."""
+        named = sorted(_named(self._by_place, "", ()))
+        return {number: place for number, (_, place) in enumerate(named)}
+
     def at(self, indexes: Sequence[int]) -> Any:
         """Return the descriptor of a message; it keeps what it belongs to alive.
 
@@ -169,6 +180,13 @@ def _count(messages: Iterable[Any]) -> int:
 
 def _places(messages: Iterable[Any]) -> Places:
     return tuple(_places(message.nested_type) for message in messages)
+
+
+def _named(messages: Iterable[Any], around: str, place: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the name and the place of each message."""
+    for index, message in enumerate(messages):
+        yield around + message.name, (*place, index)
+        yield from _named(message.nested_type, f"{around}{message.name}.", (*place, index))
 
 
 def _serialized(schema: str, references: Mapping[str, str]) -> FileDescriptorSet | None:

@@ -6,33 +6,42 @@
     apicurio-*            0, id (8 bytes), the record
     glue                  3, compression (0 or 5), UUID (16 bytes), the record
 
-A GUID may stand in the header `__value_schema_id` instead; whoever reads the topic puts that header's bytes before
-the value. Of Protobuf, the place of the message within its schema follows: how many numbers, and the numbers, as
-zigzag varints; one byte 0 stands for the first message.
+The same may stand in headers instead; whoever reads the topic puts it before the value, as `headers_of` says. Of
+Protobuf, what names the message within its schema follows; see `messages`.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.adapters.registry.messages import (
+    MOST_BYTES,
+    MOST_SHORT_NAME,
+    SHORT_LEAD,
+    MessageName,
+    name_at,
+    number_at,
+    place_at,
+)
 from stream_anon.microdata.keys import padded_words
 from stream_anon.microdata.texts import Texts
+from stream_anon.ports.headers import NO_HEADERS, HeaderPart, HeaderRule
 
-SCHEMA_HEADER = b"__value_schema_id"
-"""The header of a record that holds 0 and an id, or 1 and a GUID."""
-
+_CONFLUENT_HEADER = b"__value_schema_id"  # 0 and an id, or 1 and a GUID
+_GLOBAL_HEADER, _CONTENT_HEADER = b"apicurio.value.globalId", b"apicurio.value.contentId"  # eight bytes of an id
+_MESSAGE_HEADER = b"apicurio.protobuf.type"  # the name of a message that is not within another
+_ENCODING_HEADER = b"apicurio.value.encoding"  # of Avro: BINARY, or JSON
 _BY_ID, _BY_GUID, _BY_GLUE = 0, 1, 3  # first bytes
 _GUID_BYTES = 16
 _PLAIN, _ZLIB = 0, 5
-_MOST_DEPTH = 16  # messages within messages
-_MOST_NUMBER = 5  # bytes of a number of 32 bits
 UNFRAMED = -1
+_AT_ONCE = 8  # messages whose records are found together
 
 
 class Framing(StrEnum):
@@ -49,6 +58,28 @@ class Framing(StrEnum):
         return self in (Framing.APICURIO_GLOBAL, Framing.APICURIO_CONTENT)
 
 
+def headers_of(framing: Framing, *, messages: bool = False) -> HeaderRule:
+    """Return which headers may hold a frame, so that it stands before the value as others have it there.
+
+    Parameters
+    ----------
+    messages
+        Whether the name of a message is part of it, as in Protobuf.
+    """
+    if framing is Framing.GLUE:
+        return NO_HEADERS
+    if not framing.is_apicurio:
+        return HeaderRule((HeaderPart(_CONFLUENT_HEADER, 0, 1 + _GUID_BYTES),))
+    own, other = _GLOBAL_HEADER, _CONTENT_HEADER
+    if framing is Framing.APICURIO_CONTENT:
+        own, other = other, own
+    parts = [HeaderPart(own, 8, 8, ((_BY_ID, 0),))]
+    if messages:
+        parts.append(HeaderPart(_MESSAGE_HEADER, 1, MOST_SHORT_NAME, SHORT_LEAD))
+    # An id of the other kind would name another schema, and a bare record must not be taken for a framed one.
+    return HeaderRule(tuple(parts), ((other, b""), (_ENCODING_HEADER, b"BINARY")))
+
+
 @dataclass(frozen=True, slots=True)
 class SchemaKey:
     """What names a schema in a frame.
@@ -58,11 +89,11 @@ class SchemaKey:
     id
         The registry's number, or a UUID in text.
     message
-        Of Protobuf: the place of the message within the schema; empty for other formats.
+        Of Protobuf: what names the message within the schema; empty for other formats.
     """
 
     id: int | str
-    message: tuple[int, ...] = ()
+    message: MessageName = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +124,7 @@ def frames_of(values: Texts, framing: Framing, *, messages: bool = False) -> Fra
     Parameters
     ----------
     messages
-        Whether the place of a message follows, as in Protobuf.
+        Whether the name of a message follows, as in Protobuf.
     """
     starts, words = values.starts, padded_words(values.room)
     sizes = values.stops - starts
@@ -122,7 +153,7 @@ def frames_of(values: Texts, framing: Framing, *, messages: bool = False) -> Fra
     low[rows] = words[bodies[rows] - _GUID_BYTES // 2].byteswap()
     keys, owners = _distinct(kinds, high, low)
     frames = Frames(keys, owners, bodies, packed)
-    return _of_messages(values, frames) if messages else frames
+    return _of_messages(values, frames, _reader_of_messages(framing)) if messages else frames
 
 
 def _distinct(
@@ -150,55 +181,58 @@ def _key(kind: int, high: int, low: int) -> SchemaKey:
     return SchemaKey(str(uuid.UUID(int=(high % half) * half + low % half)))
 
 
-def _of_messages(values: Texts, frames: Frames) -> Frames:
-    """Return frames whose keys name the message too; values without a sound place are unframed."""
-    owners, bodies = frames.owners.copy(), frames.bodies.copy()
-    # Nearly all schemas have one message: one byte says so.
-    short = (owners != UNFRAMED) & (bodies < values.stops) & (values.room[bodies] == 0)
-    keys = [SchemaKey(key.id, (0,)) for key in frames.keys]
-    known = {key: place for place, key in enumerate(keys)}
-    bodies[short] += 1
-    for row in np.flatnonzero((owners != UNFRAMED) & ~short).tolist():
-        begin, stop = int(bodies[row]), int(values.stops[row])
-        found = message_place(values.room[begin : min(stop, begin + _MOST_NUMBER * (1 + _MOST_DEPTH))].tobytes())
+_MessageReader = Callable[[bytes], tuple[MessageName, int] | None]
+
+
+def _reader_of_messages(framing: Framing) -> _MessageReader:
+    """Return what reads the name of a message that bytes begin with, and tells how many bytes it takes."""
+    if framing is Framing.GLUE:
+        return number_at
+    return name_at if framing.is_apicurio else place_at
+
+
+def _of_messages(values: Texts, frames: Frames, read: _MessageReader) -> Frames:
+    """Return frames whose keys name the message too; values that name none are unframed."""
+    owners, bodies, stops = np.full(len(values), UNFRAMED, np.int64), frames.bodies.copy(), values.stops
+    known = dict[SchemaKey, int]()
+
+    def name_of(row: int) -> tuple[bytes, MessageName] | None:
+        begin = int(bodies[row])
+        data = values.room[begin : min(int(stops[row]), begin + MOST_BYTES)].tobytes()
+        found = read(data)
+        return None if found is None else (data[: found[1]], found[0])
+
+    def number_of(owner: int, message: MessageName) -> int:
+        return known.setdefault(SchemaKey(frames.keys[owner].id, message), len(known))
+
+    rest = np.flatnonzero(frames.owners != UNFRAMED)
+    # Nearly all records of a topic are of one message, or of a few: what begins alike names the same.
+    for _ in range(_AT_ONCE):
+        found = name_of(int(rest[0])) if len(rest) else None
         if found is None:
-            owners[row] = UNFRAMED
+            rest = rest[1:]
             continue
-        place, size = found
-        key = SchemaKey(frames.keys[owners[row]].id, place)
-        if key not in known:
-            known[key] = len(keys)
-            keys.append(key)
-        owners[row], bodies[row] = known[key], begin + size
-    # A first message that no record names must not be asked for, nor be told of as a schema that changed.
-    named, places = np.unique(owners[owners != UNFRAMED], return_inverse=True)
-    owners[owners != UNFRAMED] = places.reshape(-1)
-    return Frames(tuple(keys[place] for place in named.tolist()), owners, bodies, frames.packed)
+        name, message = found
+        alike = _beginning(values.room, rest[stops[rest] - bodies[rest] >= len(name)], bodies, name)
+        for owner in np.unique(frames.owners[alike]).tolist():
+            owners[alike[frames.owners[alike] == owner]] = number_of(owner, message)
+        bodies[alike] += len(name)
+        rest = rest[owners[rest] == UNFRAMED]
+    for row in rest.tolist():
+        found = name_of(row)
+        if found is not None:
+            owners[row] = number_of(int(frames.owners[row]), found[1])
+            bodies[row] += len(found[0])
+    return Frames(tuple(known), owners, bodies, frames.packed)
 
 
-def message_place(data: bytes) -> tuple[tuple[int, ...], int] | None:
-    """Return the place of a message that bytes begin with and the bytes that it takes; None if they hold none."""
-    found = _number_at(data, 0)
-    if found is None or found[0] > _MOST_DEPTH:
-        return None
-    (count, at), numbers = found, list[int]()
-    for _ in range(count):
-        found = _number_at(data, at)
-        if found is None:
-            return None
-        number, at = found
-        numbers.append(number)
-    return (tuple(numbers) or (0,), at)
-
-
-def _number_at(data: bytes, at: int) -> tuple[int, int] | None:
-    """Return a zigzag varint of up to five bytes and the place behind it; None if it is none, or negative."""
-    value = 0
-    for turn, byte in enumerate(data[at : at + _MOST_NUMBER]):
-        value |= (byte & 127) << 7 * turn
-        if byte < 128:
-            return None if value & 1 else (value >> 1, at + turn + 1)
-    return None
+def _beginning(
+    room: NDArray[np.uint8], rows: NDArray[np.int64], bodies: NDArray[np.int64], name: bytes
+) -> NDArray[np.int64]:
+    """Return the rows whose bodies begin with a name; each has at least as many bytes."""
+    for at, byte in enumerate(name):
+        rows = rows[room[bodies[rows] + at] == byte]
+    return rows
 
 
 def lead_of(schema: int, message: Sequence[int] | None = None) -> bytes:

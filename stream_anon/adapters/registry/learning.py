@@ -1,4 +1,4 @@
-"""What is learned of a schema: where its messages are, and what reads them."""
+"""What is learned of a schema: which messages it has, and what reads them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from stream_anon.adapters.registry.client import RegisteredSchema
 from stream_anon.adapters.registry.fields import FieldTypes
 from stream_anon.adapters.registry.framing import SchemaKey
+from stream_anon.adapters.registry.messages import KnownMessages, Place, place_in
 from stream_anon.adapters.unwrapping import Unwrapper
 
 MOST_MESSAGES = 1_000
 """Messages of one schema that are learned at once; what a poll names beyond them is not read."""
-
-Places = tuple["Places", ...]
-"""The places of a schema's messages: for each one, in order, those of the messages within it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +24,12 @@ class ParsedSchema:
     reader
         Returns what reads the bodies of a message, and the types of the declared fields that it has; may raise
         anything for a message that it does not understand.
-    places
-        Where messages are; empty if frames name none.
+    messages
+        The messages that frames may name; empty if they name none.
     """
 
-    reader: Callable[[tuple[int, ...]], tuple[Unwrapper, FieldTypes]]
-    places: Places = ()
+    reader: Callable[[Place], tuple[Unwrapper, FieldTypes]]
+    messages: KnownMessages = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +71,13 @@ class Answer:
 
     Parameters
     ----------
-    places
-        Where its messages are; None if it cannot be read.
+    messages
+        The messages that it has; None if it cannot be read.
     learned
         Of its messages that are named and exist; of the schema as a whole if it cannot be read.
     """
 
-    places: Places | None
+    messages: KnownMessages | None
     learned: Mapping[SchemaKey, Learned]
 
 
@@ -92,21 +90,13 @@ def learn(form: BodyFormat, keys: Sequence[SchemaKey], found: RegisteredSchema) 
         parsed = form.parse(found)
     except Exception:  # noqa: BLE001 - anybody may have registered it, and libraries raise what they like
         return unreadable
-    there = [key for key in keys if exists(key.message, parsed.places)][:MOST_MESSAGES]
-    return Answer(parsed.places, {key: _reader_of(parsed, key) for key in there})
+    places = {key: place_in(key.message, parsed.messages) for key in keys}
+    there = [(key, place) for key, place in places.items() if place is not None][:MOST_MESSAGES]
+    return Answer(parsed.messages, {key: _reader_of(parsed, place) for key, place in there})
 
 
-def exists(message: tuple[int, ...], places: Places) -> bool:
-    """Return whether there is a message at a place; true where frames name none."""
-    for index in message:
-        if index >= len(places):
-            return False
-        places = places[index]
-    return True
-
-
-def _reader_of(parsed: ParsedSchema, key: SchemaKey) -> Learned:
+def _reader_of(parsed: ParsedSchema, place: Place) -> Learned:
     try:
-        return Learned(*parsed.reader(key.message))
+        return Learned(*parsed.reader(place))
     except Exception:  # noqa: BLE001 - as of the schema
         return _UNREADABLE

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClient, Session
 from stream_anon.adapters.registry.fields import FieldTypes
 from stream_anon.adapters.registry.framing import UNFRAMED, Frames, Framing, SchemaKey, frames_of
-from stream_anon.adapters.registry.learning import Answer, BodyFormat, Learned, Places, exists, learn
+from stream_anon.adapters.registry.learning import Answer, BodyFormat, Learned, learn
+from stream_anon.adapters.registry.messages import KnownMessages, place_in
 from stream_anon.adapters.unwrapping import FITS, Unwrapped
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.texts import Texts
@@ -56,7 +57,7 @@ class FramedTexts:
         self._known = known
         self._noticed = noticed
         self._learned: dict[SchemaKey, Learned] = {}
-        self._places: dict[int | str, Places] = {}  # of the messages of each schema that could be parsed
+        self._messages: dict[int | str, KnownMessages] = {}  # of each schema that could be parsed
         self._unknown: dict[int | str, float] = {}  # when each was asked for
         self._refused: dict[SchemaKey, float] = {}  # when each was found unreadable
         self._fields: FieldTypes | None = None  # of the schema that was learned last
@@ -76,7 +77,7 @@ class FramedTexts:
         named = {key: None for part in parts for key in self._frames(_texts(part)).keys}
         due = (key for key in named if self._is_due(key) and self._may_be_there(key))
         wanted = dict[int | str, list[SchemaKey]]()
-        for key in sorted(due, key=lambda key: (str(key.id).zfill(20), key.message)):
+        for key in sorted(due, key=lambda key: (str(key.id).zfill(20), str(key.message))):
             wanted.setdefault(key.id, []).append(key)
         if not wanted:
             return
@@ -109,8 +110,8 @@ class FramedTexts:
 
     def _take(self, number: int | str, answer: Answer) -> None:
         self._unknown.pop(number, None)
-        if answer.places is not None:
-            self._places[number] = answer.places
+        if answer.messages is not None:
+            self._messages[number] = answer.messages
             self._refused.pop(SchemaKey(number), None)
         for key, learned in answer.learned.items():
             self._keep(key, learned)
@@ -132,8 +133,8 @@ class FramedTexts:
 
         Where a parser was at fault for want of memory or time, another try may succeed.
         """
-        places = self._places.get(key.id)
-        if places is not None and not exists(key.message, places):
+        messages = self._messages.get(key.id)
+        if messages is not None and place_in(key.message, messages) is None:
             return False
         learned = self._learned.get(key)
         if learned is not None and learned.reader is not None:
@@ -155,8 +156,8 @@ class FramedTexts:
             stay = {*named, *map(SchemaKey, numbers)}  # the schema as a whole is refused where it cannot be parsed
             self._learned = {key: learned for key, learned in self._learned.items() if key in stay}
             self._refused = {key: since for key, since in self._refused.items() if key in self._learned}
-        if len(self._places) > MOST_SCHEMAS:
-            self._places = {number: places for number, places in self._places.items() if number in numbers}
+        if len(self._messages) > MOST_SCHEMAS:
+            self._messages = {number: known for number, known in self._messages.items() if number in numbers}
 
     def unwrap(self, values: Texts) -> Unwrapped:
         """See `Unwrapper`. What names a schema that was not learned is rejected: `learn` comes first."""

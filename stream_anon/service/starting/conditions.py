@@ -15,7 +15,6 @@ from aiokafka import ConsumerRecord
 
 from stream_anon.adapters.codecs import topic_codec
 from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
-from stream_anon.adapters.kafka.bulk.records import value_behind
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading, read_topic
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
@@ -23,6 +22,7 @@ from stream_anon.adapters.kafka.topics.requirements import TopicFinding, Topics,
 from stream_anon.conditions import Condition
 from stream_anon.errors import CertificateError, Refused, TopicError
 from stream_anon.microdata.policy import Policy
+from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.service.closing.publication import ANY_BATCH, header_of
 from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
@@ -110,7 +110,7 @@ async def look_at_sample(
     except TopicError as error:
         finding = Finding(Severity.FORBIDS, str(kafka.inputs), str(error), Condition.INPUT_UNREADABLE)
         return Sampled(None, (finding,))
-    sample = sample_of(*readings, header=formats_of(kafka).header)
+    sample = sample_of(*readings, headers=formats_of(kafka).headers)
     codec, changes = await reader_of(policy, kafka, sample)
     found = await asyncio.to_thread(study, policy, sample, codec)
     complete = all(reading.complete for reading in readings)
@@ -264,10 +264,10 @@ async def newest_records(connection: Connection, inputs: Sequence[str], policy: 
     ]
 
 
-def sample_of(*readings: TopicReading, header: bytes = b"") -> Sample:
+def sample_of(*readings: TopicReading, headers: HeaderRule = NO_HEADERS) -> Sample:
     """Return the records of readings in order of time, from where all partitions overlap.
 
-    The value of the header `header`, if one is named, is put before each record's own.
+    What the headers of a record put before its value is told by `headers`.
 
     If older records of a partition were left out, nothing is known of it before its first record. With records of
     the other partitions alone, windows would look poorer than they are.
@@ -283,4 +283,4 @@ def sample_of(*readings: TopicReading, header: bytes = b"") -> Sample:
     records: list[ConsumerRecord] = [record for part in parts for record in part if record.timestamp >= begin]
     records.sort(key=lambda record: (record.timestamp, record.offset))
     times = np.array([record.timestamp for record in records], np.float64) / 1000
-    return Sample([value_behind(record.value, record.headers, header) for record in records], times)
+    return Sample([headers.value(record.value, record.headers) for record in records], times)

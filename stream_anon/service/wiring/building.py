@@ -85,7 +85,7 @@ def build_worker(
     worker = assemble(
         settings,
         policy,
-        source=source or KafkaSource(connection, kafka.inputs, kafka.max_record_bytes, formats_of(kafka).header),
+        source=source or KafkaSource(connection, kafka.inputs, kafka.max_record_bytes, formats_of(kafka).headers),
         sink=sink,
         ledger=ledger,
         clock=clock,
@@ -116,7 +116,7 @@ def build_shadow(
     return assemble(
         settings,
         policy,
-        source=KafkaSource(connection, kafka.inputs, kafka.max_record_bytes, formats_of(kafka).header),
+        source=KafkaSource(connection, kafka.inputs, kafka.max_record_bytes, formats_of(kafka).headers),
         sink=ShadowSink(
             connection, kafka.certificates, (kafka.output, kafka.certificates, kafka.dead_letters), beside.keep
         ),

@@ -24,6 +24,7 @@ from aiokafka.errors import CorruptRecordException
 from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread, UnreadableBatch
+from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
 _REPLACED = {"MemoryRecords", "PartitionRecords", "FetchResult"}
 
@@ -46,7 +47,7 @@ class Unreadable(CorruptRecordException):  # type: ignore[misc] # aiokafka ships
         self.after = after
 
 
-def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget, header: bytes = b"") -> bool:
+def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget, headers: HeaderRule = NO_HEADERS) -> bool:
     """Let `getmany` of a started consumer return `Records`; return whether that was possible.
 
     The function that handles the answer to a fetch names three classes. It gets ours under these names.
@@ -55,14 +56,14 @@ def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget, header: bytes =
     ----------
     budget
         What one call of `getmany` may unpack.
-    header
-        The name of a header whose value is put before each record's own; empty for none.
+    headers
+        What headers put before each record's value.
     """
     own = consumer._fetcher  # noqa: SLF001 - pinned by a test
     answer = getattr(fetcher.Fetcher, "_proc_fetch_request", None)
     if not isinstance(answer, FunctionType) or not set(answer.__code__.co_names) >= _REPLACED:
         return False
-    unread = partial(Unread, budget=budget, header=header)
+    unread = partial(Unread, budget=budget, headers=headers)
     names = {**answer.__globals__, "MemoryRecords": Fetched, "PartitionRecords": unread, "FetchResult": _result}
     replaced = FunctionType(answer.__code__, names, answer.__name__)
     own._proc_fetch_request = MethodType(replaced, own)  # noqa: SLF001

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stream_anon.adapters.kafka.bulk.record_kernels import MOST_HEADER
 from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.bulk.unpacking import Stream, UnsoundError
 from stream_anon.microdata.texts import Texts
+from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
 AT_A_TURN = 256 * 1024 * 1024
 """Bytes unpacked in one turn, a fraction of a second's: meanwhile nobody tells the group that we are alive."""
@@ -42,17 +42,19 @@ class LargeBatch:
     ----------
     wanted
         The first offset that is returned.
-    header
-        The name of a header whose value is put before each record's own; empty for none.
+    headers
+        What headers put before each record's value.
     most_value
         A larger value is cut one byte behind this; the codec rejects it as too large, unread.
     """
 
-    def __init__(self, head: Head, stream: Stream, wanted: int, most_value: int, header: bytes = b"") -> None:
+    def __init__(
+        self, head: Head, stream: Stream, wanted: int, most_value: int, headers: HeaderRule = NO_HEADERS
+    ) -> None:
         self._head = head
         self._stream = stream
         self._wanted = wanted
-        self._most_value, self._header = most_value, header
+        self._most_value, self._headers, self._names = most_value, headers, headers.names
         self._piece, self._at = b"", 0
         self._unpacked = 0
         self._turn = 0  # what was unpacked when this turn began
@@ -106,9 +108,9 @@ class LargeBatch:
             if self._position > end:
                 raise UnsoundError
             before = b""
-            if self._header and value is not None:
+            if self._names and value is not None:
                 yield from self._pass(max(size, 0) - len(value))
-                before = yield from self._held_by_header(end)
+                before = yield from self._held_by_headers(end)
                 if self._position > end:
                     raise UnsoundError
             yield from self._pass(end - self._position)  # headers too
@@ -123,21 +125,21 @@ class LargeBatch:
         if self._at < len(self._piece) or self._stream.read(_PIECE):
             raise UnsoundError
 
-    def _held_by_header(self, end: int) -> Generator[None, None, bytes]:
-        """Return the value of the last wanted header, all of which end before `end`; empty if it is too long."""
-        held = b""
+    def _held_by_headers(self, end: int) -> Generator[None, None, bytes]:
+        """Return what the headers, which must end before `end`, put before the value."""
+        held = dict[bytes, bytes]()
+        lengths, most = {len(name) for name in self._names}, self._headers.most + 1
         for _ in range(max(self._length(end), 0)):
             size = self._length(end)
-            same = size == len(self._header) and self._bytes(size) == self._header
-            if size != len(self._header):
+            name = self._bytes(size) if size in lengths else b""
+            if size not in lengths:
                 yield from self._pass(size)
             size = self._length(end)
-            if same and size <= MOST_HEADER:
-                held = self._bytes(max(size, 0))
-            else:
-                held = b"" if same else held
-                yield from self._pass(size)
-        return held
+            if name in self._names:
+                held[name] = self._bytes(min(max(size, 0), most))
+                size -= len(held[name])
+            yield from self._pass(size)
+        return self._headers.before(held)
 
     @property
     def _position(self) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.ports.headers import REFUSED
 
 HEAD_FIELDS = struct.Struct(">qiibIhiqqqhii")
 HEAD = HEAD_FIELDS.size
@@ -30,8 +31,6 @@ _NEWLINE = ord("\n")
 # A varint has seven bits in each byte, and a bit that says whether more follow.
 _SEVEN_BITS, _MORE = 127, 128
 LEAST_RECORD = 7  # bytes
-MOST_HEADER = 17
-"""Bytes of a header that may stand before a value; a longer one is none that anybody wants."""
 RECORDS, FILLED, NEXT, BROKEN = range(4)
 """What `read_run` has found: places in `found`."""
 
@@ -131,8 +130,8 @@ def survey(data: NDArray[np.uint8], at: int, found: NDArray[np.int64]) -> None:
 
 @bare_inlined
 def _header(data: NDArray[np.uint8], at: int, stop: int, wanted: NDArray[np.uint8]) -> tuple[int, int]:
-    """Return where the value of the last header with a name begins and ends; twice the same place without one."""
-    begin = end = at
+    """Return where the value of the last header with a name begins and ends; -1 without one."""
+    begin = end = -1
     count, at = _varint(data, at, stop)
     while at >= 0 and count > 0:
         count -= 1
@@ -154,6 +153,42 @@ def _header(data: NDArray[np.uint8], at: int, stop: int, wanted: NDArray[np.uint
 
 
 @bare_inlined
+def _put_headers(
+    data: NDArray[np.uint8],
+    at: int,
+    stop: int,
+    names: NDArray[np.uint8],
+    parts: NDArray[np.int64],
+    refused: NDArray[np.int64],
+    room: NDArray[np.uint8],
+    filled: int,
+) -> int:
+    """Write what the headers from `at` on put before a value; return the place behind it. See `HeaderRule`."""
+    for row in range(len(refused)):
+        begin, end = _header(data, at, stop, names[refused[row, 0] : refused[row, 1]])
+        same = end - begin == refused[row, 3] - refused[row, 2]
+        for i in range(end - begin):
+            if not same:
+                break
+            same = data[begin + i] == names[refused[row, 2] + i]
+        if begin >= 0 and not same:
+            room[filled] = REFUSED
+            return filled + 1
+    for row in range(len(parts)):
+        begin, end = _header(data, at, stop, names[parts[row, 0] : parts[row, 1]])
+        size = end - begin
+        if begin < 0 or size < parts[row, 2] or size > parts[row, 3]:
+            break
+        for i in range(parts[row, 4]):
+            room[filled] = parts[row, 5 + 2 * i] + parts[row, 6 + 2 * i] * size
+            filled += 1
+        for place in range(begin, end):
+            room[filled] = data[place]
+            filled += 1
+    return filled
+
+
+@bare_inlined
 def _read(
     data: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -169,7 +204,9 @@ def _read(
     offsets: NDArray[np.int64],
     times: NDArray[np.int64],
     missing: NDArray[np.bool_],
-    wanted: NDArray[np.uint8],
+    names: NDArray[np.uint8],
+    parts: NDArray[np.int64],
+    refused: NDArray[np.int64],
     found: NDArray[np.int64],
 ) -> bool:
     """Read `count` records that end at `end`; return whether they are sound. See `read_run`."""
@@ -194,12 +231,8 @@ def _read(
         if base_offset + place >= after:
             after = base_offset + place + 1
             last = at + max(size, 0)
-            if len(wanted) and size >= 0:
-                begin, end_of_header = _header(data, last, stop, wanted)
-                if end_of_header - begin <= MOST_HEADER:
-                    for byte_at in range(begin, end_of_header):
-                        room[filled] = data[byte_at]
-                        filled += 1
+            if len(parts) and size >= 0:
+                filled = _put_headers(data, last, stop, names, parts, refused, room, filled)
             while at + 8 <= last:
                 room_words[filled] = words[at]
                 at += 8
@@ -232,7 +265,9 @@ def read_run(
     offsets: NDArray[np.int64],
     times: NDArray[np.int64],
     missing: NDArray[np.bool_],
-    wanted: NDArray[np.uint8],
+    names: NDArray[np.uint8],
+    parts: NDArray[np.int64],
+    refused: NDArray[np.int64],
     found: NDArray[np.int64],
 ) -> None:
     """Read the records of batches that `survey` has found; markers of transactions are passed over.
@@ -251,8 +286,8 @@ def read_run(
         uint8[], int64[], written: the values, a newline behind each.
     stops, offsets, times, missing
         int64[n], int64[n], int64[n], bool[n], written.
-    wanted
-        uint8[]: the name of a header whose value is put before the record's own; empty for none.
+    names, parts, refused
+        uint8[], int64[p, 5 + 2 m], int64[r, 4]: a `HeaderRule` as `header_table` writes it.
     found
         int64[4], updated: records so far, bytes so far, the next offset (records below are left out), and whether
         what was read is broken.
@@ -269,7 +304,7 @@ def read_run(
             sound = _read(
                 data, words, at + HEAD, stop, _big(data, at + _COUNT, 4),
                 base_offset, _big(data, at + _FIRST_TIME, 8), fixed_time,
-                room, room_words, stops, offsets, times, missing, wanted, found,
+                room, room_words, stops, offsets, times, missing, names, parts, refused, found,
             )  # fmt: skip
             if not sound:
                 found[BROKEN] = 1

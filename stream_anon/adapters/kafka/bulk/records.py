@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -12,16 +11,31 @@ from numpy.typing import NDArray
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.texts import Texts
+from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
 _OFFSET, _TIME = attrgetter("offset"), attrgetter("timestamp")
 
 
-def value_behind(value: bytes | None, headers: Sequence[tuple[str, bytes | None]], name: bytes) -> bytes | None:
-    """Return a record's value behind that of the last header with a name, where there is one."""
-    if value is None or not name:
-        return value
-    found = [held or b"" for key, held in headers if key.encode() == name]
-    return found[-1] + value if found and len(found[-1]) <= kernels.MOST_HEADER else value
+def header_table(rule: HeaderRule) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    """Return a rule as `record_kernels` reads it.
+
+    Texts one behind the other; for each part where its name begins and ends, least, most, how many pairs of numbers
+    its lead has, and these; for each name that is refused where it begins and ends, and where its value does.
+    """
+    texts = b""
+
+    def put(text: bytes) -> tuple[int, int]:
+        nonlocal texts
+        texts += text
+        return len(texts) - len(text), len(texts)
+
+    widest = max((len(part.lead) for part in rule.parts), default=0)
+    parts = np.zeros((len(rule.parts), 5 + 2 * widest), np.int64)
+    for row, part in enumerate(rule.parts):
+        numbers = [number for pair in part.lead for number in pair]
+        parts[row, : 5 + len(numbers)] = *put(part.name), part.least, part.most, len(part.lead), *numbers
+    refused = [(*put(name), *put(value)) for name, value in rule.refused]
+    return np.frombuffer(texts, np.uint8), parts, np.array(refused, np.int64).reshape(-1, 4)
 
 
 class Records:
@@ -41,18 +55,18 @@ class Records:
         self.times = times
 
     @classmethod
-    def of(cls, records: list[Any], header: bytes = b"") -> Records:
+    def of(cls, records: list[Any], headers: HeaderRule = NO_HEADERS) -> Records:
         """Return what the client's own reader made of each record.
 
         Parameters
         ----------
-        header
-            The name of a header whose value is put before the record's own; empty for none.
+        headers
+            What headers put before a record's value.
         """
         n = len(records)
         offsets = np.fromiter(map(_OFFSET, records), np.int64, n)
         times = [-1 if time is None else time for time in map(_TIME, records)]  # the first format has none
-        values = [value_behind(each.value, each.headers, header) if header else each.value for each in records]
+        values = [headers.value(each.value, each.headers) for each in records]
         return cls(Texts.of(values), offsets, np.array(times, np.int64))
 
     def __len__(self) -> int:
@@ -77,7 +91,7 @@ class Records:
 class RecordColumns:
     """Room for the records of a stretch of bytes, and the records that were found."""
 
-    def __init__(self, count: int, size: int, wanted: int, header: bytes = b"") -> None:
+    def __init__(self, count: int, size: int, wanted: int, headers: HeaderRule = NO_HEADERS) -> None:
         room = np.empty(size + len(PADDING), np.uint8)
         self.arrays = (
             room,
@@ -87,7 +101,7 @@ class RecordColumns:
             np.empty(count, np.int64),
             np.empty(count, np.bool_),
         )
-        self._header = np.frombuffer(header, np.uint8)
+        self._headers = header_table(headers)
         self.found = np.zeros(4, np.int64)
         self.found[kernels.NEXT] = wanted
 
@@ -95,7 +109,7 @@ class RecordColumns:
         """Read batches of `data`, which ends in `PADDING`; return whether they are sound."""
         text = np.frombuffer(data, np.uint8)
         kernels.read_run(
-            text, padded_words(data), at, end, checked, kernels.CRC_TABLES, *self.arrays, self._header, self.found
+            text, padded_words(data), at, end, checked, kernels.CRC_TABLES, *self.arrays, *self._headers, self.found
         )
         return not self.found[kernels.BROKEN]
 

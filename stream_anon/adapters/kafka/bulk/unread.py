@@ -22,6 +22,7 @@ from stream_anon.adapters.kafka.bulk.records import RecordColumns, Records
 from stream_anon.adapters.kafka.bulk.unpacking import STREAMS, UNPACK, UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.microdata.keys import PADDING
+from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
 _NO_LIMIT = 2**31
 _FORMAT = 2
@@ -63,8 +64,8 @@ class Unread:
         and the isolation level.
     budget
         How much may be unpacked.
-    header
-        The name of a header whose value is put before each record's own; empty for none.
+    headers
+        What headers put before each record's value.
     """
 
     def __init__(
@@ -75,10 +76,10 @@ class Unread:
         fetch_offset: int,
         *others: Any,
         budget: Budget | None = None,
-        header: bytes = b"",
+        headers: HeaderRule = NO_HEADERS,
     ) -> None:
         self.next_fetch_offset = fetch_offset
-        self._place, self._others, self._header = place, others, header
+        self._place, self._others, self._headers = place, others, headers
         self._budget = budget or Budget(_NO_LIMIT)
         self._data = records.data + PADDING
         self._size = len(records.data)
@@ -164,7 +165,7 @@ class Unread:
 
     def _read_run(self, end: int, count: int) -> None:
         """Read batches without compression; if one of them is not sound, those before it are read one by one."""
-        columns = RecordColumns(count, end - self._at, self._reached, self._header)
+        columns = RecordColumns(count, end - self._at, self._reached, self._headers)
         if columns.read(self._data, self._at, end, checked=False):
             self._at = end
             self._keep(columns)
@@ -202,7 +203,7 @@ class Unread:
             raise UnsoundError
         # The kernel reads the section as a batch without compression.
         whole = kernels.HEAD_FIELDS.pack(*head[:1], kernels.HEAD - 12 + len(section), *head[2:])
-        columns = RecordColumns(count, len(section), self._reached, self._header)
+        columns = RecordColumns(count, len(section), self._reached, self._headers)
         if not columns.read(b"".join((whole, section, PADDING)), 0, kernels.HEAD + len(section), checked=True):
             raise UnsoundError
         self._at = end
@@ -227,7 +228,7 @@ class Unread:
         fixed = head[8] if head[5] & _APPEND_TIME else None
         stream = STREAMS[head[5] & 7](packed)
         self._large = LargeBatch(
-            Head(head[0], head[7], fixed, head[-1]), stream, self._reached, self._budget.most_value, self._header
+            Head(head[0], head[7], fixed, head[-1]), stream, self._reached, self._budget.most_value, self._headers
         )
         return True
 
@@ -280,7 +281,7 @@ class Unread:
         if len(records) < most:
             self._own = None
         if records:
-            self._ready.append(Records.of(records, self._header))
+            self._ready.append(Records.of(records, self._headers))
 
 
 def _as_it_is(place: TopicPartition, record: Any) -> Any:  # noqa: ARG001 - called by aiokafka

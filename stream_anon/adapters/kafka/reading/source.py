@@ -24,6 +24,7 @@ from stream_anon.adapters.kafka.reading.assignment import Marks
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.errors import BrokerError, TopicError
 from stream_anon.ports import Chunk, DeadClient, Held, Lost, Membership, Place, Polled
+from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
 # A worker that waits for a broker does not poll, so heartbeats alone keep its membership.
 _MAX_POLL_INTERVAL_MS = 2**31 - 1
@@ -40,7 +41,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     The group's callbacks only pause what was assigned and count; they never wait for the broker, since heartbeats
     start after they return.
 
-    The value of the header `header`, if one is named, is put before each record's own.
+    What the headers of a record put before its value is told by `headers`.
 
     If a record of more than `max_record_bytes` was compressed with others, only its beginning is given.
 
@@ -49,10 +50,14 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     """
 
     def __init__(
-        self, connection: Connection, inputs: InputTopics, max_record_bytes: int = 2**31, header: bytes = b""
+        self,
+        connection: Connection,
+        inputs: InputTopics,
+        max_record_bytes: int = 2**31,
+        headers: HeaderRule = NO_HEADERS,
     ) -> None:
         super().__init__()
-        self._header = header
+        self._headers = headers
         self._budget = Budget(max_record_bytes)
         self._connection = connection
         self._inputs = inputs
@@ -112,7 +117,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             async with asyncio.timeout(self._patience):
                 await self._subscribe(consumer)
                 await consumer.start()
-                drain_in_batches(consumer, self._budget, self._header)
+                drain_in_batches(consumer, self._budget, self._headers)
             self._since = asyncio.get_running_loop().time()  # its first assignment may still be on its way
             if self._inputs.pattern is not None:
                 self._looking = asyncio.create_task(self._look_for_topics(consumer))
@@ -240,7 +245,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         first = self._next.get(number)
         if first is None or not records:  # fetched for an earlier assignment
             return None
-        columns = records if isinstance(records, Records) else Records.of(records, self._header)
+        columns = records if isinstance(records, Records) else Records.of(records, self._headers)
         chunk = Chunk(number, first, columns.values, columns.offsets, columns.times)
         self._next[number] = chunk.end
         return chunk

@@ -124,3 +124,14 @@ def test_a_number_that_stands_for_another_field_is_found(
 ) -> None:
     before, after = (message_of(f'syntax = "proto3"; message M {{ {each} }}', (0,), {}) for each in (older, newer))
     assert renumbered(before, after) == wanted
+def test_messages_are_numbered_by_their_full_names_as_aws_glue_does() -> None:
+    # The example of AWS: B = 0, B.A = 1, B.A.D = 2, B.C = 3.
+    of_aws = 'syntax = "proto3"; package aws; message B { message C {} message A { message D {} } }'
+    assert Messages(of_aws, {}).by_number == {0: (0,), 1: (0, 1), 2: (0, 1, 0), 3: (0, 0)}
+    mixed = 'syntax = "proto3"; message b {} message A_ {} message A { map<string, int32> m = 1; } message A1 {}'
+    assert Messages(mixed, {}).by_number == {0: (2,), 1: (2, 0), 2: (3,), 3: (1,), 4: (0,)}  # A A.MEntry A1 A_ b
+
+
+def test_messages_that_are_not_within_others_have_names() -> None:
+    text = 'syntax = "proto3"; package people; message Visit { message Home {} } message Other {}'
+    assert Messages(text, {}).by_name == {"Visit": (0,), "Other": (1,)}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import struct
 import uuid
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.adapters.registry.framing import UNFRAMED, Framing, SchemaKey, frames_of, lead_of, message_place
+from stream_anon.adapters.registry.framing import UNFRAMED, Framing, SchemaKey, frames_of, lead_of
+from stream_anon.adapters.registry.messages import name_at, number_at, place_at
 from stream_anon.microdata.texts import Texts
 
 GUID = uuid.UUID("89791762-2336-4186-9674-299b90a802e2")
@@ -56,27 +56,6 @@ def test_each_value_has_the_frame_that_it_has_by_itself(values: list[bytes | Non
             assert texts.room[frames.bodies[row] : texts.stops[row]].tobytes() == body
 
 
-@pytest.mark.parametrize(
-    ("data", "place"),
-    [
-        (b"\0rest", ((0,), 1)),
-        (b"\2\0rest", ((0,), 2)),
-        (b"\4\2\6rest", ((1, 3), 3)),
-        (b"\2\xac\2", ((150,), 3)),
-        (b"", None),
-        (b"\2", None),
-        (b"\1\0", None),  # minus one number
-        (b"\2\1", None),  # place minus one
-        (b"\xff\xff\xff\xff\xff\xff", None),
-        (b"\x40" + bytes(40), None),  # 32 messages within each other
-    ],
-)
-def test_the_place_of_a_message_is_read_or_not_there(
-    data: bytes, place: tuple[tuple[int, ...], int] | None
-) -> None:
-    assert message_place(data) == place
-
-
 def test_frames_that_name_messages_tell_them_apart() -> None:
     head = b"\0\0\0\0\7"
     values = [head + b"\0a", head + b"\2\0a", head + b"\2\2b", head + b"\1", b"{}", None, head + b"\0c"]
@@ -87,6 +66,43 @@ def test_frames_that_name_messages_tell_them_apart() -> None:
     assert named == [first, first, second, None, None, None, first]
     bodies = [texts.room[b:s].tobytes() for b, s in zip(frames.bodies.tolist(), texts.stops.tolist(), strict=True)]
     assert [bodies[row] for row in (0, 1, 2, 6)] == [b"a", b"a", b"b", b"c"]
+
+
+GLUE = b"\3\0" + GUID.bytes
+# Messages as each framing names them.
+NAMED = {
+    Framing.CONFLUENT: (b"\0\0\0\0\7", [b"\0", b"\2\0", b"\2\2", b"\4\2\0"]),
+    Framing.GLUE: (GLUE, [b"\0", b"\1", b"\xac\2"]),
+    Framing.APICURIO_GLOBAL: (b"\0" * 8 + b"\7", [b"\7\n\5Visit", b"\7\n\5Other", b"\x03\n\1V"]),
+}
+_READERS = {Framing.CONFLUENT: place_at, Framing.GLUE: number_at, Framing.APICURIO_GLOBAL: name_at}
+
+
+@given(st.data(), st.sampled_from(list(NAMED)))
+def test_each_value_names_the_message_that_it_names_by_itself(data: st.DataObject, framing: Framing) -> None:
+    head, names = NAMED[framing]
+    behind = st.one_of(st.sampled_from(names), st.binary(max_size=3))
+    framed = st.builds(lambda name, body: head + name + body, behind, st.binary(max_size=4))
+    values = data.draw(st.lists(st.one_of(st.none(), st.binary(max_size=4), framed), max_size=20))
+    texts = Texts.of(values)
+    frames = frames_of(texts, framing, messages=True)
+    for row, value in enumerate(values):
+        plain = _plain(value, framing)
+        expected = None if plain is None else _READERS[framing](plain[1])
+        if plain is None or expected is None:
+            assert frames.owners[row] == UNFRAMED
+        else:
+            message, size = expected
+            assert frames.keys[frames.owners[row]] == SchemaKey(plain[0].id, message)
+            assert texts.room[frames.bodies[row] : texts.stops[row]].tobytes() == plain[1][size:]
+    assert len(set(frames.keys)) == len(frames.keys)
+    assert {*frames.owners.tolist()} - {UNFRAMED} == {*range(len(frames.keys))}, "a schema that nobody names"
+
+
+def test_many_messages_of_one_schema_are_told_apart() -> None:
+    values = [GLUE + bytes([number]) + b"x" for number in range(100)]
+    frames = frames_of(Texts.of(values), Framing.GLUE, messages=True)
+    assert [frames.keys[owner].message for owner in frames.owners.tolist()] == list(range(100))
 
 
 def test_what_is_written_names_the_schema_as_confluent_does() -> None:

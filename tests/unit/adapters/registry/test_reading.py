@@ -237,6 +237,28 @@ async def test_protobuf_is_read_by_the_message_that_the_frame_names(tmp_path: Pa
     ]
 
 
+async def test_glue_and_apicurio_name_messages_each_in_its_own_way(tmp_path: Path) -> None:
+    file = tmp_path / "visit.proto"
+    file.write_text(PROTO.replace("Other", "Zoo"))
+    key, number = b"\3\0" + bytes.fromhex(GUID.replace("-", "")), b"\0" + (1).to_bytes(8, "big")
+    async with MemoryRegistry() as registry:
+        glue = _codec(_policy(tmp_path), registry, "protobuf", framing=Framing.GLUE, schemas={GUID: file})
+        values = [key + b"\0" + VISIT, key + b"\1" + b"\x0a\4Oslo", key + b"\2\x0a\1p", key + b"\3" + VISIT]
+        await glue.learn([values])
+        texts = list(glue.inner(values))
+        assert _outcome(glue, values)[3] == "unknown-schema"
+        assert json.loads(texts[0] or b"")["age"] == 5
+        assert json.loads(texts[1] or b"") == {}  # Visit.Home has a city, and nothing that is declared
+        assert json.loads(texts[2] or b"") == {"person": "p"}
+        registry.add(PROTO, 1, kind="PROTOBUF")
+        apicurio = _codec(
+            _policy(tmp_path), registry, "protobuf", way="/apis/ccompat/v7", framing=Framing.APICURIO_GLOBAL
+        )
+        values = [number + b"\7\n\5Visit" + VISIT, number + b"\6\n\4Home" + VISIT, number + b"\0" + VISIT]
+        await apicurio.learn([values])
+    assert _outcome(apicurio, values) == ["row", "unknown-schema", "malformed"]
+
+
 async def test_a_schema_that_could_not_be_read_is_tried_again_later_and_told_of_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
