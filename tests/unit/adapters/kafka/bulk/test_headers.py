@@ -9,13 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stream_anon.adapters.kafka.bulk import unread
+from stream_anon.adapters.kafka.bulk.record_kernels import MOST_HEADER
 from stream_anon.adapters.kafka.bulk.records import value_behind
 from stream_anon.adapters.kafka.bulk.unpacking import TooLargeError
 from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread
 
 NAME = b"__value_schema_id"
 _Record = tuple[bytes | None, list[tuple[str, bytes | None]]]
-LONGER_LAST: list[_Record] = [(b"v", [(NAME.decode(), b"ab"), (NAME.decode(), bytes(20))])]
+LONGER_LAST: list[_Record] = [(b"v", [(NAME.decode(), b"ab"), (NAME.decode(), bytes(MOST_HEADER + 1))])]
 
 
 def _batch(records: list[_Record], compression: int) -> bytes:
@@ -38,7 +39,15 @@ def _values(data: bytes, header: bytes) -> list[bytes | None]:
 
 def _headers() -> st.SearchStrategy[list[tuple[str, bytes | None]]]:
     names = st.sampled_from(["batch", NAME.decode(), NAME.decode() + "x", NAME.decode()[:-1], ""])
-    return st.lists(st.tuples(names, st.one_of(st.none(), st.binary(max_size=20))), max_size=4)
+    return st.lists(
+        st.tuples(
+            names,
+            st.one_of(
+                st.none(), st.binary(max_size=20) | st.binary(min_size=MOST_HEADER - 1, max_size=MOST_HEADER + 2)
+            ),
+        ),
+        max_size=4,
+    )
 
 
 _records = st.lists(st.tuples(st.one_of(st.none(), st.binary(max_size=30)), _headers()), min_size=1, max_size=6)
@@ -70,6 +79,6 @@ def test_a_batch_that_is_read_piece_by_piece_gives_the_same(records: list[_Recor
 def test_a_header_that_is_too_long_or_of_another_name_and_a_missing_value_change_nothing() -> None:
     good = [("other", b"x"), (NAME.decode(), b"\1" + bytes(16))]
     assert value_behind(b"v", good, NAME) == b"\1" + bytes(16) + b"v"
-    assert value_behind(b"v", [(NAME.decode(), bytes(18))], NAME) == b"v"
+    assert value_behind(b"v", [(NAME.decode(), bytes(MOST_HEADER + 1))], NAME) == b"v"
     assert value_behind(b"v", [("other", b"x")], NAME) == b"v"
     assert value_behind(None, good, NAME) is None
