@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MOST_SCHEMA_BYTES = 4 * 1024 * 1024
+"""Of a schema and all that it refers to."""
+
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:

@@ -30,7 +30,7 @@ class AvroReader:
     decimal                                  number, exact
     date, time-*                             ``"2024-05-13"``, ``"10:11:12.123"``
     timestamp-*, local-timestamp-*           ``"2024-05-13T10:11:12.123Z"``, the local one without ``Z``
-    bytes, fixed, duration; no finite number an empty array, which fits no attribute
+    bytes, fixed, duration; no finite number what fits no attribute
     =======================================  =====================================================
 
     Nothing but the declared paths is written. A record is malformed if it breaks off, has bytes left over, or holds

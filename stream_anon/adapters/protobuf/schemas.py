@@ -24,9 +24,8 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 
 from stream_anon.errors import InputError
+from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
 
-MOST_SCHEMA_BYTES = 4_000_000
-"""Of a schema and all that it imports."""
 MOST_MESSAGES = 10_000
 """Of a schema, with those within others and without those that it imports."""
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from stream_anon.adapters.registry.framing import Framing
 from stream_anon.adapters.secret_files import SecretError, first_bytes, secret_of
 from stream_anon.errors import RegistryError, SettingsError
+from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
 
-MOST_SCHEMA = 4 * 1024 * 1024
-"""Bytes of a schema; a larger one is refused as rubbish."""
+MOST_SCHEMA = MOST_SCHEMA_BYTES
+"""Bytes of an answer; a larger one is refused as rubbish."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.registry.messages import (
     MOST_BYTES,
+    MOST_PLACE,
     MOST_SHORT_NAME,
     SHORT_LEAD,
     MessageName,
@@ -64,12 +65,13 @@ def headers_of(framing: Framing, *, messages: bool = False) -> HeaderRule:
     Parameters
     ----------
     messages
-        Whether the name of a message is part of it, as in Protobuf.
+        Whether a message within the schema is named too, as in Protobuf.
     """
     if framing is Framing.GLUE:
         return NO_HEADERS
     if not framing.is_apicurio:
-        return HeaderRule((HeaderPart(_CONFLUENT_HEADER, 0, 1 + _GUID_BYTES),))
+        most = 1 + _GUID_BYTES + (MOST_PLACE if messages else 0)
+        return HeaderRule((HeaderPart(_CONFLUENT_HEADER, 0, most),))
     own, other = _GLOBAL_HEADER, _CONTENT_HEADER
     if framing is Framing.APICURIO_CONTENT:
         own, other = other, own

@@ -30,7 +30,9 @@ MOST_SHORT_NAME = 125
 """Bytes of a name whose lengths take a byte each."""
 SHORT_LEAD = ((2, 1), (_NAME_FIELD, 0), (0, 1))
 """What `name_at` reads before such a name; see `HeaderPart`."""
-MOST_BYTES = max(_MOST_NUMBER * (1 + _MOST_DEPTH), 2 * _MOST_NUMBER + 1 + _MOST_NAME)
+MOST_PLACE = _MOST_NUMBER * (1 + _MOST_DEPTH)
+"""Bytes of a place, in Confluent's writing, at the most."""
+MOST_BYTES = max(MOST_PLACE, 2 * _MOST_NUMBER + 1 + _MOST_NAME)
 """Bytes that name a message, at the most."""
 
 

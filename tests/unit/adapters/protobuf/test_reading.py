@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -303,6 +304,23 @@ def outcome(body: bytes, most: int = MOST, paths: Sequence[tuple[str, ...]] = ((
 )
 def test_hostile_bytes_are_rejected_for_what_they_are(body: bytes, wanted: str) -> None:
     assert outcome(body) == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (b"\x0b" * 10**7, "too-deep"),
+        (b"\x12\x00" * (5 * 10**6), "fits"),
+        (b"\x80" * 10**7, "malformed"),
+        (b"\x22" + support.varint(10**7) + b"\x00" * 10**7, "fits"),
+        (b"\x22" + support.varint(10**7 + 1) + b"\x00" * 10**7, "malformed"),
+        (nested(10_000) * 200, "too-deep"),
+    ],
+)
+def test_ten_megabytes_are_read_or_rejected_at_once(body: bytes, wanted: str) -> None:
+    start = time.perf_counter()
+    assert outcome(body, most=10**8) == wanted
+    assert time.perf_counter() - start < 20  # compilation included
 
 
 def test_a_body_above_the_limit_is_not_looked_at() -> None:

@@ -124,6 +124,8 @@ def test_a_number_that_stands_for_another_field_is_found(
 ) -> None:
     before, after = (message_of(f'syntax = "proto3"; message M {{ {each} }}', (0,), {}) for each in (older, newer))
     assert renumbered(before, after) == wanted
+
+
 def test_messages_are_numbered_by_their_full_names_as_aws_glue_does() -> None:
     # The example of AWS: B = 0, B.A = 1, B.A.D = 2, B.C = 3.
     of_aws = 'syntax = "proto3"; package aws; message B { message C {} message A { message D {} } }'

@@ -219,6 +219,18 @@ def test_pandas_reads_flat_records_in_one_type_a_column(released: dict[Shape, Fi
     assert (frame["patient_age_min"] <= frame["patient_age_max"]).all()
 
 
+@shapes
+def test_pandas_makes_days_of_the_texts_of_either_shape(released: dict[Shape, Files], shape: Shape) -> None:
+    files = released[shape]
+    frame = pd.read_json(files.output, lines=True)
+    ends = [frame[f"day_{end}"] if shape is Shape.FLAT else frame["day"].str[end] for end in ("min", "max")]
+    least, greatest = map(pd.to_datetime, ends)
+    assert least.dtype.kind == "M"
+    known = least.notna()
+    assert known.sum() > 100
+    assert (least[known] <= greatest[known]).all()
+
+
 @pytest.mark.parametrize("schema", [avro_schema, protobuf_schema, sql_table, data_contract])
 def test_natural_records_have_no_other_schema_than_json_schema(released: dict[Shape, Files], schema: Any) -> None:
     with pytest.raises(SettingsError, match="set it to typed or flat"):

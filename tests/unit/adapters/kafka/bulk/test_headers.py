@@ -17,7 +17,7 @@ from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 NAME = b"__value_schema_id"
 CONFLUENT = headers_of(Framing.CONFLUENT)
 APICURIO = headers_of(Framing.APICURIO_GLOBAL, messages=True)
-RULES = [CONFLUENT, APICURIO, headers_of(Framing.APICURIO_CONTENT)]
+RULES = [CONFLUENT, headers_of(Framing.CONFLUENT, messages=True), APICURIO, headers_of(Framing.APICURIO_CONTENT)]
 ID, TYPE, ENCODING = "apicurio.value.globalId", "apicurio.protobuf.type", "apicurio.value.encoding"
 _Record = tuple[bytes | None, list[tuple[str, bytes | None]]]
 LONGER_LAST: list[_Record] = [(b"v", [(NAME.decode(), b"ab"), (NAME.decode(), bytes(20))])]
@@ -80,6 +80,9 @@ def test_a_header_that_is_too_long_or_of_another_name_and_a_missing_value_change
     assert CONFLUENT.value(b"v", [(NAME.decode(), bytes(18))]) == b"v"
     assert CONFLUENT.value(b"v", [("other", b"x")]) == b"v"
     assert CONFLUENT.value(None, good) is None
+    of_messages = headers_of(Framing.CONFLUENT, messages=True)  # sixteen deep: seventeen numbers of five bytes
+    assert of_messages.value(b"v", [(NAME.decode(), bytes(102))]) == bytes(102) + b"v"
+    assert of_messages.value(b"v", [(NAME.decode(), bytes(103))]) == b"v"
 
 
 def test_headers_of_apicurio_say_what_its_frames_say_and_a_value_that_they_forbid_is_no_frame() -> None:
