@@ -17,6 +17,8 @@ from stream_anon.adapters.registry.framing import Framing
 from stream_anon.errors import Refused, RegistryError
 
 UNREADABLE = "unreadable"
+UNTOLD = ""
+"""The kind of a schema of which the registry does not tell it, as Apicurio by its own ids."""
 WAY_OUT = "Change the subject's compatibility or kafka.registry.subject"
 _MOST_REFERENCES, _MOST_NESTED = 64, 8
 _JSON = "application/vnd.schemaregistry.v1+json"
@@ -61,7 +63,8 @@ class RegisteredSchema:
     Parameters
     ----------
     kind
-        AVRO, JSON, PROTOBUF, or `UNREADABLE` for a schema that refers to others without bounds, or to none.
+        AVRO, JSON, PROTOBUF, `UNTOLD`, or `UNREADABLE` for a schema that refers to others without bounds, or to
+        none.
     references
         Other schemas that it names, those that they name before them, by name.
     """
@@ -207,7 +210,7 @@ class Session:
                     read += piece
                     if len(read) > MOST_SCHEMA:
                         raise RegistryError(f"registry: answered with more than {MOST_SCHEMA} bytes")
-                return answer.status, read, answer.headers.get("X-Registry-ArtifactType", "AVRO")
+                return answer.status, read, answer.headers.get("X-Registry-ArtifactType", UNTOLD)
         except TimeoutError:
             raise RegistryError("registry: took too long to answer") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from stream_anon.adapters.registry.client import RegisteredSchema
+from stream_anon.adapters.registry.client import UNTOLD, RegisteredSchema
 from stream_anon.adapters.registry.fields import FieldTypes
 from stream_anon.adapters.registry.framing import SchemaKey
 from stream_anon.adapters.registry.messages import KnownMessages, Place, place_in
@@ -84,7 +84,7 @@ class Answer:
 def learn(form: BodyFormat, keys: Sequence[SchemaKey], found: RegisteredSchema) -> Answer:
     """Return what reads the messages of one schema that are named; nothing is raised whatever the schema is."""
     unreadable = Answer(None, {SchemaKey(keys[0].id): _UNREADABLE})
-    if found.kind != form.kind:
+    if found.kind not in (form.kind, UNTOLD):
         return unreadable
     try:
         parsed = form.parse(found)

@@ -43,7 +43,8 @@ its own, which is read anew for each request. Secrets need an https address, exc
     framing: Framing = Framing.CONFLUENT
     """How an id stands before a record that is read: confluent has 4 bytes of it, or 16 bytes of a GUID in the
     record or in its header `__value_schema_id`; apicurio-global and apicurio-content have 8 bytes in the record or
-    in Apicurio's headers; glue has a UUID of AWS Glue, whose schemas stand in `schemas`. What is written is framed as confluent in any case."""
+    in Apicurio's headers; glue has a UUID of AWS Glue, whose schemas stand in `schemas`. What is written is framed
+    as confluent in any case."""
     schemas: dict[str, Path] = {}
     """Files of schemas by their ids, which the registry is not asked for."""
     subject: str = ""

@@ -251,6 +251,7 @@ async def test_glue_and_apicurio_name_messages_each_in_its_own_way(tmp_path: Pat
         assert json.loads(texts[1] or b"") == {}  # Visit.Home has a city, and nothing that is declared
         assert json.loads(texts[2] or b"") == {"person": "p"}
         registry.add(PROTO, 1, kind="PROTOBUF")
+        registry.tells_kinds = False  # as a real one
         apicurio = _codec(
             _policy(tmp_path), registry, "protobuf", way="/apis/ccompat/v7", framing=Framing.APICURIO_GLOBAL
         )
