@@ -20,6 +20,7 @@ from stream_anon.adapters.registry.fields import FieldTypes, avro_fields, json_f
 from stream_anon.adapters.registry.framing import SCHEMA_HEADER
 from stream_anon.adapters.registry.learning import BodyFormat, ParsedSchema
 from stream_anon.adapters.registry.reading import FramedTexts
+from stream_anon.adapters.registry.schemas import Schemas
 from stream_anon.adapters.registry.writing import Frame, OutputSchema
 from stream_anon.adapters.unwrapping import Bodies, Unwrapper, UnwrappingCodec
 from stream_anon.errors import InputError, SettingsError
@@ -28,7 +29,7 @@ from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import MOST_RECORD_BYTES, Codec
-from stream_anon.ports.schemas import SchemaChange
+from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
 
 Paths = tuple[tuple[str, ...], ...]
 
@@ -190,6 +191,7 @@ def topic_codec(
     max_record_bytes: int = MOST_RECORD_BYTES,
     formats: RecordFormats = PLAIN,
     noticed: Callable[[SchemaChange], None] = lambda _: None,
+    unheard: Callable[[UnknownSchemas], None] = lambda _: None,
 ) -> Codec:
     """Return the codec of a service's topics.
 
@@ -199,6 +201,8 @@ def topic_codec(
         Larger records are rejected unread.
     noticed
         Hears of each schema of the input that tells something about declared fields.
+    unheard
+        Hears of schemas that records name and the registry does not know.
 
     Raises
     ------
@@ -209,7 +213,7 @@ def topic_codec(
         return codec_of(policy, max_record_bytes, wrapping=formats.wrapping)
     check_formats(policy, formats)
     inside, unwrappers = _inside(policy, max_record_bytes, "json", formats.wrapping)
-    framed = _framed_texts(policy, max_record_bytes, formats, formats.registry, noticed)
+    framed = _framed_texts(policy, max_record_bytes, formats, formats.registry, noticed, unheard)
     writing = _writing(policy, inside, formats, RegistryClient(formats.registry))
     return RegistryCodec(framed, unwrappers, inside, writing)
 
@@ -245,6 +249,7 @@ def _framed_texts(
     formats: RecordFormats,
     access: RegistryAccess,
     noticed: Callable[[SchemaChange], None],
+    unheard: Callable[[UnknownSchemas], None],
 ) -> FramedTexts | None:
     """Return what takes the frames of the input off; None if it has none."""
     if formats.input == "json":
@@ -252,9 +257,8 @@ def _framed_texts(
     wrapping = formats.wrapping
     attributes = {wrapping.placed(attribute.path): attribute.name for attribute in policy.attributes}
     form = REGISTERED[formats.input].body((*attributes, *wrapping.beside), max_record_bytes)
-    known = {key: access.schema(key) for key in access.schemas}
-    client = RegistryClient(access)
-    return FramedTexts(client, access.framing, form, attributes, max_record_bytes, known, noticed)
+    schemas = Schemas(access, form, attributes, noticed, unheard)
+    return FramedTexts(schemas, access.framing, form, max_record_bytes)
 
 
 def _writing(

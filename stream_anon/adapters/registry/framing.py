@@ -32,6 +32,8 @@ _GUID_BYTES = 16
 _PLAIN, _ZLIB = 0, 5
 _MOST_DEPTH = 16  # messages within messages
 _MOST_NUMBER = 5  # bytes of a number of 32 bits
+MOST_ID = (1 << 31) - 1
+"""The largest id that Confluent's frame holds."""
 UNFRAMED = -1
 
 

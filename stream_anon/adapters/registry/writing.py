@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from stream_anon.adapters.registry.client import WAY_OUT, RegistryClient, Session
-from stream_anon.adapters.registry.framing import lead_of
+from stream_anon.adapters.registry.client import RegistryClient, Session
+from stream_anon.adapters.registry.framing import MOST_ID, lead_of
+from stream_anon.adapters.registry.replies import WAY_OUT
 from stream_anon.errors import Refused, RegistryError
 from stream_anon.microdata.texts import Texts
 
@@ -53,7 +54,8 @@ class Frame:
         Raises
         ------
         RegistryError
-            If the registry is away, or the subject has no schema yet and none may be registered.
+            If the registry is away, gives an id that no frame can hold, or the subject has no schema yet and none
+            may be registered.
         Refused
             If the registry refuses the schema, or the subject has another one.
         """
@@ -65,6 +67,8 @@ class Frame:
                 number = await session.register(schema.subject, schema.text, schema.kind)
             else:
                 number = await _found(session, schema)
+        if not 0 <= number <= MOST_ID:
+            raise RegistryError(f"registry: gave the output's schema the id {number}, which no frame can hold")
         self._lead = self._lead_of(number)
 
     async def raise_if_refused(self) -> None:

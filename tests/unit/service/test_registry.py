@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from stream_anon.adapters.registry import memory
 from stream_anon.service import retrying
 from stream_anon.service.events import (
     Away,
@@ -38,6 +39,7 @@ SCHEMA = {
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrying, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(retrying, "LONGEST_PAUSE", 0.002)
+    monkeypatch.setattr(memory, "DOUBTED", 0.05)
 
 
 def _framed(count: int, schema: int = 1, first: int = 0) -> list[bytes]:
