@@ -131,8 +131,7 @@ class Engine:
     def add(self, batch: CodedBatch, now: float, arrived: float | None = None) -> list[SealedWindow]:
         """Take a batch; return the windows it filled, in order.
 
-        Records of closed sources and below a source's next offset are dropped: polls return records that were
-        fetched before a takeover.
+        Records of closed sources and below a source's next offset are dropped: they were fetched before a takeover.
 
         Parameters
         ----------
@@ -141,7 +140,7 @@ class Engine:
         now
             Clock reading; time never runs backwards here.
         arrived
-            When the batch was received, if it was held since; not before what was added earlier.
+            When the batch was received, if it was held since then.
         """
         self._advance(now)
         self._arrived = max(self._arrived, self._now if arrived is None else min(arrived, self._now))

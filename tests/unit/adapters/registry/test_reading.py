@@ -25,7 +25,7 @@ from stream_anon.errors import RegistryError
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
-from stream_anon.ports.schemas import SchemaChange
+from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy
 from tests.support.registry.memory_registry import MemoryRegistry
@@ -70,10 +70,11 @@ def _codec(
     form: str = "avro",
     noticed: Callable[[SchemaChange], None] = lambda _: None,
     most: int = 100_000,
+    unheard: Callable[[UnknownSchemas], None] = lambda _: None,
     **given: Any,
 ) -> Codec:
-    access = RegistryAccess(registry.url + given.pop("way", ""), timeout=2.0, **given)
-    return topic_codec(policy, most, RecordFormats(form, "json", access), noticed)
+    access = RegistryAccess(registry.url + given.pop("way", ""), **{"timeout": 2.0, **given})
+    return topic_codec(policy, most, RecordFormats(form, "json", access), noticed, unheard)
 
 
 def _outcome(codec: Codec, values: list[bytes | None]) -> list[str]:

@@ -9,11 +9,13 @@ from pathlib import Path
 import fastavro
 import numpy as np
 import pytest
+from aiohttp import web
 
 from stream_anon.adapters.codecs import RecordFormats, topic_codec
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.adapters.registry.writing import says_the_same
+from stream_anon.adapters.registry.client import RegistryClient
+from stream_anon.adapters.registry.writing import Frame, OutputSchema, says_the_same
 from stream_anon.errors import Refused, RegistryError, SettingsError
 from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.policy import Policy
@@ -109,3 +111,12 @@ async def test_json_topics_need_no_registry(tmp_path: Path) -> None:
     await codec.learn([[b"\0\0\0\0\7{}"]])
     batch = codec.decode([b"\0\0\0\0\7{}"], 0, np.arange(1))
     assert len(batch) == 0
+
+
+@pytest.mark.parametrize("number", [-1, 2**31])
+async def test_an_id_that_no_frame_can_hold_is_waited_for(number: int) -> None:
+    async with MemoryRegistry() as registry:
+        registry.fault = web.json_response({"id": number})
+        frame = Frame(RegistryClient(RegistryAccess(registry.url)), OutputSchema("s", "{}", "JSON", register=True))
+        with pytest.raises(RegistryError, match="no frame can hold"):
+            await frame.open()
