@@ -135,7 +135,7 @@ class Line(StrEnum):
         "broker-away",
         "warning",
         "The broker, or the schema registry, cannot be reached or refuses; it is tried again with growing pauses.",
-        "Wait a minute; then see `doing` and `error`, and try `stream-anon check` from the same place.",
+        "Wait a minute; then see `doing` and `error`, and runbook not-ready.",
     )
     BROKER_BACK = ("broker-back", "info", "The broker answers again.", "Nothing.")
     SCHEMA_CHANGED = (
@@ -144,7 +144,17 @@ class Line(StrEnum):
         "Records name a schema anew that lacks declared fields, has them anew or retyped, or cannot be read.",
         (
             "Compare the fields named with the policy. What a schema lacks counts as missing; records of another "
-            "type or of an unreadable schema become dead letters."
+            "type or of an unreadable schema become dead letters. At most ten a minute: `untold` counts the rest. "
+            "Runbook schema-changed."
+        ),
+    )
+    SCHEMA_UNKNOWN = (
+        "schema-unknown",
+        "warning",
+        "Records name schemas that the registry does not know: they become dead letters.",
+        (
+            "Look for `schemas` in the registry; `others` counts more. If none should be unknown, the url is "
+            "that of another registry, or this one was emptied: runbook unknown-schemas, now."
         ),
     )
     CERTIFICATE_ENDS = (

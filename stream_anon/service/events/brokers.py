@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from stream_anon.ports.schemas import SchemaChange
+from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
 
 
 class Away(StrEnum):
@@ -131,3 +131,10 @@ class SchemaSeen:
     """Records name a schema that tells something about declared fields; see `ports.schemas.SchemaChange`."""
 
     change: SchemaChange
+
+
+@dataclass(frozen=True, slots=True)
+class SchemasUnknown:
+    """Records name schemas that the registry does not know; see `ports.schemas.UnknownSchemas`."""
+
+    unknown: UnknownSchemas

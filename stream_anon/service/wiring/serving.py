@@ -71,7 +71,7 @@ async def _serve(settings: Settings, policy: Policy, beside: Beside | None) -> N
     registry = CollectorRegistry()
     watch_process(registry)
     board = StatusBoard(clock.monotonic)
-    tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
+    tell = tell_all(into_metrics(Metrics(registry)), into_log(log, clock.monotonic), board)
     stop = stop_at_signals(log)
     orders = Orders(stop)
     with quiet_libraries(log, clock.monotonic):
