@@ -84,6 +84,8 @@ class RecordFormats:
         Of the output's schema; see `OutputSchema`.
     wrapping
         What stands around each record, behind the frame that names its schema.
+    number
+        The id of the output's schema, where nobody is asked for one since nothing is published.
     """
 
     input: str = "json"
@@ -92,6 +94,7 @@ class RecordFormats:
     subject: str = ""
     register: bool = True
     wrapping: Wrapping = BARE
+    number: int | None = None
 
     @property
     def header(self) -> bytes:
@@ -269,6 +272,11 @@ def _writing(
     chosen = REGISTERED[formats.output]
     encoder, kind = chosen.encoder(policy, plain), chosen.kind
     schema = OutputSchema(
-        formats.subject, encoder.schema, kind, register=formats.register, message=kind == "PROTOBUF"
+        formats.subject,
+        encoder.schema,
+        kind,
+        register=formats.register,
+        message=kind == "PROTOBUF",
+        number=formats.number,
     )
     return encoder, Frame(client, schema)

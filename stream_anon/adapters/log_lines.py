@@ -95,10 +95,7 @@ class Line(StrEnum):
         "worker-ended",
         "error",
         "A worker process ended by itself; it is started again.",
-        (
-            "Look for `failed` of the same `worker` before it. A `code` below 0 is a signal: -9 is often the "
-            "kernel, out of memory."
-        ),
+        "Look for `failed` of the same `worker` before it. A `code` of -9 is often the kernel, out of memory.",
     )
     WORKER_NOT_STARTED = (
         "worker-not-started",
@@ -142,25 +139,18 @@ class Line(StrEnum):
         "schema-changed",
         "warning",
         "Records name a schema anew that lacks declared fields, has them anew or retyped, or cannot be read.",
-        (
-            "Compare the fields named with the policy. What a schema lacks counts as missing; records of another "
-            "type or of an unreadable schema become dead letters. At most ten a minute: `untold` counts the rest. "
-            "Runbook schema-changed."
-        ),
+        "Runbook schema-changed: compare the fields named with the policy. `untold` counts lines left out.",
     )
     SCHEMA_UNKNOWN = (
         "schema-unknown",
         "warning",
         "Records name schemas that the registry does not know: they become dead letters.",
-        (
-            "Look for `schemas` in the registry; `others` counts more. If none should be unknown, the url is "
-            "that of another registry, or this one was emptied: runbook unknown-schemas, now."
-        ),
+        "Runbook unknown-schemas: look for `schemas` in the registry; `others` counts more of them.",
     )
     CERTIFICATE_ENDS = (
         "certificate-ends",
         "warning",
-        "A certificate that secures the connection ends within two weeks, or has ended.",
+        "A certificate that secures a connection ends within two weeks, or has ended.",
         "Renew the file that `key` names; it is read again without a restart.",
     )
     THROTTLED = (

@@ -35,7 +35,7 @@ Places = tuple["Places", ...]
 
 _SECONDS = 30
 _ONE_AT_A_TIME = threading.Lock()  # several at once could take more memory than a pod has
-_MEMORY = 1 << 30
+_MEMORY = 1 << 28
 _PROGRAM = f"""
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))

@@ -28,6 +28,8 @@ class OutputSchema:
         Whether it is registered; if not, the registry must have it.
     message
         Whether frames name a message, the first.
+    number
+        Its id, if nobody is asked for one.
     """
 
     subject: str
@@ -35,6 +37,7 @@ class OutputSchema:
     kind: str
     register: bool
     message: bool = False
+    number: int | None = None
 
 
 class Frame:
@@ -42,7 +45,7 @@ class Frame:
 
     def __init__(self, client: RegistryClient, schema: OutputSchema) -> None:
         self._client, self._schema = client, schema
-        self._lead = b""
+        self._lead = b"" if schema.number is None else self._lead_of(schema.number)
         self.width = len(self._lead_of(0))
 
     def _lead_of(self, number: int) -> bytes:

@@ -102,12 +102,12 @@ class LedgerHeld:
 
 @dataclass(frozen=True, slots=True)
 class CertificatesRead:
-    """The certificates that secure the connection were read.
+    """The certificates that secure connections were read.
 
     Parameters
     ----------
     ends
-        When each certificate ends, in seconds since the epoch, by its key in `kafka.security`.
+        When each certificate ends, in seconds since the epoch, by its key in the settings.
     soon
         Keys of those that end within two weeks, or have ended.
     wall

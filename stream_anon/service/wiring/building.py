@@ -127,7 +127,7 @@ def build_shadow(
         at=fault_at(kafka.fault),
         prepare=prepare,
         delivery="file",
-        formats=replace(formats_of(kafka), output="json"),
+        formats=replace(formats_of(kafka), number=0),  # it admits what a service does, and registers nothing
         throttled=lambda: connection.throttling.seconds,
     )
 

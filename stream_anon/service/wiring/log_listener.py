@@ -182,7 +182,7 @@ def _write_pause(log: Log, event: e.ReadingOrdered) -> None:
 def _write_certificates(log: Log, event: e.CertificatesRead) -> None:
     for key in event.soon:
         days = (event.ends[key] - event.wall) / 86_400
-        log.warning(Line.CERTIFICATE_ENDS, key=f"kafka.security.{key}", days=round(days, 1))
+        log.warning(Line.CERTIFICATE_ENDS, key=key, days=round(days, 1))
 
 
 def _write_throttling(log: Log, event: e.Throttled) -> None:

@@ -120,3 +120,25 @@ async def test_an_id_that_no_frame_can_hold_is_waited_for(number: int) -> None:
         frame = Frame(RegistryClient(RegistryAccess(registry.url)), OutputSchema("s", "{}", "JSON", register=True))
         with pytest.raises(RegistryError, match="no frame can hold"):
             await frame.open()
+
+
+@pytest.mark.parametrize("form", ["avro", "protobuf"])
+async def test_with_an_id_at_hand_nobody_is_asked_and_the_same_records_are_admitted(
+    tmp_path: Path, form: str
+) -> None:
+    """A shadow must reject what the service would, and registers nothing."""
+    policy = load_policy(write_policy(tmp_path, output={"shape": "flat"}))
+    person = {"person": "p", "age": 5, "home": {"city": "Oslo"}, "visits": 2**64, "illness": "flu"}
+    values: list[bytes | None] = [json.dumps(person).encode(), json.dumps(person | {"visits": 3}).encode()]
+    async with MemoryRegistry() as registry:
+        access = RegistryAccess(registry.url)
+        service, shadow = (
+            topic_codec(policy, formats=RecordFormats("json", form, access, "out-value", number=number))
+            for number in (None, 0)
+        )
+        await shadow.open()
+        assert registry.asked == []
+    rejected = [codec.decode(values, 0, np.arange(2)).rejects.offsets.tolist() for codec in (service, shadow)]
+    assert rejected == [[0], [0]]
+    release = made_up_release(policy, [(3, "flu"), (None, "cold")])
+    assert all(record.startswith(bytes(5)) for record in shadow.encode(release))

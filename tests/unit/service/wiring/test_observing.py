@@ -58,7 +58,7 @@ PUBLISHED = e.WindowPublished(
 )
 EVERY_KIND: tuple[e.Event, ...] = (
     STARTED,
-    e.CertificatesRead({"ca_file": 1_700_000_000.0}, ("ca_file",), 1_700_000_000.0),
+    e.CertificatesRead({"kafka.registry.ca_file": 1.7e9}, ("kafka.registry.ca_file",), 1.7e9),
     e.Throttled(e.Throttle.BROKER, 12.5, 60.0),
     e.LedgerHeld("out.ledger", 31.0, True),
     e.KernelsCompiling(),
