@@ -92,7 +92,17 @@ class BrokerError(StreamAnonError):
 
 
 class RegistryError(BrokerError):
-    """The schema registry is away, refuses a request, or answers what nobody can read: it is waited for."""
+    """The schema registry is away, refuses a request, or answers what nobody can read: it is waited for.
+
+    Parameters
+    ----------
+    least_pause, longest_pause
+        Bounds on the seconds until the next try; None leaves the longest one to whoever tries.
+    """
+
+    def __init__(self, message: str, least_pause: float = 0.0, longest_pause: float | None = None) -> None:
+        self.least_pause, self.longest_pause = least_pause, longest_pause
+        super().__init__(message)
 
 
 class TopicError(BrokerError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Protocol
 
 from stream_anon.adapters.avro.encoding import AvroEncoder
@@ -22,6 +21,7 @@ from stream_anon.adapters.registry.framing import Framing, headers_of
 from stream_anon.adapters.registry.learning import BodyFormat, ParsedSchema
 from stream_anon.adapters.registry.messages import KnownMessages, Place
 from stream_anon.adapters.registry.reading import FramedTexts
+from stream_anon.adapters.registry.schemas import Schemas
 from stream_anon.adapters.registry.writing import Frame, OutputSchema
 from stream_anon.adapters.unwrapping import Bodies, Unwrapper, UnwrappingCodec
 from stream_anon.errors import InputError, SettingsError
@@ -31,7 +31,7 @@ from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import MOST_RECORD_BYTES, Codec
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
-from stream_anon.ports.schemas import SchemaChange
+from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
 
 Paths = tuple[tuple[str, ...], ...]
 
@@ -86,6 +86,8 @@ class RecordFormats:
         Of the output's schema; see `OutputSchema`.
     wrapping
         What stands around each record, behind the frame that names its schema.
+    number
+        The id of the output's schema, where nobody is asked for one since nothing is published.
     """
 
     input: str = "json"
@@ -94,6 +96,7 @@ class RecordFormats:
     subject: str = ""
     register: bool = True
     wrapping: Wrapping = BARE
+    number: int | None = None
 
     @property
     def headers(self) -> HeaderRule:
@@ -200,6 +203,7 @@ def topic_codec(
     max_record_bytes: int = MOST_RECORD_BYTES,
     formats: RecordFormats = PLAIN,
     noticed: Callable[[SchemaChange], None] = lambda _: None,
+    unheard: Callable[[UnknownSchemas], None] = lambda _: None,
 ) -> Codec:
     """Return the codec of a service's topics.
 
@@ -209,6 +213,8 @@ def topic_codec(
         Larger records are rejected unread.
     noticed
         Hears of each schema of the input that tells something about declared fields.
+    unheard
+        Hears of schemas that records name and the registry does not know.
 
     Raises
     ------
@@ -219,7 +225,7 @@ def topic_codec(
         return codec_of(policy, max_record_bytes, wrapping=formats.wrapping)
     check_formats(policy, formats)
     inside, unwrappers = _inside(policy, max_record_bytes, "json", formats.wrapping)
-    framed = _framed_texts(policy, max_record_bytes, formats, formats.registry, noticed)
+    framed = _framed_texts(policy, max_record_bytes, formats, formats.registry, noticed, unheard)
     writing = _writing(policy, inside, formats, RegistryClient(formats.registry))
     return RegistryCodec(framed, unwrappers, inside, writing)
 
@@ -255,6 +261,7 @@ def _framed_texts(
     formats: RecordFormats,
     access: RegistryAccess,
     noticed: Callable[[SchemaChange], None],
+    unheard: Callable[[UnknownSchemas], None],
 ) -> FramedTexts | None:
     """Return what takes the frames of the input off; None if it has none."""
     if formats.input == "json":
@@ -262,9 +269,8 @@ def _framed_texts(
     wrapping = formats.wrapping
     attributes = {wrapping.placed(attribute.path): attribute.name for attribute in policy.attributes}
     form = REGISTERED[formats.input].body((*attributes, *wrapping.beside), max_record_bytes, access.framing)
-    known = {key: access.schema(key) for key in access.schemas}
-    client = RegistryClient(access)
-    return FramedTexts(client, access.framing, form, attributes, max_record_bytes, known, noticed)
+    schemas = Schemas(access, form, attributes, noticed, unheard)
+    return FramedTexts(schemas, access.framing, form, max_record_bytes)
 
 
 def _writing(
@@ -281,17 +287,14 @@ def _writing(
         kind,
         register=formats.register,
         message=by_number,
-        taken_wrongly=partial(_taken_wrongly, encoder.schema) if by_number else None,
+        taken_wrongly=_numbers_taken_wrongly(encoder.schema) if by_number else None,
+        number=formats.number,
     )
     return encoder, Frame(client, schema)
 
 
-def _taken_wrongly(own: str, older: RegisteredSchema) -> str | None:
-    """Return why who reads Protobuf by an older schema would take a field for another; see `OutputSchema`."""
-    from stream_anon.adapters.protobuf.schemas import message_of, renumbered
+def _numbers_taken_wrongly(own: str) -> Callable[[RegisteredSchema], str | None]:
+    """Return what says why readers of an older Protobuf schema would take a field for another."""
+    from stream_anon.adapters.protobuf.schemas import taken_wrongly
 
-    try:
-        found = renumbered(message_of(older.text, (0,), dict(older.references)), message_of(own, (0,), {}))
-    except InputError:
-        return None  # nobody reads by what is no schema
-    return None if found is None else "the number {} stood for the field {} and would stand for {}".format(*found)
+    return lambda older: taken_wrongly(own, older.text, dict(older.references))

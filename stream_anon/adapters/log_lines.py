@@ -95,10 +95,7 @@ class Line(StrEnum):
         "worker-ended",
         "error",
         "A worker process ended by itself; it is started again.",
-        (
-            "Look for `failed` of the same `worker` before it. A `code` below 0 is a signal: -9 is often the "
-            "kernel, out of memory."
-        ),
+        "Look for `failed` of the same `worker` before it. A `code` of -9 is often the kernel, out of memory.",
     )
     WORKER_NOT_STARTED = (
         "worker-not-started",
@@ -135,22 +132,25 @@ class Line(StrEnum):
         "broker-away",
         "warning",
         "The broker, or the schema registry, cannot be reached or refuses; it is tried again with growing pauses.",
-        "Wait a minute; then see `doing` and `error`, and try `stream-anon check` from the same place.",
+        "Wait a minute; then see `doing` and `error`, and runbook not-ready.",
     )
     BROKER_BACK = ("broker-back", "info", "The broker answers again.", "Nothing.")
     SCHEMA_CHANGED = (
         "schema-changed",
         "warning",
         "Records name a schema anew that lacks declared fields, has them anew or retyped, or cannot be read.",
-        (
-            "Compare the fields named with the policy. What a schema lacks counts as missing; records of another "
-            "type or of an unreadable schema become dead letters."
-        ),
+        "Runbook schema-changed: compare the fields named with the policy. `untold` counts lines left out.",
+    )
+    SCHEMA_UNKNOWN = (
+        "schema-unknown",
+        "warning",
+        "Records name schemas that the registry does not know: they become dead letters.",
+        "Runbook unknown-schemas: look for `schemas` in the registry; `others` counts more of them.",
     )
     CERTIFICATE_ENDS = (
         "certificate-ends",
         "warning",
-        "A certificate that secures the connection ends within two weeks, or has ended.",
+        "A certificate that secures a connection ends within two weeks, or has ended.",
         "Renew the file that `key` names; it is read again without a restart.",
     )
     THROTTLED = (

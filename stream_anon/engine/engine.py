@@ -79,7 +79,7 @@ class Engine:
         self._criteria = Criteria.of(policy)
         self._positions: dict[int, int] = {}
         self._starts: dict[int, int] = {}
-        self._now = -np.inf
+        self._now = self._arrived = -np.inf
         self._in_reach: float | None = None
         self._hold = _Hold()
         self._window = self._new_window()
@@ -128,20 +128,22 @@ class Engine:
 
     # -- records -------------------------------------------------------------------------------------------
 
-    def add(self, batch: CodedBatch, now: float) -> list[SealedWindow]:
+    def add(self, batch: CodedBatch, now: float, arrived: float | None = None) -> list[SealedWindow]:
         """Take a batch; return the windows it filled, in order.
 
-        Records of closed sources and below a source's next offset are dropped: polls return records that were
-        fetched before a takeover.
+        Records of closed sources and below a source's next offset are dropped: they were fetched before a takeover.
 
         Parameters
         ----------
         batch
             Offsets ascend within each source.
         now
-            Clock reading of the arrival; time never runs backwards here.
+            Clock reading; time never runs backwards here.
+        arrived
+            When the batch was received, if it was held since then.
         """
         self._advance(now)
+        self._arrived = max(self._arrived, self._now if arrived is None else min(arrived, self._now))
         sealed: list[SealedWindow] = []
         for source in np.union1d(batch.sources, batch.rejects.sources).tolist():
             if source in self._positions:
@@ -171,7 +173,7 @@ class Engine:
         sealed: list[SealedWindow] = []
         row, rejects = 0, batch.rejects
         while True:
-            row = self._window.take(batch, source, row, self._now)
+            row = self._window.take(batch, source, row, self._arrived)
             if row < len(batch):
                 end = int(batch.offsets[row - 1]) + 1 if row else self._positions[source]
             else:
@@ -180,7 +182,7 @@ class Engine:
                 )
             before = rejects.offsets < end
             if before.any():
-                self._window.reject(rejects.take(before), source, self._now)
+                self._window.reject(rejects.take(before), source, self._arrived)
                 rejects = rejects.take(~before)
             self._positions[source] = max(self._positions[source], end)
             if not self._window.timer.room(self._window.admitted):

@@ -103,7 +103,7 @@ class AnonymizingService:
         self._running = False
 
     def _listener(self, registry: CollectorRegistry | None) -> Listener:
-        log = into_log(self._log)
+        log = into_log(self._log, self._clock.monotonic)
         return log if registry is None else tell_all(into_metrics(Metrics(registry)), log)
 
     async def consume(self, stream: Any) -> None:

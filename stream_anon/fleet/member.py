@@ -67,7 +67,7 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
     registry = CollectorRegistry()
     watch_process(registry)
     board = StatusBoard(clock.monotonic)
-    tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
+    tell = tell_all(into_metrics(Metrics(registry)), into_log(log, clock.monotonic), board)
     stop = stop_at_signals(log)
     orders = Orders(stop)
     _read_orders(stop, orders)

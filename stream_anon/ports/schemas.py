@@ -1,4 +1,4 @@
-"""What a schema that records name says about the fields that a policy declares."""
+"""What the schemas that records name say about the fields that a policy declares, and which are not known."""
 
 from __future__ import annotations
 
@@ -46,3 +46,19 @@ class SchemaChange:
             "appeared": self.appeared,
             "retyped": self.retyped,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownSchemas:
+    """Records name schemas that the registry does not know: they become dead letters.
+
+    Parameters
+    ----------
+    schemas
+        Some of their ids, as records name them.
+    others
+        How many more there are.
+    """
+
+    schemas: tuple[str, ...]
+    others: int = 0

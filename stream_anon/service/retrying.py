@@ -76,6 +76,26 @@ class Reachability:
             self._tell(ReadinessChanged(ready, "" if ready else reason))
 
 
+class Growth:
+    """Seconds between two tries: they double, within the bounds that an error may set."""
+
+    def __init__(self) -> None:
+        self._next = FIRST_PAUSE
+
+    def next(self, error: Exception | None = None) -> float:
+        """Return how long to wait, twice as long as last time."""
+        least, most = 0.0, LONGEST_PAUSE
+        if isinstance(error, RegistryError):
+            least, most = error.least_pause, error.longest_pause or LONGEST_PAUSE
+        seconds = max(least, min(self._next, most))
+        self._next = min(2 * self._next, most)
+        return seconds
+
+    def relax(self) -> None:
+        """Begin with short pauses again."""
+        self._next = FIRST_PAUSE
+
+
 class Pauses:
     """Pauses that double; `stop` ends them early, and they are short after it.
 
@@ -87,11 +107,11 @@ class Pauses:
 
     def __init__(self, stop: asyncio.Event) -> None:
         self._stop = stop
-        self._next = FIRST_PAUSE
+        self._growth = Growth()
 
-    async def pause(self) -> None:
-        """Wait, twice as long as last time."""
-        seconds, self._next = self._next, min(2 * self._next, LONGEST_PAUSE)
+    async def pause(self, error: Exception | None = None) -> None:
+        """Wait, twice as long as last time; what failed may bound it."""
+        seconds = self._growth.next(error)
         if self._stop.is_set():  # even then, nobody may retry without a pause
             await asyncio.sleep(FIRST_PAUSE)
             return
@@ -103,7 +123,7 @@ class Pauses:
 
     def relax(self) -> None:
         """Begin with short pauses again."""
-        self._next = FIRST_PAUSE
+        self._growth.relax()
 
 
 class Patience(Pauses):
@@ -135,7 +155,7 @@ class Patience(Pauses):
                 activity = Away.ASKING_REGISTRY if isinstance(error, RegistryError) else doing
                 failed.add(activity)
                 self._reachability.away(activity, describe(error))
-                await self.pause()
+                await self.pause(error)
                 continue
             if done and settles:
                 for activity in sorted(failed):

@@ -226,15 +226,13 @@ class Worker:
         else:
             if self._takeover_due():
                 return  # the takeover seeks, so the polled records come again
-            if polled.chunks:
-                self._failed_polls = 0
             try:
                 full = await self._reader.take(polled)
             except RegistryError as error:
                 self._reachability.away(Away.ASKING_REGISTRY, describe(error))
-                await self._patience.pause()
                 return
-            if polled.chunks:
+            if polled.chunks and not self._reader.waits:
+                self._failed_polls = 0
                 self._patience.relax()
             if full is None:
                 self._taken = -1

@@ -104,7 +104,7 @@ class Metrics:
         self._open_age = self._gauge("window_oldest_age_seconds", "How long the open window's oldest record waits.")
         self._certificate_ends = self._gauge(
             "certificate_end_timestamp_seconds",
-            "When a certificate of the connection ends, by its key in kafka.security.",
+            "When a certificate of a connection ends, by its key in the settings.",
             ("certificate",),
         )
         self._closing = self._gauge("window_closing", "1 while a window is being closed and published.")

@@ -34,7 +34,7 @@ Places = tuple["Places", ...]
 
 _SECONDS = 30
 _ONE_AT_A_TIME = threading.Lock()  # several at once could take more memory than a pod has
-_MEMORY = 1 << 30
+_MEMORY = 1 << 28
 _PROGRAM = f"""
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))
@@ -171,6 +171,15 @@ def renumbered(older: Any, newer: Any) -> tuple[int, str, str] | None:
             if within is not None:
                 return within
     return None
+
+
+def taken_wrongly(own: str, older: str, references: Mapping[str, str]) -> str | None:
+    """Return why who reads by an older schema would take a field of the own one for another; None if nobody would."""
+    try:
+        found = renumbered(message_of(older, (0,), references), message_of(own, (0,), {}))
+    except InputError:
+        return None  # nobody reads by what is no schema
+    return None if found is None else "the number {} stood for the field {} and would stand for {}".format(*found)
 
 
 def _count(messages: Iterable[Any]) -> int:

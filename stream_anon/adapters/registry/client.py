@@ -6,54 +6,35 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import aiohttp
 import msgspec
 
 from stream_anon.adapters.registry.access import MOST_SCHEMA, RegistryAccess
 from stream_anon.adapters.registry.framing import Framing
-from stream_anon.errors import Refused, RegistryError
+from stream_anon.adapters.registry.replies import (
+    GONE,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    OK,
+    Answer,
+    Conflict,
+    Number,
+    Reply,
+    Schema,
+    TooLarge,
+    Verdict,
+)
+from stream_anon.errors import RegistryError
 
 UNREADABLE = "unreadable"
 UNTOLD = ""
 """The kind of a schema of which the registry does not tell it, as Apicurio by its own ids."""
-WAY_OUT = "Change the subject's compatibility or kafka.registry.subject"
 _MOST_REFERENCES, _MOST_NESTED = 64, 8
 _JSON = "application/vnd.schemaregistry.v1+json"
-_OK, _NOT_FOUND, _NOT_ALLOWED, _CONFLICT, _UNPROCESSABLE = 200, 404, 405, 409, 422
 # Where two workers register at once, a registry may tell one a conflict. Asked again, it knows the schema.
 _PAUSES = (0.1, 0.3, 1.0)
-_GONE = frozenset({40401, 40402, 40403, 40404})  # codes by which a registry says that something is not there
-
-
-class _Reference(msgspec.Struct):
-    name: str
-    subject: str
-    version: int
-
-
-class _Schema(msgspec.Struct, rename="camel"):
-    schema: str
-    schema_type: str = "AVRO"
-    references: list[_Reference] = []
-    id: int | None = None
-
-
-class _Number(msgspec.Struct):
-    id: int
-
-
-class _Verdict(msgspec.Struct):
-    is_compatible: bool
-
-
-class _Fault(msgspec.Struct):
-    error_code: int
-
-
-_Answer = TypeVar("_Answer", _Schema, _Number, _Verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +44,8 @@ class RegisteredSchema:
     Parameters
     ----------
     kind
-        AVRO, JSON, PROTOBUF, `UNTOLD`, or `UNREADABLE` for a schema that refers to others without bounds, or to
-        none.
+        AVRO, JSON, PROTOBUF, `UNTOLD`, or `UNREADABLE` for a schema that is too large, or refers to others without
+        bounds, or to none.
     references
         Other schemas that it names, those that they name before them, by name.
     """
@@ -74,9 +55,10 @@ class RegisteredSchema:
     references: tuple[tuple[str, str], ...] = ()
     id: int | None = None
 
-
-class _Conflict(Refused):
-    """The schema does not go with the subject's others, or another worker registers it at this moment."""
+    @property
+    def size(self) -> int:
+        """Return the characters of the schema and of all that it refers to."""
+        return len(self.text) + sum(len(text) for _, text in self.references)
 
 
 class RegistryClient:
@@ -112,18 +94,27 @@ class Session:
         RegistryError
             If the registry is away or refuses, or answers anything else.
         """
-        if isinstance(key, int) and self._framing.is_apicurio:
-            return await self._of_apicurio(key)
-        way = f"/schemas/ids/{key}" if isinstance(key, int) else f"/schemas/guids/{key}"
-        return await self._resolved(await self._get(way, _Schema))
+        try:
+            if isinstance(key, int) and self._framing.is_apicurio:
+                return await self._of_apicurio(key)
+            way = f"/schemas/ids/{key}" if isinstance(key, int) else f"/schemas/guids/{key}"
+            return await self._resolved(await self._get(way, Schema))
+        except TooLarge:
+            return RegisteredSchema("", UNREADABLE)
+
+    async def raise_if_away(self) -> None:
+        """Ask for something that any registry answers, or says not to have. Raises RegistryError."""
+        reply = await self._exchange("GET", self._base + "/schemas/types")
+        if reply.status not in (OK, NOT_FOUND):
+            raise reply.refusal()
 
     async def newest(self, subject: str) -> RegisteredSchema | None:
         """Return the newest schema of a subject; None where it has none. Raises RegistryError."""
-        return await self._resolved(await self._get(f"/subjects/{_quoted(subject)}/versions/latest", _Schema))
+        return await self._resolved(await self._get(f"/subjects/{_quoted(subject)}/versions/latest", Schema))
 
     async def looked_up(self, subject: str, schema: str, kind: str) -> int | None:
         """Return the id of a schema under a subject; None where it is not registered. Raises RegistryError."""
-        answer = await self._ask("POST", f"/subjects/{_quoted(subject)}", _Number, _document(schema, kind))
+        answer = await self._ask("POST", f"/subjects/{_quoted(subject)}", Number, _document(schema, kind))
         return None if answer is None else answer.id
 
     async def register(self, subject: str, schema: str, kind: str) -> int:
@@ -140,7 +131,7 @@ class Session:
         for pause in _PAUSES:
             try:
                 return await self._registered(way, document)
-            except _Conflict:
+            except Conflict:
                 await asyncio.sleep(pause)
         return await self._registered(way, document)
 
@@ -161,30 +152,29 @@ class Session:
         # The first one judges as a registration does. Older registries compare with one version only.
         for versions in ("versions", "versions/latest"):
             way = f"{self._base}/compatibility/subjects/{_quoted(subject)}/{versions}"
-            status, answer, _ = await self._exchange("POST", way, _document(schema, kind))
-            if status == _OK:
-                return _decoded(answer, _Verdict).is_compatible
-            if status not in (_NOT_FOUND, _NOT_ALLOWED):
-                raise _refusal(status, _code(answer), posted=True)
+            reply = await self._exchange("POST", way, _document(schema, kind))
+            if reply.status == OK:
+                return reply.decoded(Verdict).is_compatible
+            if reply.status not in (NOT_FOUND, NOT_ALLOWED):
+                raise reply.refusal(posted=True)
         return True
 
     async def _registered(self, way: str, document: bytes) -> int:
-        answer = await self._ask("POST", way, _Number, document)
+        answer = await self._ask("POST", way, Number, document)
         if answer is None:
             raise RegistryError("registry: answered a registration with status 404")
         return answer.id
 
-    async def _get(self, way: str, kind: type[_Answer]) -> _Answer | None:
+    async def _get(self, way: str, kind: type[Answer]) -> Answer | None:
         return await self._ask("GET", way, kind)
 
-    async def _ask(self, method: str, way: str, kind: type[_Answer], body: bytes | None = None) -> _Answer | None:
-        status, answer, _ = await self._exchange(method, self._base + way, body)
-        if status == _OK:
-            return _decoded(answer, kind)
-        code = _code(answer)
-        if status == _NOT_FOUND and (code in _GONE or await self._lacks(code, way)):
+    async def _ask(self, method: str, way: str, kind: type[Answer], body: bytes | None = None) -> Answer | None:
+        reply = await self._exchange(method, self._base + way, body)
+        if reply.status == OK:
+            return reply.decoded(kind)
+        if reply.status == NOT_FOUND and (reply.code in GONE or await self._lacks(reply.code, way)):
             return None
-        raise _refusal(status, code, posted=body is not None)
+        raise reply.refusal(posted=body is not None)
 
     async def _lacks(self, code: int | None, way: str) -> bool:
         """Return whether a 404 without a code of its own is about what was asked for. Raises RegistryError.
@@ -192,41 +182,47 @@ class Session:
         It may also say that the url is not that of the interface. Then no schema is known to be missing, and
         records that name one must wait. A registry that knows no GUIDs has none of that name either.
         """
-        if code != _NOT_FOUND and (code is None or not way.startswith("/schemas/guids/")):
+        if code != NOT_FOUND and (code is None or not way.startswith("/schemas/guids/")):
             return False
-        status, _, _ = await self._exchange("GET", self._base + "/schemas/types")
-        if status != _OK:
+        reply = await self._exchange("GET", self._base + "/schemas/types")
+        if reply.status == NOT_FOUND:
             raise RegistryError("registry: nothing of the interface is at kafka.registry.url (status 404)")
+        if reply.status != OK:
+            raise reply.refusal()
         return True
 
-    async def _exchange(self, method: str, url: str, body: bytes | None = None) -> tuple[int, bytes, str]:
-        """Return status, body and kind of artifact of an answer. Raises RegistryError."""
-        headers = {"Content-Type": _JSON} if body is not None else {}
+    async def _exchange(self, method: str, url: str, body: bytes | None = None) -> Reply:
+        """Return the answer, whatever its status. Raises RegistryError."""
+        asked = f"{method} {urlsplit(url).path}"
+        kind = {"Content-Type": _JSON} if body is not None else {}
         try:
             # A redirect would carry the secret to somebody else.
-            async with self._http.request(method, url, data=body, headers=headers, allow_redirects=False) as answer:
+            async with self._http.request(method, url, data=body, headers=kind, allow_redirects=False) as answer:
                 read = b""
                 async for piece in answer.content.iter_chunked(64 * 1024):
                     read += piece
                     if len(read) > MOST_SCHEMA:
-                        raise RegistryError(f"registry: answered with more than {MOST_SCHEMA} bytes")
-                return answer.status, read, answer.headers.get("X-Registry-ArtifactType", UNTOLD)
+                        text = f"registry: {asked}: answered with more than {MOST_SCHEMA} bytes"
+                        raise (TooLarge if answer.status == OK else RegistryError)(text)
+                headers = answer.headers
+                artifact, after = headers.get("X-Registry-ArtifactType", UNTOLD), headers.get("Retry-After", "")
+                return Reply(asked, answer.status, read, artifact, after)
         except TimeoutError:
-            raise RegistryError("registry: took too long to answer") from None
+            raise RegistryError(f"registry: {asked}: took too long to answer") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise RegistryError(f"registry: cannot be reached ({type(error).__name__})") from None
+            raise RegistryError(f"registry: {asked}: cannot be reached ({type(error).__name__})") from None
 
-    async def _resolved(self, found: _Schema | None) -> RegisteredSchema | None:
+    async def _resolved(self, found: Schema | None) -> RegisteredSchema | None:
         if found is None:
             return None
         texts: dict[str, str] = {}
         if not await self._collect(found, texts, set(), 0):
             return RegisteredSchema("", UNREADABLE)
-        return RegisteredSchema(found.schema, found.schema_type, tuple(texts.items()), found.id)
+        return RegisteredSchema(found.schema, found.schema_type or "AVRO", tuple(texts.items()), found.id)
 
-    async def _collect(self, found: _Schema, texts: dict[str, str], seen: set[tuple[str, int]], depth: int) -> bool:
+    async def _collect(self, found: Schema, texts: dict[str, str], seen: set[tuple[str, int]], depth: int) -> bool:
         """Add what a schema refers to, the innermost first; return whether all of it is there and within bounds."""
-        for reference in found.references:
+        for reference in found.references or ():
             place = (reference.subject, reference.version)
             if place in seen:
                 continue
@@ -234,7 +230,7 @@ class Session:
             if depth >= _MOST_NESTED or len(seen) > _MOST_REFERENCES:
                 return False
             way = f"/subjects/{_quoted(reference.subject)}/versions/{reference.version}"
-            inner = await self._get(way, _Schema)
+            inner = await self._get(way, Schema)
             if inner is None or not await self._collect(inner, texts, seen, depth + 1):
                 return False
             texts[reference.name] = inner.schema
@@ -245,33 +241,15 @@ class Session:
     async def _of_apicurio(self, key: int) -> RegisteredSchema | None:
         """Return a schema by Apicurio's own ids, without what it refers to."""
         which = "globalIds" if self._framing is Framing.APICURIO_GLOBAL else "contentIds"
-        status, answer, kind = await self._exchange("GET", f"{self._own}/{which}/{key}")
-        if status == _NOT_FOUND and _code(answer) in {_NOT_FOUND, *_GONE}:
+        reply = await self._exchange("GET", f"{self._own}/{which}/{key}")
+        if reply.status == NOT_FOUND and reply.code in {NOT_FOUND, *GONE}:
             return None
-        if status != _OK:
-            raise RegistryError(f"registry: answered with status {status}")
+        if reply.status != OK:
+            raise reply.refusal()
         try:
-            return RegisteredSchema(answer.decode("utf-8"), kind)
+            return RegisteredSchema(reply.body.decode("utf-8"), reply.artifact)
         except UnicodeDecodeError:
-            raise RegistryError("registry: the answer is not that of a schema registry") from None
-
-
-def _decoded(answer: bytes, kind: type[_Answer]) -> _Answer:
-    try:
-        return msgspec.json.decode(answer, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise RegistryError("registry: the answer is not that of a schema registry") from None
-
-
-def _refusal(status: int, code: int | None, *, posted: bool) -> Exception:
-    """Return the error for an answer without what was asked for; `posted` tells whether a schema was sent."""
-    if posted and status in (_CONFLICT, _UNPROCESSABLE) and code is not None:
-        return (_Conflict if status == _CONFLICT else Refused)(
-            f"the registry refuses the output's schema (status {status}, code {code}): it does not go with the "
-            f"subject's schemas, or is of a kind that the registry does not take. {WAY_OUT}"
-        )
-    hint = ": is kafka.registry.url the address of the interface?" if status == _NOT_FOUND else ""
-    return RegistryError(f"registry: answered with status {status}{hint}")
+            raise reply.is_no_registry() from None
 
 
 def _document(schema: str, kind: str) -> bytes:
@@ -280,11 +258,3 @@ def _document(schema: str, kind: str) -> bytes:
 
 def _quoted(name: str) -> str:
     return quote(name, safe="")
-
-
-def _code(answer: bytes) -> int | None:
-    """Return the code by which a registry says what is wrong; None where it does not answer as one."""
-    try:
-        return msgspec.json.decode(answer, type=_Fault).error_code
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None

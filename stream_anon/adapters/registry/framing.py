@@ -41,6 +41,8 @@ _ENCODING_HEADER = b"apicurio.value.encoding"  # of Avro: BINARY, or JSON
 _BY_ID, _BY_GUID, _BY_GLUE = 0, 1, 3  # first bytes
 _GUID_BYTES = 16
 _PLAIN, _ZLIB = 0, 5
+MOST_ID = (1 << 31) - 1
+"""The largest id that Confluent's frame holds."""
 UNFRAMED = -1
 _AT_ONCE = 8  # messages whose records are found together
 

@@ -62,7 +62,7 @@ class Learned:
     fields: FieldTypes
 
 
-_UNREADABLE = Learned(None, {})
+UNREADABLE = Learned(None, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Answer:
 
 def learn(form: BodyFormat, keys: Sequence[SchemaKey], found: RegisteredSchema) -> Answer:
     """Return what reads the messages of one schema that are named; nothing is raised whatever the schema is."""
-    unreadable = Answer(None, {SchemaKey(keys[0].id): _UNREADABLE})
+    unreadable = Answer(None, {SchemaKey(keys[0].id): UNREADABLE})
     if found.kind not in (form.kind, UNTOLD):
         return unreadable
     try:
@@ -99,4 +99,4 @@ def _reader_of(parsed: ParsedSchema, place: Place) -> Learned:
     try:
         return Learned(*parsed.reader(place))
     except Exception:  # noqa: BLE001 - as of the schema
-        return _UNREADABLE
+        return UNREADABLE

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stream_anon.adapters.registry.client import WAY_OUT, RegisteredSchema, RegistryClient, Session
-from stream_anon.adapters.registry.framing import lead_of
+from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClient, Session
+from stream_anon.adapters.registry.framing import MOST_ID, lead_of
+from stream_anon.adapters.registry.replies import WAY_OUT
 from stream_anon.errors import Refused, RegistryError
 from stream_anon.microdata.texts import Texts
 
@@ -32,6 +33,8 @@ class OutputSchema:
     taken_wrongly
         Returns why readers of an older schema would take one field for another, None if they would not; it may take
         a while. None for formats whose readers know the writer's schema.
+    number
+        Its id, if nobody is asked for one.
     """
 
     subject: str
@@ -40,6 +43,7 @@ class OutputSchema:
     register: bool
     message: bool = False
     taken_wrongly: Callable[[RegisteredSchema], str | None] | None = None
+    number: int | None = None
 
 
 class Frame:
@@ -47,7 +51,7 @@ class Frame:
 
     def __init__(self, client: RegistryClient, schema: OutputSchema) -> None:
         self._client, self._schema = client, schema
-        self._lead = b""
+        self._lead = b"" if schema.number is None else self._lead_of(schema.number)
         self.width = len(self._lead_of(0))
 
     def _lead_of(self, number: int) -> bytes:
@@ -59,7 +63,8 @@ class Frame:
         Raises
         ------
         RegistryError
-            If the registry is away, or the subject has no schema yet and none may be registered.
+            If the registry is away, gives an id that no frame can hold, or the subject has no schema yet and none
+            may be registered.
         Refused
             If the registry refuses the schema, or the subject has another one.
         """
@@ -72,6 +77,8 @@ class Frame:
                 number = await session.register(schema.subject, schema.text, schema.kind)
             else:
                 number = await _found(session, schema)
+        if not 0 <= number <= MOST_ID:
+            raise RegistryError(f"registry: gave the output's schema the id {number}, which no frame can hold")
         self._lead = self._lead_of(number)
 
     async def raise_if_refused(self) -> None:

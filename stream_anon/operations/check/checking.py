@@ -12,10 +12,10 @@ from typing import Any
 from stream_anon.adapters.codecs import check_formats
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.conditions import Condition
-from stream_anon.errors import TopicError
+from stream_anon.errors import RegistryError, TopicError
 from stream_anon.microdata.policy import Policy
 from stream_anon.service.starting.attribute_facts import AttributeFacts, attribute_facts
-from stream_anon.service.starting.conditions import look_at_deployment, look_at_sample, weighed
+from stream_anon.service.starting.conditions import Sampled, look_at_deployment, look_at_sample, weighed
 from stream_anon.service.starting.findings import (
     Finding,
     Severity,
@@ -73,7 +73,9 @@ class CheckReport:
 
 
 async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ()) -> CheckReport:
-    """Return what speaks for and against a run with these settings; takes at most two minutes.
+    """Return what speaks for and against a run with these settings.
+
+    It takes at most two minutes, and one more where a slow registry is asked for schemas.
 
     Parameters
     ----------
@@ -94,7 +96,10 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
     check_formats(policy, formats_of(kafka))
     connection, topics = connection_of(kafka), topics_of(kafka)
     deployment = await look_at_deployment(connection, topics, kafka, policy)
-    sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
+    try:
+        sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
+    except RegistryError as error:  # all else can be told without it
+        sampled = Sampled(None, (Finding(Severity.WARNS, "kafka.registry", f"no record was sampled: {error}"),))
     findings = [*deployment.findings, *policy_findings(policy), *sampled.findings]
     findings += await output_findings(policy, formats_of(kafka))
     absent = {each.place for each in deployment.findings if each.condition is Condition.MISSING_TOPIC}

@@ -18,6 +18,7 @@ from stream_anon.service.events.brokers import (
     LedgerCreated,
     LedgerHeld,
     SchemaSeen,
+    SchemasUnknown,
     Throttle,
     Throttled,
 )
@@ -68,6 +69,7 @@ Event = (
     | LedgerHeld
     | LedgerCreated
     | SchemaSeen
+    | SchemasUnknown
     | OrderAdopted
     | PartitionsRevoked
     | TakeoverStarted
@@ -115,6 +117,7 @@ __all__ = [
     "ReadingSlowly",
     "RecordsConsumed",
     "SchemaSeen",
+    "SchemasUnknown",
     "StandingBy",
     "Superseded",
     "TakeoverDone",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from stream_anon.ports.schemas import SchemaChange
+from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
 
 
 class Away(StrEnum):
@@ -102,12 +102,12 @@ class LedgerHeld:
 
 @dataclass(frozen=True, slots=True)
 class CertificatesRead:
-    """The certificates that secure the connection were read.
+    """The certificates that secure connections were read.
 
     Parameters
     ----------
     ends
-        When each certificate ends, in seconds since the epoch, by its key in `kafka.security`.
+        When each certificate ends, in seconds since the epoch, by its key in the settings.
     soon
         Keys of those that end within two weeks, or have ended.
     wall
@@ -131,3 +131,10 @@ class SchemaSeen:
     """Records name a schema that tells something about declared fields; see `ports.schemas.SchemaChange`."""
 
     change: SchemaChange
+
+
+@dataclass(frozen=True, slots=True)
+class SchemasUnknown:
+    """Records name schemas that the registry does not know; see `ports.schemas.UnknownSchemas`."""
+
+    unknown: UnknownSchemas

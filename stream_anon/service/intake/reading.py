@@ -50,7 +50,7 @@ class Reader:
         self._probed = parts.clock.monotonic()
         self._topic_ids: Mapping[str, str] = {}
         self._is_another_topic = False
-        self._unlearned = Unlearned(parts.codec, parts.source)
+        self._unlearned = Unlearned(parts.codec, parts.source, parts.clock)
         self._doubts = 0  # polls that must succeed before a broker that answers counts as one that gives records
 
     def go_on(
@@ -96,6 +96,11 @@ class Reader:
     def reading(self) -> frozenset[int]:
         """Return the sources that are read."""
         return frozenset(self._next)
+
+    @property
+    def waits(self) -> bool:
+        """Return whether records that were received wait for their schemas."""
+        return self._unlearned.since is not None
 
     @property
     def stopped(self) -> int:
@@ -148,6 +153,7 @@ class Reader:
         chunks = [chunk for chunk in polled.chunks if chunk.source in self._next]
         if any(chunk.first != self._next[chunk.source] for chunk in chunks):
             return None
+        received = now if self._unlearned.since is None else self._unlearned.since
         if chunks:
             if not await self._unlearned.learned(chunks, self.reading):
                 return []
@@ -159,7 +165,7 @@ class Reader:
             begun = self._clock.monotonic()
             batch = codec.decode(chunk.values, chunk.source, chunk.offsets)
             decoded = self._clock.monotonic()
-            full += self._feed(chunk, batch, now)
+            full += self._feed(chunk, batch, now, received)
             decoding += decoded - begun
             adding += self._clock.monotonic() - decoded
         if chunks:
@@ -168,9 +174,9 @@ class Reader:
             self._tell(RecordsConsumed(records, decoding, adding, singly, coerced))
         return full
 
-    def _feed(self, chunk: Chunk, batch: CodedBatch, now: float) -> list[Full]:
+    def _feed(self, chunk: Chunk, batch: CodedBatch, now: float, received: float) -> list[Full]:
         self._times.add(chunk)
-        sealed = self._engine.add(batch, now)
+        sealed = self._engine.add(batch, now, received)
         self._next[chunk.source] = chunk.end
         return [self.with_times(window) for window in sealed]
 

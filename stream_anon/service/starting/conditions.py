@@ -28,7 +28,7 @@ from stream_anon.service.closing.publication import ANY_BATCH, header_of
 from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
 from stream_anon.service.starting.mirror_findings import mirror_findings
 from stream_anon.service.starting.sample_study import Sample, Study, study
-from stream_anon.service.starting.schema_findings import reader_of, schema_findings
+from stream_anon.service.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import formats_of
 
@@ -102,9 +102,13 @@ async def look_at_deployment(
 async def look_at_sample(
     connection: Connection, inputs: Sequence[str], policy: Policy, kafka: KafkaSettings
 ) -> Sampled:
-    """Return what the newest records of the input show; takes half a minute at the most. Raises BrokerError."""
+    """Return what the newest records of the input show. Raises BrokerError.
+
+    It takes half a minute at the most, and a minute more where a slow registry is asked for schemas.
+    """
     if not inputs:
         return Sampled(None, ())
+    await raise_if_registry_away(formats_of(kafka))
     try:
         readings = await newest_records(connection, inputs, policy)
     except TopicError as error:

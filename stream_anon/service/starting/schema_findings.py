@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from stream_anon.adapters.codecs import RecordFormats, raise_if_schema_refused, topic_codec
+from stream_anon.adapters.registry.client import RegistryClient
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, RegistryError
 from stream_anon.microdata.batch import Reason
@@ -16,6 +18,7 @@ from stream_anon.service.starting.sample_study import Sample, Study
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import formats_of
 
+LEARN_WITHIN = 60.0  # seconds
 _PLACE = "kafka.format"
 
 
@@ -26,8 +29,22 @@ async def reader_of(policy: Policy, kafka: KafkaSettings, sample: Sample) -> tup
     """
     changes = list[SchemaChange]()
     codec = topic_codec(policy, kafka.max_record_bytes, formats_of(kafka), changes.append)
-    await codec.learn([sample.values])
+    try:
+        async with asyncio.timeout(LEARN_WITHIN):
+            await codec.learn([sample.values])
+    except TimeoutError:
+        raise RegistryError(f"registry: schemas are still asked for after {LEARN_WITHIN:.0f} s") from None
     return codec, changes
+
+
+async def raise_if_registry_away(formats: RecordFormats) -> None:
+    """Ask whether the registry answers, before samples are read that need it. Raises RegistryError.
+
+    Not where files hold schemas: then it may not be needed.
+    """
+    if formats.input != "json" and formats.registry is not None and not formats.registry.schemas:
+        async with RegistryClient(formats.registry).session() as session:
+            await session.raise_if_away()
 
 
 def schema_findings(study: Study, changes: Sequence[SchemaChange]) -> list[Finding]:

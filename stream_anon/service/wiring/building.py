@@ -33,7 +33,7 @@ from stream_anon.service.closing.publication import Writer
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.components import Choices, Components
-from stream_anon.service.events import Listener, OrderAdopted, ReadingSlowly, SchemaSeen, Throttle
+from stream_anon.service.events import Listener, OrderAdopted, ReadingSlowly, SchemaSeen, SchemasUnknown, Throttle
 from stream_anon.service.fault_points import At, fault_at
 from stream_anon.service.retrying import Reachability
 from stream_anon.service.shadow import Beside
@@ -127,7 +127,7 @@ def build_shadow(
         at=fault_at(kafka.fault),
         prepare=prepare,
         delivery="file",
-        formats=replace(formats_of(kafka), output="json"),
+        formats=replace(formats_of(kafka), number=0),  # it admits what a service does, and registers nothing
         throttled=lambda: connection.throttling.seconds,
     )
 
@@ -158,7 +158,13 @@ def assemble(  # noqa: PLR0913 - a part an argument
     """
     kafka = kafka_of(settings)
     formats = formats_of(kafka) if formats is None else formats
-    codec = topic_codec(policy, kafka.max_record_bytes, formats, lambda change: tell(SchemaSeen(change)))
+    codec = topic_codec(
+        policy,
+        kafka.max_record_bytes,
+        formats,
+        lambda change: tell(SchemaSeen(change)),
+        lambda unknown: tell(SchemasUnknown(unknown)),
+    )
     if codec.slow_attributes:
         tell(ReadingSlowly(codec.slow_attributes))
     reachability = Reachability(clock.monotonic, tell)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from typing import assert_never
 
 from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log
+from stream_anon.ports.schemas import SchemaChange
 from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
 
@@ -26,8 +28,37 @@ LEDGER_IS_HELD = (
 MOST_PLACES = 8  # places named in one line; a topic can have thousands
 
 
-def into_log(log: Log) -> e.Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
+MOST_SCHEMAS, SCHEMAS_WITHIN = 10, 60.0  # lines on schemas that changed, in so many seconds
+
+
+class _Few:
+    """Lets so many lines through in a while, and counts the rest.
+
+    Parameters
+    ----------
+    monotonic
+        Returns seconds.
+    """
+
+    def __init__(self, most: int, within: float, monotonic: Callable[[], float]) -> None:
+        self._within, self._monotonic = within, monotonic
+        self._written: deque[float] = deque(maxlen=most)
+        self._untold = 0
+
+    def untold(self) -> int | None:
+        """Return how many lines were left out since the last one; None if another one must be left out."""
+        now, written = self._monotonic(), self._written
+        if len(written) == written.maxlen and now - written[0] < self._within:
+            self._untold += 1
+            return None
+        written.append(now)
+        untold, self._untold = self._untold, 0
+        return untold
+
+
+def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that writes log lines: one a window, none a record."""
+    few_schemas = _Few(MOST_SCHEMAS, SCHEMAS_WITHIN, monotonic)
 
     def write(event: e.Event) -> None:  # noqa: C901, PLR0912, PLR0915
         match event:
@@ -46,8 +77,9 @@ def into_log(log: Log) -> e.Listener:  # noqa: C901, PLR0915 - a table: one case
             case e.ReadinessChanged():
                 _write_readiness(log, event)
             case e.SchemaSeen(change=change):
-                told = {kind: list(names) for kind, names in change.fields.items() if names}
-                log.warning(Line.SCHEMA_CHANGED, schema=change.schema, readable=change.readable, **told)
+                _write_schema(log, change, few_schemas.untold())
+            case e.SchemasUnknown(unknown=unknown):
+                log.warning(Line.SCHEMA_UNKNOWN, schemas=list(unknown.schemas), others=unknown.others)
             case e.BrokerAway():
                 log.warning(Line.BROKER_AWAY, doing=event.doing.value, error=event.error)
             case e.BrokerBack():
@@ -113,6 +145,15 @@ def into_log(log: Log) -> e.Listener:  # noqa: C901, PLR0915 - a table: one case
     return write
 
 
+def _write_schema(log: Log, change: SchemaChange, untold: int | None) -> None:
+    if untold is None:
+        return
+    told: dict[str, object] = {kind: list(names) for kind, names in change.fields.items() if names}
+    if untold:
+        told["untold"] = untold
+    log.warning(Line.SCHEMA_CHANGED, schema=change.schema, readable=change.readable, **told)
+
+
 def _write_stopped(log: Log, event: e.PartitionStopped) -> None:
     topic, partition = event.place
     log.error(
@@ -141,7 +182,7 @@ def _write_pause(log: Log, event: e.ReadingOrdered) -> None:
 def _write_certificates(log: Log, event: e.CertificatesRead) -> None:
     for key in event.soon:
         days = (event.ends[key] - event.wall) / 86_400
-        log.warning(Line.CERTIFICATE_ENDS, key=f"kafka.security.{key}", days=round(days, 1))
+        log.warning(Line.CERTIFICATE_ENDS, key=key, days=round(days, 1))
 
 
 def _write_throttling(log: Log, event: e.Throttled) -> None:

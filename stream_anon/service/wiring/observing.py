@@ -42,6 +42,8 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
             case e.SchemaSeen(change=change):
                 counts = {kind: len(names) for kind, names in change.fields.items()}
                 metrics.schema_seen(counts | {"unreadable": int(not change.readable)})
+            case e.SchemasUnknown():
+                pass  # their records are counted as dead letters
             case e.BrokerAway():
                 metrics.broker_away(event.doing.value, again=event.again)
             case e.BrokerBack():

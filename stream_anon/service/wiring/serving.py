@@ -71,7 +71,7 @@ async def _serve(settings: Settings, policy: Policy, beside: Beside | None) -> N
     registry = CollectorRegistry()
     watch_process(registry)
     board = StatusBoard(clock.monotonic)
-    tell = tell_all(into_metrics(Metrics(registry)), into_log(log), board)
+    tell = tell_all(into_metrics(Metrics(registry)), into_log(log, clock.monotonic), board)
     stop = stop_at_signals(log)
     orders = Orders(stop)
     with quiet_libraries(log, clock.monotonic):
@@ -138,7 +138,7 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
         worker = build_shadow(settings, policy, clock, tell, stop, beside)
     if orders is not None:
         worker.obey(orders)
-    watching = asyncio.create_task(watch_certificates(connection_of(kafka_of(settings)).security, clock, tell))
+    watching = asyncio.create_task(watch_certificates(kafka_of(settings), clock, tell))
     try:
         await worker.run()
     finally:

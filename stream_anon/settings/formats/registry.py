@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 from urllib.parse import urlsplit
+from uuid import UUID
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from stream_anon.adapters.registry.framing import Framing
 from stream_anon.settings.section import Duration, Section
@@ -14,6 +16,7 @@ from stream_anon.settings.section import Duration, Section
 FormatName = Literal["json", "json-schema", "avro", "protobuf"]
 # Without encryption a secret would travel in the open, so only to this very machine.
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_MOST_ID = (1 << 63) - 1
 
 
 class FormatSettings(Section):
@@ -46,7 +49,7 @@ its own, which is read anew for each request. Secrets need an https address, exc
     in Apicurio's headers; glue has a UUID of AWS Glue, whose schemas stand in `schemas`. What is written is framed
     as confluent in any case."""
     schemas: dict[str, Path] = {}
-    """Files of schemas by their ids, which the registry is not asked for."""
+    """Files of schemas by their ids, numbers or UUIDs, which the registry is not asked for."""
     subject: str = ""
     """Subject of the released records' schema; OUTPUT-value if empty."""
     register_schema: bool = True
@@ -70,6 +73,11 @@ its own, which is read anew for each request. Secrets need an https address, exc
     timeout: Duration = Field(default=5.0, gt=0, le=60)
     """How long an answer may take."""
 
+    @field_validator("schemas", mode="before")
+    @classmethod
+    def _by_ids(cls, given: object) -> object:
+        return {_id_of(key): file for key, file in given.items()} if isinstance(given, Mapping) else given
+
     @model_validator(mode="after")
     def _complete(self) -> RegistrySettings:
         secrets = (self.password, self.password_file, self.token, self.token_file)
@@ -79,6 +87,12 @@ its own, which is read anew for each request. Secrets need an https address, exc
         if (self.username is None) != (self.password is None and self.password_file is None):
             raise ValueError("username goes with password or password_file")
         parts = urlsplit(self.url)
+        try:
+            sound = parts.port != 0
+        except ValueError:
+            sound = False
+        if not sound:
+            raise ValueError("the port of url must be 1 to 65535")
         if given and parts.scheme != "https" and parts.hostname not in _LOOPBACK:
             raise ValueError("a password or a token needs an https url")
         if self.key_file and not self.certificate_file:
@@ -88,3 +102,14 @@ its own, which is read anew for each request. Secrets need an https address, exc
         if self.framing is Framing.GLUE and not self.schemas:
             raise ValueError("framing glue needs schemas: AWS Glue's own interface is not spoken")
         return self
+
+
+def _id_of(key: object) -> str:
+    """Return a schema's id as frames name it. Raises ValueError."""
+    text = str(key)
+    if text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= _MOST_ID:
+        return str(int(text))
+    try:
+        return str(UUID(text))
+    except ValueError:
+        raise ValueError(f"schemas: {text[:40]} is neither a number nor a UUID") from None

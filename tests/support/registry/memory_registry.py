@@ -12,7 +12,7 @@ from aiohttp import web
 
 
 class MemoryRegistry:
-    """Remembers schemas. What is asked of it is in `asked`; `fault` answers in its place.
+    """Remembers schemas. What is asked of it is in `asked`; `fault` answers in its place, `faults` for single ids.
 
     `unknown` answers in place of it where nothing is there.
 
@@ -28,6 +28,7 @@ class MemoryRegistry:
         self.subjects: dict[str, list[int]] = {}
         self.asked: list[str] = []
         self.fault: web.Response | None = None
+        self.faults: dict[int, web.Response] = {}
         self.unknown: web.Response | None = None
         self.tells_kinds = True  # by Apicurio's own ids
         self.refuses = False  # every new schema
@@ -142,6 +143,8 @@ class MemoryRegistry:
         return self._nothing(40403 if subject in self.subjects else 40401)
 
     def _schema(self, number: int) -> web.Response:
+        if number in self.faults:
+            return _copy(self.faults[number])
         found = self.schemas.get(number)
         return self._nothing(40403) if found is None else web.json_response(found)
 

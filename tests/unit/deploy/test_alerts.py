@@ -349,6 +349,27 @@ CASES = (
         {"40m": ("j",)},
     ),
     Case(
+        "StreamAnonUnknownSchemas",
+        {
+            'dead_letters_total{job="emptied", reason="unknown-schema"}': "0+60x60",
+            'records_consumed_total{job="emptied"}': "0+100x60",
+            'dead_letters_total{job="some", reason="unknown-schema"}': "0+40x60",
+            'records_consumed_total{job="some"}': "0+100x60",
+            'dead_letters_total{job="others", reason="malformed"}': "0+60x60",
+            'records_consumed_total{job="others"}': "0+100x60",
+        },
+        {"40m": ("emptied",)},
+    ),
+    Case(
+        "StreamAnonSchemaChanged",
+        {
+            'schema_changes_total{job="lacks", change="lacking"}': "0x20 2x100",
+            'schema_changes_total{job="types", change="retyped"}': "0x20 1x100",
+            'schema_changes_total{job="grows", change="appeared"}': "0x20 1x100",
+        },
+        {"15m": (), "30m": ("lacks", "types"), "110m": ()},
+    ),
+    Case(
         "StreamAnonLagGrowing",
         {
             'consumer_lag_records{job="grows"}': "0+1000x90",
@@ -378,8 +399,8 @@ CASES = (
     Case(
         "StreamAnonCertificateEnds",  # a test's time begins at 0
         {
-            'certificate_end_timestamp_seconds{instance="soon", certificate="ca_file"}': f"{13 * 86_400}x60",
-            'certificate_end_timestamp_seconds{instance="later", certificate="ca_file"}': f"{15 * 86_400}x60",
+            'certificate_end_timestamp_seconds{instance="soon", certificate="a.ca_file"}': f"{13 * 86_400}x60",
+            'certificate_end_timestamp_seconds{instance="later", certificate="b.ca_file"}': f"{15 * 86_400}x60",
         },
         {"5m": (), "20m": ("soon",)},
         by="instance",

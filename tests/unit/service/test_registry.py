@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from stream_anon.adapters.registry import memory
 from stream_anon.service import retrying
 from stream_anon.service.events import (
     Away,
@@ -38,6 +39,7 @@ SCHEMA = {
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrying, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(retrying, "LONGEST_PAUSE", 0.002)
+    monkeypatch.setattr(memory, "DOUBTED", 0.05)
 
 
 def _framed(count: int, schema: int = 1, first: int = 0) -> list[bytes]:
@@ -254,3 +256,49 @@ async def test_a_registry_that_answers_rubbish_is_waited_for() -> None:
             await driver.settle()
             await driver.advance(11)
             assert _released(driver) == list(range(6))
+
+
+async def test_records_that_were_held_count_from_when_they_were_received() -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 1, kind="JSON")
+        async with _driver(registry) as driver:
+            registry.speaking.clear()
+            driver.send(_framed(8))
+            await driver.settle(2)
+            received = driver.clock.monotonic()
+            driver.clock.advance(8)
+            registry.speaking.set()
+            await driver.settle()
+            assert not driver.told(WindowPublished)
+            driver.clock.advance(2)  # ten seconds after they were received
+            await driver.settle()
+            assert [window.arrivals for window in driver.told(WindowPublished)] == [((received, 8),)]
+
+
+async def test_a_schema_that_only_the_registry_s_leader_knows_yet_makes_no_dead_letters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "DOUBTED", 0.5)
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 1, kind="JSON")
+        async with _driver(registry) as driver:
+            driver.send([*_framed(4), *_framed(4, 2, first=4)])
+            await driver.settle(2)
+            registry.add(SCHEMA, 2, kind="JSON")
+            await asyncio.sleep(0.5)
+            await driver.settle()
+            await driver.advance(11)
+            assert _released(driver) == list(range(8))
+            assert _letters(driver) == []
+
+
+async def test_one_id_that_the_registry_refuses_is_named() -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 1, kind="JSON")
+        registry.faults[7] = web.Response(status=403)
+        async with _driver(registry) as driver:
+            driver.send([*_framed(4), *_framed(4, 7, first=4)])
+            await driver.settle()
+            assert [event.error for event in _away(driver)] == [
+                "registry: GET /schemas/ids/7: answered with status 403"
+            ]

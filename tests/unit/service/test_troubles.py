@@ -69,7 +69,11 @@ def test_a_ledger_held_for_longer_than_a_worker_would_is_warned_of_now_and_then(
 def test_log_metrics_and_status_page_name_throttling_and_a_held_ledger() -> None:
     registry, stream, clock = CollectorRegistry(), io.StringIO(), FakeClock()
     board = StatusBoard(clock.monotonic)
-    listeners = (into_metrics(Metrics(registry)), into_log(open_log(clock.wall, "json", stream=stream)), board)
+    listeners = (
+        into_metrics(Metrics(registry)),
+        into_log(open_log(clock.wall, "json", stream=stream), clock.monotonic),
+        board,
+    )
 
     def tell(event: Event) -> None:
         for listener in listeners:

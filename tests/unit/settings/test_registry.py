@@ -46,12 +46,24 @@ def test_topics_are_json_unless_a_format_is_set_for_both_or_for_each() -> None:
         ({"registry": {"url": URL, "key_file": "f"}}, "key_file is for"),
         ({"registry": {"url": URL, "framing": "apicurio-global"}}, "ccompat"),
         ({"registry": {"url": URL, "framing": "glue"}}, "needs schemas"),
+        ({"registry": {"url": URL, "schemas": {"abc": "f"}}}, "abc is neither a number nor a UUID"),
+        ({"registry": {"url": URL, "schemas": {-1: "f"}}}, "-1 is neither"),
+        ({"registry": {"url": URL, "schemas": {2**63: "f"}}}, "is neither"),
+        ({"registry": {"url": "http://reg:99999"}}, "port of url"),
+        ({"registry": {"url": "http://reg:0"}}, "port of url"),
     ],
 )
 def test_what_does_not_go_together_is_refused_with_its_key(kafka: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message) as caught:
         _formats(**kafka)
     assert "secret" not in str(caught.value)
+
+
+def test_ids_of_schemas_may_be_numbers_or_uuids_in_any_spelling() -> None:
+    upper = "89791762-2336-4186-9674-299B90A802E2"
+    formats = _formats(registry={"url": URL, "schemas": {7: "a", "008": "b", upper: "c"}}, format="avro")
+    assert formats.registry is not None
+    assert set(formats.registry.schemas) == {"7", "8", upper.lower()}
 
 
 def test_secrets_come_from_settings_or_files_and_show_nowhere() -> None:

@@ -46,7 +46,7 @@ async def test_a_schema_is_found_by_its_id_and_by_its_guid_and_one_that_is_not_t
         web.Response(status=200, body=b'{"schema": 5}'),
         web.Response(status=200, body=b"[" * 100_000),
         web.Response(status=200, body=b"\xff\xfe"),
-        web.Response(status=200, body=b'{"schema": "' + b"a" * (MOST_SCHEMA + 1) + b'"}'),
+        web.Response(status=500, body=b"a" * (MOST_SCHEMA + 1)),
         web.Response(status=302, headers={"Location": "/schemas/ids/7"}),
         web.Response(status=401),
     ],
@@ -58,8 +58,54 @@ async def test_whatever_a_registry_answers_but_a_schema_is_waited_for(answer: we
         with pytest.raises(RegistryError) as caught:
             await _schema(registry, 7)
     assert "aaaa" not in str(caught.value)
+    assert str(caught.value).startswith("registry: GET /schemas/ids/7: ")
     assert ("kafka.registry.url" in str(caught.value)) == (answer.status == 404)
     assert len(registry.asked) == 1
+
+
+async def test_a_schema_larger_than_one_may_be_is_unreadable_and_holds_nothing_up() -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(" " * (MOST_SCHEMA + 1), 7)
+        registry.add(SCHEMA, 8, references=[{"name": "n", "subject": "people-value", "version": 1}])
+        assert await _schema(registry, 7) == await _schema(registry, 8) == RegisteredSchema("", UNREADABLE)
+
+
+async def test_fields_that_are_null_count_as_left_out() -> None:
+    async with MemoryRegistry() as registry:
+        registry.fault = web.json_response({"schema": SCHEMA, "schemaType": None, "references": None})
+        assert await _schema(registry, 7) == RegisteredSchema(SCHEMA, "AVRO")
+
+
+@pytest.mark.parametrize(
+    ("status", "after", "pauses"),
+    [
+        (401, "", (0, 30)),
+        (403, "x", (0, 30)),
+        (429, "7", (7, 30)),
+        (429, "9999999999", (30, 30)),
+        (503, "7", (0, None)),
+    ],
+)
+async def test_a_refusal_asks_for_longer_pauses_as_far_as_retry_after_says_and_within_bounds(
+    status: int, after: str, pauses: tuple[float, float | None]
+) -> None:
+    async with MemoryRegistry() as registry:
+        registry.fault = web.Response(status=status, headers={"Retry-After": after} if after else {})
+        with pytest.raises(RegistryError) as caught:
+            await _schema(registry, 7)
+    assert (caught.value.least_pause, caught.value.longest_pause) == pauses
+
+
+async def test_a_registry_answers_if_it_says_anything_of_its_own() -> None:
+    async with MemoryRegistry() as registry, _client(registry).session() as session:
+        await session.raise_if_away()
+        for status, there in ((404, True), (401, False), (503, False), (302, False)):
+            registry.fault = web.Response(status=status)
+            if there:
+                await session.raise_if_away()
+                continue
+            with pytest.raises(RegistryError, match=f"status {status}"):
+                await session.raise_if_away()
 
 
 async def test_a_registry_that_knows_no_guids_has_none_of_that_name() -> None:

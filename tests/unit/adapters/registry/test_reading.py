@@ -17,14 +17,15 @@ from hypothesis import strategies as st
 
 from stream_anon.adapters.codecs import RecordFormats, topic_codec
 from stream_anon.adapters.protobuf import schemas
-from stream_anon.adapters.registry import learning, reading
+from stream_anon.adapters.registry import learning, memory, reading
+from stream_anon.adapters.registry import schemas as known
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.adapters.registry.framing import Framing
 from stream_anon.errors import RegistryError
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
-from stream_anon.ports.schemas import SchemaChange
+from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy
 from tests.support.registry.memory_registry import MemoryRegistry
@@ -42,6 +43,11 @@ V1 = {"type": "record", "name": "visit", "fields": FIELDS}
 V2 = {"type": "record", "name": "visit", "fields": [f for f in FIELDS if f["name"] != "visits"]}
 V3 = {"type": "record", "name": "visit", "fields": [*FIELDS[:3], {"name": "visits", "type": "string"}, FIELDS[4]]}
 PERSON = {"person": "p", "age": 5, "home": {"city": "Oslo"}, "visits": 3, "illness": "flu"}
+
+
+@pytest.fixture(autouse=True)
+def _short_doubts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "DOUBTED", 0.02)
 
 
 def _policy(folder: Path) -> Policy:
@@ -64,10 +70,11 @@ def _codec(
     form: str = "avro",
     noticed: Callable[[SchemaChange], None] = lambda _: None,
     most: int = 100_000,
+    unheard: Callable[[UnknownSchemas], None] = lambda _: None,
     **given: Any,
 ) -> Codec:
-    access = RegistryAccess(registry.url + given.pop("way", ""), timeout=2.0, **given)
-    return topic_codec(policy, most, RecordFormats(form, "json", access), noticed)
+    access = RegistryAccess(registry.url + given.pop("way", ""), **{"timeout": 2.0, **given})
+    return topic_codec(policy, most, RecordFormats(form, "json", access), noticed, unheard)
 
 
 def _outcome(codec: Codec, values: list[bytes | None]) -> list[str]:
@@ -108,6 +115,7 @@ async def test_each_record_is_read_by_the_schema_that_it_names_and_the_registry_
     assert passed == [(3, "flu"), (None, "flu"), (None, "flu"), (3, "flu")]
     assert sorted(registry.asked) == [
         "GET /schemas/guids/" + GUID, "GET /schemas/ids/1", "GET /schemas/ids/2", "GET /schemas/ids/9",
+        "GET /schemas/ids/9",
     ]  # fmt: skip
 
 
@@ -135,10 +143,10 @@ async def test_an_id_that_the_registry_does_not_know_is_asked_for_again_after_a_
         value = _avro(V1, PERSON)
         for _ in range(3):
             await codec.learn([[value]])
-        assert len(registry.asked) == 1
+        assert len(registry.asked) == 2
         assert _outcome(codec, [value]) == ["unknown-schema"]
         registry.add(V1, 1)
-        monkeypatch.setattr(reading, "_ASKED_AGAIN", 0.0)
+        monkeypatch.setattr(memory, "ASKED_AGAIN", 0.0)
         await codec.learn([[value]])
         assert _outcome(codec, [value]) == ["row"]
 
@@ -168,7 +176,7 @@ async def test_an_unreadable_schema_is_tried_again_after_a_while_and_told_once(
         for _ in range(3):
             await codec.learn([[value]])
         assert len(registry.asked) == 1
-        monkeypatch.setattr(reading, "_ASKED_AGAIN", 0.0)
+        monkeypatch.setattr(memory, "ASKED_AGAIN", 0.0)
         await codec.learn([[value]])
         assert told == [SchemaChange("1", readable=False)]
         registry.add(V1, 1)
@@ -276,18 +284,18 @@ async def test_a_schema_that_could_not_be_read_is_tried_again_later_and_told_of_
             scarce.setattr("stream_anon.adapters.protobuf.schemas.subprocess.run", no_process)
             await codec.learn([values])
             assert _outcome(codec, values) == ["unknown-schema"]
-            scarce.setattr(reading, "_ASKED_AGAIN", 0.0)
+            scarce.setattr(memory, "ASKED_AGAIN", 0.0)
             await codec.learn([values])
         await codec.learn([values])
         assert len(registry.asked) == 2, "it was asked for too soon"
         schema = registry.schemas.pop(1)
         with monkeypatch.context() as later:
-            later.setattr(reading, "_ASKED_AGAIN", 0.0)
+            later.setattr(memory, "ASKED_AGAIN", 0.0)
             await codec.learn([values])
         await codec.learn([values])
-        assert len(registry.asked) == 3, "what was deleted since is asked for at each poll"
+        assert len(registry.asked) == 4, "what was deleted since is asked for at each poll"
         registry.schemas[1] = schema
-        monkeypatch.setattr(reading, "_ASKED_AGAIN", 0.0)
+        monkeypatch.setattr(memory, "ASKED_AGAIN", 0.0)
         await codec.learn([values])
     assert _outcome(codec, values) == ["row"]
     assert told == [SchemaChange("1", readable=False)]
@@ -358,9 +366,9 @@ async def test_made_up_places_of_an_unreadable_schema_are_not_asked_for_one_by_o
         for place in range(0, 40, 2):
             await codec.learn([[_id(1) + bytes([2, place])]])
         assert len(registry.asked) == len(parsed) == 1
-        monkeypatch.setattr(reading, "MOST_SCHEMAS", 0)
+        monkeypatch.setattr(memory, "MOST_KEPT", 0)
         await codec.learn([[_id(1) + b"\0", _id(2) + b"\0"]])
-    assert len(registry.asked) == 2, "what is unreadable is forgotten although it is named"
+    assert len(registry.asked) == 3, "what is unreadable is forgotten although it is named"
     assert told == [SchemaChange("1", readable=False)]
 
 
@@ -438,20 +446,20 @@ async def test_a_value_is_too_large_with_its_frame(tmp_path: Path) -> None:
     assert _outcome(codec, values) == ["row", "too-large"]
 
 
-async def test_thousands_of_made_up_ids_are_asked_for_once_and_hold_no_memory_of_schemas(tmp_path: Path) -> None:
+async def test_of_thousands_of_made_up_ids_few_are_asked_for_twice(tmp_path: Path) -> None:
     async with MemoryRegistry() as registry:
         codec = _codec(_policy(tmp_path), registry)
         values: list[bytes | None] = [_id(number) + b"x" for number in range(1, 1001)]
         await codec.learn([values])
         await codec.learn([values])
-        assert len(registry.asked) == 1000
+        assert len(registry.asked) == 1000 + known._MOST_DOUBTED
     assert set(_outcome(codec, values)) == {"unknown-schema"}
 
 
 async def test_of_too_many_schemas_those_that_a_poll_does_not_name_are_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "MOST_SCHEMAS", 2)
+    monkeypatch.setattr(memory, "MOST_KEPT", 3 * memory._LEAST_KEPT)
     async with MemoryRegistry() as registry:
         codec = _codec(_policy(tmp_path), registry)
         for number in range(1, 6):
@@ -462,7 +470,7 @@ async def test_of_too_many_schemas_those_that_a_poll_does_not_name_are_forgotten
         assert _outcome(codec, list(first)) == ["row"] * 3
         await codec.learn([later])
         assert _outcome(codec, list(later)) == ["row"] * 2
-        assert _outcome(codec, list(first)) == ["unknown-schema", "unknown-schema", "row"]
+        assert _outcome(codec, list(first)) == ["unknown-schema", "row", "row"], "the one named longest ago stays"
 
 
 @given(st.lists(st.one_of(st.none(), st.binary(max_size=40), st.binary(max_size=40).map(lambda b: _id(1) + b))))

@@ -9,11 +9,13 @@ from pathlib import Path
 import fastavro
 import numpy as np
 import pytest
+from aiohttp import web
 
 from stream_anon.adapters.codecs import RecordFormats, raise_if_schema_refused, topic_codec
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.adapters.registry.writing import says_the_same
+from stream_anon.adapters.registry.client import RegistryClient
+from stream_anon.adapters.registry.writing import Frame, OutputSchema, says_the_same
 from stream_anon.errors import Refused, RegistryError, SettingsError
 from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.output.protobuf import protobuf_schema
@@ -144,3 +146,34 @@ async def test_json_topics_need_no_registry(tmp_path: Path) -> None:
     await codec.learn([[b"\0\0\0\0\7{}"]])
     batch = codec.decode([b"\0\0\0\0\7{}"], 0, np.arange(1))
     assert len(batch) == 0
+
+
+@pytest.mark.parametrize("number", [-1, 2**31])
+async def test_an_id_that_no_frame_can_hold_is_waited_for(number: int) -> None:
+    async with MemoryRegistry() as registry:
+        registry.fault = web.json_response({"id": number})
+        frame = Frame(RegistryClient(RegistryAccess(registry.url)), OutputSchema("s", "{}", "JSON", register=True))
+        with pytest.raises(RegistryError, match="no frame can hold"):
+            await frame.open()
+
+
+@pytest.mark.parametrize("form", ["avro", "protobuf"])
+async def test_with_an_id_at_hand_nobody_is_asked_and_the_same_records_are_admitted(
+    tmp_path: Path, form: str
+) -> None:
+    """A shadow must reject what the service would, and registers nothing."""
+    policy = load_policy(write_policy(tmp_path, output={"shape": "flat"}))
+    person = {"person": "p", "age": 5, "home": {"city": "Oslo"}, "visits": 2**64, "illness": "flu"}
+    values: list[bytes | None] = [json.dumps(person).encode(), json.dumps(person | {"visits": 3}).encode()]
+    async with MemoryRegistry() as registry:
+        access = RegistryAccess(registry.url)
+        service, shadow = (
+            topic_codec(policy, formats=RecordFormats("json", form, access, "out-value", number=number))
+            for number in (None, 0)
+        )
+        await shadow.open()
+        assert registry.asked == []
+    rejected = [codec.decode(values, 0, np.arange(2)).rejects.offsets.tolist() for codec in (service, shadow)]
+    assert rejected == [[0], [0]]
+    release = made_up_release(policy, [(3, "flu"), (None, "cold")])
+    assert all(record.startswith(bytes(5)) for record in shadow.encode(release))

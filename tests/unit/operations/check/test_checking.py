@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_anon.conditions import Condition
 from stream_anon.measures.window_leakage import least_told
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
-from stream_anon.service.starting import singling
+from stream_anon.operations.check import checking
+from stream_anon.service.starting import conditions, singling
 from stream_anon.service.starting.attribute_facts import attribute_facts
+from stream_anon.service.starting.conditions import Deployment
 from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
 from stream_anon.service.starting.sample_study import Sample, Study, study
 from stream_anon.settings.loading import parse_settings
@@ -547,3 +550,35 @@ def test_the_type_of_a_list_is_told_as_the_policy_names_it() -> None:
         ("roles", "string[]"),
         ("note", "string"),
     ]
+
+
+async def test_a_registry_that_is_away_is_warned_of_and_all_else_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker waits for the registry instead; `check` shows what else forbids a run."""
+
+    async def deployed(*_: object) -> Deployment:
+        return Deployment((), (Finding(Severity.FORBIDS, "out", "1 replica", Condition.DURABILITY),), ("in",))
+
+    async def nothing(*_: object, **__: object) -> list[Finding]:
+        return []
+
+    async def read(*_: object) -> list[object]:
+        raise AssertionError("the sample is read although nobody could decode it")
+
+    monkeypatch.setattr(checking, "look_at_deployment", deployed)
+    monkeypatch.setattr(checking, "_rollout", nothing)
+    monkeypatch.setattr(checking, "ledger_findings", nothing)
+    monkeypatch.setattr(conditions, "newest_records", read)
+    config = tmp_path / "policy.yaml"
+    config.write_text(
+        "kafka: {bootstrap_servers: 'nowhere:1', group: g, input: in, output: out, development: true,\n"
+        "  format: {input: json-schema}, registry: {url: 'http://127.0.0.1:1', timeout: 1}}\n"
+        "privacy: {k: 3, individual: person}\n"
+        "attributes: {person: {role: identifier}, age: {role: quasi-identifier, numeric: {min: 0, max: 9}}}\n"
+    )
+    report = await checking.examine_deployment(config)
+    found = [(each.severity, each.place) for each in report.findings]
+    assert (Severity.FORBIDS, "out") in found
+    assert (Severity.WARNS, "kafka.registry") in found
+    assert report.study is None

@@ -13,7 +13,7 @@ from stream_anon.adapters.prometheus.exposition import exposition
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.measures.window_leakage import least_told
 from stream_anon.microdata.bounds import Shield
-from stream_anon.ports.schemas import SchemaChange
+from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
 from stream_anon.service import events as e
 from stream_anon.service.status.page import LAST_WINDOWS, StatusBoard
 from stream_anon.service.wiring.log_listener import into_log
@@ -59,7 +59,7 @@ PUBLISHED = e.WindowPublished(
 )
 EVERY_KIND: tuple[e.Event, ...] = (
     STARTED,
-    e.CertificatesRead({"ca_file": 1_700_000_000.0}, ("ca_file",), 1_700_000_000.0),
+    e.CertificatesRead({"kafka.registry.ca_file": 1.7e9}, ("kafka.registry.ca_file",), 1.7e9),
     e.Throttled(e.Throttle.BROKER, 12.5, 60.0),
     e.LedgerHeld("out.ledger", 31.0, True),
     e.KernelsCompiling(),
@@ -67,6 +67,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.ReadinessChanged(True),
     e.BrokerAway(e.Away.PUBLISHING, "NodeNotReadyError"),
     e.BrokerBack(e.Away.PUBLISHING, 2.5, 4),
+    e.SchemasUnknown(UnknownSchemas(("8", "9"), 3)),
     e.SchemaSeen(SchemaChange("7", lacking=("city",), vanished=("city",), retyped=("note",))),
     e.LedgerCreated("out.ledger"),
     e.OrderAdopted(2, 0.013, drifted=True),
@@ -100,7 +101,7 @@ class Observed:
         self.now = 1030.0
         log = open_log(lambda: 0.0, "json", "debug", self.stream)
         self.board = StatusBoard(lambda: self.now)
-        self.tell = tell_all(into_metrics(Metrics(self.registry)), into_log(log), self.board)
+        self.tell = tell_all(into_metrics(Metrics(self.registry)), into_log(log, lambda: self.now), self.board)
 
     def value(self, name: str, **labels: str) -> float | None:
         return self.registry.get_sample_value(f"stream_anon_{name}", labels)
@@ -491,3 +492,21 @@ def test_records_that_are_read_one_by_one_are_counted_and_named_at_the_start(obs
     assert observed.value("values_coerced_total") == 7
     (line,) = observed.lines
     assert (line["event"], line["level"], line["attributes"]) == ("slow-reading", "warning", ["a.b.c"])
+
+
+def test_of_many_schemas_that_changed_ten_a_minute_are_told_and_the_rest_is_counted() -> None:
+    seen = Observed()
+    for number in range(30):
+        seen.tell(e.SchemaSeen(SchemaChange(str(number), lacking=("city",))))
+    assert [line["schema"] for line in seen.lines] == [str(number) for number in range(10)]
+    seen.now += 60
+    seen.tell(e.SchemaSeen(SchemaChange("30", lacking=("city",))))
+    assert (seen.lines[-1]["schema"], seen.lines[-1]["untold"]) == ("30", 20)
+    assert seen.value("schema_changes_total", change="lacking") == 31
+
+
+def test_unknown_schemas_are_told_by_their_ids() -> None:
+    seen = Observed()
+    seen.tell(e.SchemasUnknown(UnknownSchemas(("8", "9"), 3)))
+    line = seen.lines[-1]
+    assert (line["event"], line["schemas"], line["others"]) == ("schema-unknown", ["8", "9"], 3)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from stream_anon.adapters.kafka.client.certificate_validity import ends_of_certificates
-from stream_anon.adapters.kafka.client.security import Security
 from tests.support.apache_kafka.certificates import Authority
 
 DAY = 86_400.0
@@ -21,8 +20,7 @@ pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="certifi
 def test_the_expiry_of_authorities_and_of_our_own_certificate_is_read(tmp_path: Path) -> None:
     authority = Authority(tmp_path / "authority", "authority")
     own = authority.issue("service", days=9)
-    security = Security("SSL", ca_file=authority.certificate, certificate_file=own.certificate, key_file=own.key)
-    ends = ends_of_certificates(security)
+    ends = ends_of_certificates(authority.certificate, own.certificate)
     assert ends.keys() == {"ca_file", "certificate_file"}
     assert ends["certificate_file"] == pytest.approx(time.time() + 9 * DAY, abs=DAY)
     context = ssl.create_default_context(cafile=authority.certificate)
@@ -31,5 +29,5 @@ def test_the_expiry_of_authorities_and_of_our_own_certificate_is_read(tmp_path: 
 
 def test_a_file_that_is_no_certificate_has_no_end(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("nothing")
-    assert not ends_of_certificates(Security("SSL", ca_file=tmp_path / "x", certificate_file=tmp_path / "nowhere"))
-    assert not ends_of_certificates(Security("PLAINTEXT", ca_file=tmp_path / "x"))
+    assert not ends_of_certificates(tmp_path / "x", tmp_path / "nowhere")
+    assert not ends_of_certificates(None, None)

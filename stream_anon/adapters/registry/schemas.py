@@ -1,0 +1,203 @@
+"""Learn the schemas that records name: each is asked for once, and what reads it is remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from stream_anon.adapters.registry.access import RegistryAccess
+from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClient, Session
+from stream_anon.adapters.registry.fields import FieldTypes
+from stream_anon.adapters.registry.framing import Framing, SchemaKey
+from stream_anon.adapters.registry.learning import Answer, BodyFormat, Learned, learn
+from stream_anon.adapters.registry.memory import SchemaMemory
+from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
+
+_AT_ONCE = 8  # questions
+_MOST_DOUBTED = 100
+"""Unknown ids of a poll that are asked for twice; of more, those with the highest ids count as made up."""
+_HOLDS, _HOLDS_WITHIN = 6, 600.0
+"""How often within so many seconds records wait for a second answer: who makes ids up must not hold others up."""
+_MOST_CHANGES = 10_000  # that are remembered as told
+_UNKNOWN_EVERY, _MOST_TOLD = 10.0, 8  # seconds between two tellings of unknown schemas, and ids that each names
+
+
+class Schemas:
+    """Knows the schemas of a registry that records have named.
+
+    Parameters
+    ----------
+    attributes
+        Names of the declared attributes, by the paths of their fields.
+    noticed
+        Hears of each schema that tells something about declared fields.
+    unheard
+        Hears of schemas that the registry does not know.
+
+    Raises
+    ------
+    SettingsError
+        If a schema's file cannot be read.
+    """
+
+    def __init__(
+        self,
+        access: RegistryAccess,
+        form: BodyFormat,
+        attributes: Mapping[tuple[str, ...], str],
+        noticed: Callable[[SchemaChange], None] = lambda _: None,
+        unheard: Callable[[UnknownSchemas], None] = lambda _: None,
+    ) -> None:
+        self._client, self._framing, self._form = RegistryClient(access), access.framing, form
+        self._given = {key: access.schema(key) for key in access.schemas}  # nobody is asked for these
+        self._attributes = attributes
+        self._noticed, self._unheard = noticed, unheard
+        self._memory = SchemaMemory()
+        self._parsing = asyncio.Lock()  # several at once could take more memory than a pod has
+        self._fields: FieldTypes | None = None  # of the schema that was learned last
+        self._told: set[SchemaChange] = set()
+        self._holds: deque[float] = deque(maxlen=_HOLDS)  # when records began to wait for a second answer
+        self._unknown: dict[int | str, None] = {}  # ids that are to be told
+        self._unknown_told = -math.inf
+
+    def reader(self, key: SchemaKey) -> Learned | None:
+        """Return what reads a message; None if it was not learned."""
+        return self._memory.reader(key)
+
+    async def learn(self, keys: Collection[SchemaKey]) -> None:
+        """Ask for the schemas that nobody has asked for; each once, whatever it is named by.
+
+        Of a schema that is known, places without a message cost nothing: nothing is asked, and nothing remembered.
+        An id that the registry does not know is asked for again after some seconds, before it counts as unknown.
+
+        Raises RegistryError at the first question that fails; what was learned before stays.
+        """
+        named = dict[int | str, list[SchemaKey]]()
+        for key in sorted(keys, key=lambda key: (str(key.id).zfill(20), str(key.message))):
+            named.setdefault(key.id, []).append(key)
+        self._memory.use(named)
+        now = asyncio.get_running_loop().time
+        await self._ask_for_due(named)
+        if self._is_doubtful(named, now()):
+            while doubted := self._memory.doubted(named):
+                await asyncio.sleep(max(doubted.values()) - now())
+                await self._ask_for_due(named)
+        self._tell_unknown(now())
+
+    async def _ask_for_due(self, named: Mapping[int | str, Sequence[SchemaKey]]) -> None:
+        now = asyncio.get_running_loop().time()
+        wanted = dict[int | str, list[SchemaKey]]()
+        for number, keys in named.items():
+            if due := [key for key in keys if self._memory.is_due(key, now)]:
+                wanted[number] = due
+        if not wanted:
+            return
+        answers = dict[int | str, tuple[Answer, int] | None]()
+        turns, untaken = iter(wanted.values()), deque(wanted)
+
+        async def ask(session: Session) -> None:
+            for keys in turns:
+                answers[keys[0].id] = await self._ask(session, keys)
+                while untaken and untaken[0] in answers:  # in order: changes are told from one schema to the next
+                    take(untaken.popleft())
+
+        def take(number: int | str) -> None:
+            answer = answers.pop(number)
+            if answer is None:
+                self._note_absent(number)
+            else:
+                self._take(wanted[number], *answer)
+
+        async with self._client.session() as session:
+            asking = [asyncio.create_task(ask(session)) for _ in range(min(_AT_ONCE, len(wanted)))]
+            try:
+                await asyncio.gather(*asking)
+            finally:
+                for task in asking:
+                    task.cancel()
+                await asyncio.gather(*asking, return_exceptions=True)
+                for number in [each for each in wanted if each in answers]:
+                    take(number)
+
+    async def _ask(self, session: Session, keys: Sequence[SchemaKey]) -> tuple[Answer, int] | None:
+        """Return what is known of a schema, and its size; None if there is none."""
+        number = keys[0].id
+        if (given := self._given.get(str(number))) is not None:
+            found: RegisteredSchema | None = RegisteredSchema(given, self._form.kind)
+        elif self._is_nobodys(number):
+            found = None
+        else:
+            found = await session.schema(number)
+        if found is None:
+            return None
+        async with self._parsing:
+            return await asyncio.to_thread(learn, self._form, keys, found), found.size
+
+    def _is_nobodys(self, number: int | str) -> bool:
+        """Return whether nobody is asked for an id: AWS Glue is not spoken to, and no id is negative."""
+        return self._framing is Framing.GLUE or (isinstance(number, int) and number < 0)
+
+    def _note_absent(self, number: int | str) -> None:
+        now = asyncio.get_running_loop().time()
+        if self._memory.note_absent(number, now, certain=self._is_nobodys(number)):
+            self._unknown[number] = None
+
+    def _is_doubtful(self, named: Iterable[int | str], now: float) -> bool:
+        """Return whether to wait for a second answer about ids that the registry does not know.
+
+        Its follower may be seconds behind. But ids can also be made up, so records wait for few of them, and not
+        often.
+        """
+        doubted = list(self._memory.doubted(named))
+        often = len(self._holds) == _HOLDS and now - self._holds[0] < _HOLDS_WITHIN
+        for number in doubted if often else doubted[_MOST_DOUBTED:]:
+            self._memory.note_absent(number, now, certain=True)
+            self._unknown[number] = None
+        if not doubted or often:
+            return False
+        self._holds.append(now)
+        return True
+
+    def _tell_unknown(self, now: float) -> None:
+        """Tell of ids that count as unknown now, those of some seconds at once."""
+        if self._unknown and now - self._unknown_told >= _UNKNOWN_EVERY:
+            some = tuple(str(number) for number in itertools.islice(self._unknown, _MOST_TOLD))
+            self._unheard(UnknownSchemas(some, len(self._unknown) - len(some)))
+            self._unknown_told = now
+            self._unknown.clear()
+
+    def _take(self, keys: Sequence[SchemaKey], answer: Answer, size: int) -> None:
+        answer = self._memory.take(keys, answer, size, asyncio.get_running_loop().time())
+        for key, learned in answer.learned.items():
+            change = _change(str(key.id), self._fields, learned, self._attributes)
+            if learned.reader is not None:
+                self._fields = learned.fields
+            if change.tells and change not in self._told:
+                if len(self._told) >= _MOST_CHANGES:
+                    self._told.clear()
+                self._told.add(change)
+                self._noticed(change)
+
+
+def _change(
+    schema: str, before: FieldTypes | None, learned: Learned, attributes: Mapping[tuple[str, ...], str]
+) -> SchemaChange:
+    """Return what a schema says about declared fields, beside the one that was learned before it."""
+    if learned.reader is None:
+        return SchemaChange(schema, readable=False)
+    now = learned.fields
+    then = now if before is None else before
+
+    def names(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+        return tuple(sorted(attributes[path] for path in paths))
+
+    return SchemaChange(
+        schema,
+        lacking=names(path for path in attributes if path not in now),
+        vanished=names(path for path in attributes if path in then and path not in now),
+        appeared=names(path for path in attributes if path in now and path not in then),
+        retyped=names(path for path in attributes if path in now and path in then and now[path] != then[path]),
+    )
