@@ -23,6 +23,7 @@ from stream_anon.adapters.registry.reading import FramedTexts
 from stream_anon.adapters.registry.writing import Frame, OutputSchema
 from stream_anon.adapters.unwrapping import Bodies, Unwrapper, UnwrappingCodec
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.output.shape import Shape
@@ -106,16 +107,16 @@ class _Registered:
     """A format whose records name their schemas: how it is read, and how it is written."""
 
     kind: str  # what a registry calls it
-    body: Callable[[Paths, int], BodyFormat]
+    body: Callable[[Paths, Paths, int], BodyFormat]  # of all paths, and of those of sensitive attributes
     encoder: Callable[[Policy, Codec], BodyEncoder]
     typed: bool  # whether what is written needs one type for each attribute
 
 
-def _json_bodies(paths: Paths, most: int) -> BodyFormat:  # noqa: ARG001 - JSON is read by what it holds
+def _json_bodies(paths: Paths, sensitive: Paths, most: int) -> BodyFormat:  # noqa: ARG001 - read by what it holds
     return BodyFormat("JSON", lambda schema: ParsedSchema(lambda _: (Bodies(), json_fields(schema.text, paths))))
 
 
-def _avro_bodies(paths: Paths, most: int) -> BodyFormat:
+def _avro_bodies(paths: Paths, sensitive: Paths, most: int) -> BodyFormat:  # noqa: ARG001 - null is a value there
     def parse(schema: RegisteredSchema) -> ParsedSchema:
         reader = AvroReader(schema.text, paths, most, dict(schema.references))
         fields = avro_fields(schema.text, schema.references, paths)
@@ -124,7 +125,7 @@ def _avro_bodies(paths: Paths, most: int) -> BodyFormat:
     return BodyFormat("AVRO", parse, lambda: AvroReader(_NOTHING, (), most).warm_up())
 
 
-def _protobuf_bodies(paths: Paths, most: int) -> BodyFormat:
+def _protobuf_bodies(paths: Paths, sensitive: Paths, most: int) -> BodyFormat:
     require_protobuf("kafka.format")
     from stream_anon.adapters.protobuf.reading import MessageReader
     from stream_anon.adapters.protobuf.schemas import Messages, message_of
@@ -134,7 +135,8 @@ def _protobuf_bodies(paths: Paths, most: int) -> BodyFormat:
 
         def reader(message: tuple[int, ...]) -> tuple[Unwrapper, FieldTypes]:
             descriptor = messages.at(message)
-            return MessageReader(descriptor, paths, most), protobuf_fields(descriptor, paths)
+            # A default that nobody wrote would count as a value, and a class could reach l by it.
+            return MessageReader(descriptor, paths, most, sensitive), protobuf_fields(descriptor, paths)
 
         return ParsedSchema(reader, messages.places)
 
@@ -251,7 +253,8 @@ def _framed_texts(
         return None
     wrapping = formats.wrapping
     attributes = {wrapping.placed(attribute.path): attribute.name for attribute in policy.attributes}
-    form = REGISTERED[formats.input].body((*attributes, *wrapping.beside), max_record_bytes)
+    sensitive = tuple(wrapping.placed(one.path) for one in policy.attributes if isinstance(one, Sensitive))
+    form = REGISTERED[formats.input].body((*attributes, *wrapping.beside), sensitive, max_record_bytes)
     known = {key: access.schema(key) for key in access.schemas}
     client = RegistryClient(access)
     return FramedTexts(client, access.framing, form, attributes, max_record_bytes, known, noticed)

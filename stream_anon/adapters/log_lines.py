@@ -143,8 +143,9 @@ class Line(StrEnum):
         "warning",
         "Records name a schema anew that lacks declared fields, has them anew or retyped, or cannot be read.",
         (
-            "Compare the fields named with the policy. What a schema lacks counts as missing; records of another "
-            "type or of an unreadable schema become dead letters."
+            "Compare the fields named with the policy. What a schema lacks is missing. What does not "
+            "fit, and records of an unreadable schema, become dead letters. What passes as a text may be published "
+            "finer than before, such as a date that is a timestamp now: decide whether it may."
         ),
     )
     CERTIFICATE_ENDS = (

@@ -28,10 +28,18 @@ class MessageReader:
         The descriptor.
     paths, most_bytes
         See `ProtobufReader`.
+    told
+        See `program_of`.
     """
 
-    def __init__(self, message: Any, paths: Sequence[tuple[str, ...]], most_bytes: int) -> None:
-        self._program = program_of(message, paths)
+    def __init__(
+        self,
+        message: Any,
+        paths: Sequence[tuple[str, ...]],
+        most_bytes: int,
+        told: Sequence[tuple[str, ...]] = (),
+    ) -> None:
+        self._program = program_of(message, paths, told)
         self._most = constant(most_bytes)
 
     def unwrap(self, values: Texts) -> Unwrapped:
