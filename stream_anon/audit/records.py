@@ -52,8 +52,8 @@ Decoded = Mapping[str, Any] | StatingRecord | None
 def decode_record(value: bytes | None) -> dict[str, Any] | None:
     """Return the object of a released record; None if the text is not one or says more than its values.
 
-    Of equal keys a decoder shows the last one only: what stands under the others would be published unseen. So would
-    what blanks between values tell, and escapes where none are needed.
+    Of equal keys a decoder shows the last one only: what stands under the others would be published unseen. So
+    would what blanks between values tell, and escapes where none are needed.
     """
     text = value or b""
     try:

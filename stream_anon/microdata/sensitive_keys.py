@@ -50,14 +50,14 @@ def criterion_keys(
     """
     if attribute.type is ScalarType.NUMBER:
         values = [
-            tuple(map(_as_float, value)) if isinstance(value, tuple) else _as_float(value) for value in values
+            tuple(map(_as_float, one)) if isinstance(one, tuple) else one and _as_float(one) for one in values
         ]
     return (
         set_keys(values) if attribute.many else (sensitive_keys(cast("list[Scalar | None]", values), ordered), {})
     )
 
 
-def _as_float(value: Scalar | None) -> Scalar | None:
+def _as_float(value: Scalar) -> Scalar:
     try:
         return float(value) if isinstance(value, int) else value
     except OverflowError:
