@@ -5,8 +5,8 @@
     mkdir recovery && python -m bytewax.recovery recovery 1
     python -m bytewax.run examples/engines/bytewax_flow.py -r recovery -s 10 -b 0
 
-Each window becomes RELEASED/key=KEY.window=NUMBER, with its certificates. Kill it and start it again: it resumes,
-and releases nothing twice. The folder `recovery` holds visits as they came.
+Each window becomes RELEASED/key=KEY.window=NUMBER, and its certificates stand in RELEASED/_private. Kill it and
+start it again: it resumes, and releases nothing twice. The folder `recovery` holds visits as they came.
 """
 
 from __future__ import annotations

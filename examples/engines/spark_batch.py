@@ -3,7 +3,7 @@
     pip install '.[spark]'                                      # in a clone; needs Java 17
     python examples/engines/spark_batch.py VISITS RELEASED 4    # JSON Lines in, a folder of Parquet out, groups
 
-RELEASED appears when all groups are whole: RELEASED/part=NUMBER with its certificates.
+RELEASED appears when all groups are whole: RELEASED/part=NUMBER. Certificates stand in RELEASED/_private.
 """
 
 from __future__ import annotations

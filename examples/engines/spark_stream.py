@@ -3,8 +3,8 @@
     pip install '.[spark]'                                   # in a clone; needs Java 17
     python examples/engines/spark_stream.py VISITS RELEASED  # folders: JSON Lines in, Parquet out
 
-Each micro-batch becomes RELEASED/batch=NUMBER, with its certificates. Stop it and start it again: it continues
-where it was, and releases nothing twice.
+Each micro-batch becomes RELEASED/batch=NUMBER, and its certificates stand in RELEASED/_private. Stop it and
+start it again: it continues where it was, and releases nothing twice.
 """
 
 from __future__ import annotations

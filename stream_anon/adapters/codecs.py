@@ -25,6 +25,7 @@ from stream_anon.adapters.registry.schemas import Schemas
 from stream_anon.adapters.registry.writing import Frame, OutputSchema
 from stream_anon.adapters.unwrapping import Bodies, Unwrapper, UnwrappingCodec
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.output.shape import Shape
@@ -114,16 +115,17 @@ class _Registered:
     """A format whose records name their schemas: how it is read, and how it is written."""
 
     kind: str  # what a registry calls it
-    body: Callable[[Paths, int, Framing], BodyFormat]
+    # Of all paths, and of those of sensitive attributes.
+    body: Callable[[Paths, Paths, int, Framing], BodyFormat]
     encoder: Callable[[Policy, Codec], BodyEncoder]
     typed: bool  # whether what is written needs one type for each attribute
 
 
-def _json_bodies(paths: Paths, most: int, framing: Framing) -> BodyFormat:  # noqa: ARG001 - JSON is read by what it holds
+def _json_bodies(paths: Paths, sensitive: Paths, most: int, framing: Framing) -> BodyFormat:  # noqa: ARG001 - JSON is read by what it holds
     return BodyFormat("JSON", lambda schema: ParsedSchema(lambda _: (Bodies(), json_fields(schema.text, paths))))
 
 
-def _avro_bodies(paths: Paths, most: int, framing: Framing) -> BodyFormat:  # noqa: ARG001 - it names no message
+def _avro_bodies(paths: Paths, sensitive: Paths, most: int, framing: Framing) -> BodyFormat:  # noqa: ARG001 - it names no message
     def parse(schema: RegisteredSchema) -> ParsedSchema:
         reader = AvroReader(schema.text, paths, most, dict(schema.references))
         fields = avro_fields(schema.text, schema.references, paths)
@@ -132,7 +134,7 @@ def _avro_bodies(paths: Paths, most: int, framing: Framing) -> BodyFormat:  # no
     return BodyFormat("AVRO", parse, lambda: AvroReader(_NOTHING, (), most).warm_up())
 
 
-def _protobuf_bodies(paths: Paths, most: int, framing: Framing) -> BodyFormat:
+def _protobuf_bodies(paths: Paths, sensitive: Paths, most: int, framing: Framing) -> BodyFormat:
     require_protobuf("kafka.format")
     from stream_anon.adapters.protobuf.reading import MessageReader
     from stream_anon.adapters.protobuf.schemas import Messages, message_of
@@ -142,7 +144,8 @@ def _protobuf_bodies(paths: Paths, most: int, framing: Framing) -> BodyFormat:
 
         def reader(place: Place) -> tuple[Unwrapper, FieldTypes]:
             descriptor = messages.at(place)
-            return MessageReader(descriptor, paths, most), protobuf_fields(descriptor, paths)
+            # A default that nobody wrote would count as a value, and a class could reach l by it.
+            return MessageReader(descriptor, paths, most, sensitive), protobuf_fields(descriptor, paths)
 
         known: KnownMessages = messages.places
         if framing is Framing.GLUE:
@@ -268,7 +271,10 @@ def _framed_texts(
         return None
     wrapping = formats.wrapping
     attributes = {wrapping.placed(attribute.path): attribute.name for attribute in policy.attributes}
-    form = REGISTERED[formats.input].body((*attributes, *wrapping.beside), max_record_bytes, access.framing)
+    sensitive = tuple(wrapping.placed(one.path) for one in policy.attributes if isinstance(one, Sensitive))
+    form = REGISTERED[formats.input].body(
+        (*attributes, *wrapping.beside), sensitive, max_record_bytes, access.framing
+    )
     schemas = Schemas(access, form, attributes, noticed, unheard)
     return FramedTexts(schemas, access.framing, form, max_record_bytes)
 

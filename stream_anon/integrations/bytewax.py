@@ -2,7 +2,7 @@
 
 ::
 
-    keyed = op.key_on("partition", records, lambda record: record["region"])
+    keyed = op.map("keyed", messages, lambda message: (str(message.partition), message.value))
     releases = released_windows("anonymize", keyed, Policy.load("policy.yaml"), "/data/released")
 
 Needs the extra `bytewax`. docs/integrations.md says what holds and what does not.
@@ -18,6 +18,8 @@ from math import inf
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+
 try:
     import bytewax.operators as op
 except ModuleNotFoundError as error:
@@ -30,6 +32,7 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.errors import Refused
 from stream_anon.integrations.release_folder import ReleaseFolder, StoredRelease
 from stream_anon.microdata.policy import Policy, WindowLimits
+from stream_anon.windowing.limits import WindowTimer
 
 Record = Mapping[str, Any] | bytes
 
@@ -37,9 +40,9 @@ Record = Mapping[str, Any] | bytes
 def released_windows(step: str, up: Any, policy: Policy, folder: str | os.PathLike[str]) -> Any:
     """Release the windows of each key as `FOLDER/key=KEY.window=NUMBER`, once; return them as a stream.
 
-    A window closes when it holds `window.max_records`, when it has been open for `window.max_delay`, or when the
-    input ends. When Bytewax resumes and gives records again, a window that was released ends where it ended the
-    first time, and its release is returned and not made again.
+    A window closes when it holds `window.max_records`, when it has been open for 0.9 to 1 times `window.max_delay`
+    (drawn for each window), or when the input ends. When Bytewax resumes and gives records again, a window that was
+    released ends where it ended the first time, and its release is returned and not made again.
 
     Parameters
     ----------
@@ -47,7 +50,8 @@ def released_windows(step: str, up: Any, policy: Policy, folder: str | os.PathLi
         The id of the step in the dataflow.
     up
         A keyed stream of records, as `Anonymizer.add` takes them. After a failure the records of a key must come
-        again in the same order: choose the partition of the input as the key. Keys stand in the names of folders.
+        again in the same order: choose the partition of the input as the key. The key is published as it is,
+        in the names of folders.
     folder
         Of this dataflow alone, on a file system that all its workers share; see `ReleaseFolder`.
 
@@ -78,6 +82,7 @@ class _KeyWindows(op.StatefulBatchLogic[Any, StoredRelease, _State]):
 
     def __init__(self, releases: ReleaseFolder, limits: WindowLimits, state: _State | None) -> None:
         self._releases, self._limits, self._clock = releases, limits, SystemClock()
+        self._draws = np.random.default_rng()
         self._key, self._number = ("", 0) if state is None else (state.key, state.number)
         self._records: list[Record] = [] if state is None else list(state.records)
         self._size, self._until = limits.max_records, inf
@@ -92,7 +97,8 @@ class _KeyWindows(op.StatefulBatchLogic[Any, StoredRelease, _State]):
         """Find out how many records the open window takes, and until when."""
         before = self._releases.stored(self._name)
         if before is None:
-            self._size, self._until = self._limits.max_records, self._clock.wall() + self._limits.max_delay
+            timer = WindowTimer.draw(self._limits, self._draws)
+            self._size, self._until = self._limits.max_records, timer.due_at(self._clock.wall())
             return
         self._size, self._until = before.records_in, inf
 
@@ -100,7 +106,7 @@ class _KeyWindows(op.StatefulBatchLogic[Any, StoredRelease, _State]):
         made = self._releases.release(self._name, self._records)
         if made.records_in != len(self._records):  # a worker that was taken for dead has been quicker
             raise Refused(
-                f"{made.folder}: was made of another number of records; resumed, the dataflow ends the window there"
+                f"{self._name}: was made of another number of records; resumed, the dataflow ends the window there"
             )
         self._number, self._records, self._until = self._number + 1, [], inf
         return made

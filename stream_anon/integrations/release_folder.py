@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,9 @@ from stream_anon.files.job import FileJob
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import Policy
 
+RECORDS, CERTIFICATES, REJECTS, _REPORT = "released.parquet", "certificates.jsonl", "rejects.jsonl", "report.json"
 # Readers of a folder of Parquet files (Spark, pyarrow) leave out names that begin with an underscore.
-RECORDS, CERTIFICATES, REJECTS = "released.parquet", "_certificates.jsonl", "_rejects.jsonl"
-_REPORT, _ORIGIN = "_report.json", "_origin"
+PRIVATE, _ORIGIN = "_private", "_origin"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9=%._-]{0,99}")
 _ANY = RecordBound(1.0)
 
@@ -36,34 +36,31 @@ class StoredRelease:
 
     Parameters
     ----------
-    folder
-        Holds `released.parquet`. Beside it stand certificates, rejects and the report of `stream-anon anonymize`,
-        which only their owner can read.
+    records
+        The file of the released records; its types are those of `anonymize_frame`. If it has no row, only its owner
+        can find it.
+    private
+        Only its owner can look in: holds certificates, rejects and the report of `stream-anon anonymize`.
     records_in
         How many records it was made of, with those that were suppressed or rejected.
     released
         How many records it publishes.
     """
 
-    folder: Path
+    records: Path
+    private: Path
     records_in: int
     released: int
 
     @property
-    def records(self) -> Path:
-        """Return the file of the released records; its types are those of `anonymize_frame`."""
-        return self.folder / RECORDS
-
-    @property
     def certificates(self) -> Path:
         """Return the file of the certificates, for `stream-anon audit`."""
-        return self.folder / CERTIFICATES
+        return self.private / CERTIFICATES
 
     @property
     def report(self) -> Mapping[str, Any]:
         """Return what happened, as `stream-anon anonymize --report` writes it."""
-        found: Mapping[str, Any] = msgspec.json.decode((self.folder / _REPORT).read_bytes())
-        return found
+        return _report_of(self.private)
 
 
 class ReleaseFolder:
@@ -72,6 +69,10 @@ class ReleaseFolder:
     This is what makes hosts safe that deliver at least once. If records were anonymized again after a failure, they
     would stand in other classes, and who has seen both releases could intersect these. Whatever a host repeats, the
     release of a name does not change.
+
+    A release is made in a folder that nobody else can look into, and stays there. If it has rows, a folder of its
+    name shows them to readers. Nothing else that readers can see changes, so they do not learn that a window was
+    suppressed, or when.
 
     Parameters
     ----------
@@ -99,6 +100,11 @@ class ReleaseFolder:
         check_typed_columns(policy)
         self._path, self._policy = Path(path), policy
         self._path.mkdir(parents=True, exist_ok=True)
+        private = self._path / PRIVATE
+        # Folders within it, because the times of its own entry could be read by everybody.
+        self._making, self._made = private / "making", private / "releases"
+        for folder in (private, self._making, self._made):
+            folder.mkdir(mode=0o700, exist_ok=True)
         self._claim(origin)
 
     def _claim(self, origin: str) -> None:
@@ -119,17 +125,19 @@ class ReleaseFolder:
 
     def stored(self, name: str) -> StoredRelease | None:
         """Return the release of a name; None if it is not made yet."""
-        folder = self._path / _checked(name)
-        if not folder.exists():
+        private = self._made / _checked(name)
+        if not private.exists():
             return None
-        keep(self._path)  # whoever made it may have died before it was known to be on the disk
-        return _read(folder)
+        keep(self._made)  # whoever made it may have died before it was known to be on the disk
+        report = _report_of(private)
+        shown = self._show(private) if report["released"] else private
+        return StoredRelease(shown / RECORDS, private, report["records_in"], report["released"])
 
     def release(self, name: str, records: Iterable[Mapping[str, Any] | bytes] | Any) -> StoredRelease:
         """Return the release of a name, made of these records if it is not there yet.
 
-        Its folder appears at once, when all its files are whole and on the disk. If two make it at the same time,
-        one of them does, and both return that one.
+        It is there at once, when all its files are whole and on the disk. If two make it at the same time, one of
+        them does, and both return that one.
 
         Parameters
         ----------
@@ -148,25 +156,42 @@ class ReleaseFolder:
         found = self.stored(name)
         if found is not None:
             return found
-        final = self._path / name
-        # Nobody else may look in: what fails is made again, in other classes.
-        making = self._path / f".{name}.{secrets.token_hex(8)}"
-        making.mkdir(mode=0o700)
-        made = making / name
-        made.mkdir()
         try:
-            self._make(made, records)
-            try:
-                made.rename(final)
-            except OSError:
-                if not final.exists():
-                    raise
-            keep(self._path)
+            with self._new_folder(name) as made:
+                self._make(made, records)
+                _move(made, self._made / name)
+            found = self.stored(name)
         except OSError as error:
-            raise InputError(f"{final}: cannot be written ({error.strerror})") from None
+            raise InputError(f"{self._path / name}: cannot be written ({error.strerror})") from None
+        assert found is not None  # noqa: S101 - it was moved there, or found there
+        return found
+
+    @contextlib.contextmanager
+    def _new_folder(self, name: str) -> Iterator[Path]:
+        """Give a new folder of this name; what of it was not moved away is deleted."""
+        making = self._making / f"{name}.{secrets.token_hex(8)}"
+        made = making / name
+        try:
+            made.mkdir(parents=True)
+            yield made
         finally:
             shutil.rmtree(making, ignore_errors=True)
-        return _read(final)
+
+    def _show(self, private: Path) -> Path:
+        """Let readers see the records of a release; return the folder that shows them.
+
+        Its times are whole seconds: finer ones would say more about when the records of a window came.
+        """
+        shown = self._path / private.name
+        if not shown.exists():
+            with self._new_folder(private.name) as made:
+                (made / RECORDS).hardlink_to(private / RECORDS)
+                for path in (made / RECORDS, made):
+                    os.utime(path, (int(path.stat().st_mtime),) * 2)
+                    keep(path)
+                _move(made, shown)
+        keep(self._path)
+        return shown
 
     def _make(self, folder: Path, records: Any) -> None:
         """Write all files of a release."""
@@ -181,8 +206,6 @@ class ReleaseFolder:
         if report.refusal:
             raise Refused(report.refusal)
         write_whole(folder / _REPORT, msgspec.json.encode(report.as_json()))
-        for name in (CERTIFICATES, REJECTS, _REPORT):  # for the controller, not for readers of the records
-            (folder / name).chmod(0o600)
         for path in (*folder.iterdir(), folder):
             keep(path)
 
@@ -195,9 +218,18 @@ def _checked(name: str) -> str:
     return name
 
 
-def _read(folder: Path) -> StoredRelease:
-    found = StoredRelease(folder, 0, 0).report
-    return StoredRelease(folder, found["records_in"], found["released"])
+def _report_of(private: Path) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = msgspec.json.decode((private / _REPORT).read_bytes())
+    return found
+
+
+def _move(made: Path, final: Path) -> None:
+    """Rename a folder, unless another of that name has been quicker."""
+    try:
+        made.rename(final)
+    except OSError:
+        if not final.exists():
+            raise
 
 
 def keep(path: Path) -> None:

@@ -65,7 +65,7 @@ def released_batches(policy: Policy, folder: str | os.PathLike[str]) -> Callable
         if found is None:
             return releases.release(name, _declared(frame, policy).toArrow())
         if frame.count() != found.records_in:
-            raise Refused(f"{found.folder}: the micro-batch has come again with another number of records")
+            raise Refused(f"{name}: the micro-batch has come again with another number of records")
         return found
 
     return release
@@ -102,7 +102,7 @@ def release_dataframe(
     making = final.with_name(f".{final.name}.{secrets.token_hex(8)}")
     parts, origin = making / "parts", secrets.token_hex(8)
     read = _declared(frame, policy)
-    dealt = read.repartition(groups, *_together(read, policy))
+    dealt = read.repartition(groups, _dealt_by(_together(read, policy)))
     numbered = dealt.toDF(*(f"c{place}" for place in range(len(read.columns))))
     try:
         # 1. A hidden folder, into which nobody else may look before all is whole.
@@ -121,6 +121,15 @@ def release_dataframe(
         shutil.rmtree(making, ignore_errors=True)
     whole = ReleaseFolder(final, policy, origin)
     return [one for one in map(whole.stored, map(_part, range(groups))) if one is not None]
+
+
+def _dealt_by(columns: list[Any]) -> Any:
+    """Return what rows are dealt by: a hash of some columns under a key that is drawn here.
+
+    Without a key, everybody who knows a person's id could compute the number of the group, which is published. Only
+    Spark's plan holds the key, so that a task that is computed again deals alike.
+    """
+    return functions.xxhash64(functions.lit(secrets.token_hex(16)), *columns)
 
 
 def _part(number: int) -> str:

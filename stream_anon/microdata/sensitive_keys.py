@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.attributes import Passing, PassThrough
+from stream_anon.microdata.attributes import Passing, PassThrough, ScalarType
 from stream_anon.microdata.batch import MISSING_KEY, ItemKeys
 from stream_anon.microdata.domains.domain import Scalar
 from stream_anon.microdata.keys import text_keys
@@ -44,10 +44,24 @@ def set_keys(values: Sequence[Passing]) -> tuple[NDArray[np.int64], ItemKeys]:
 def criterion_keys(
     attribute: PassThrough, values: Sequence[Passing], ordered: bool
 ) -> tuple[NDArray[np.int64], ItemKeys]:
-    """Return the keys of values of an attribute with a criterion, and the sets behind them if they are lists."""
+    """Return the keys of values of an attribute with a criterion, and the sets behind them if they are lists.
+
+    Numbers that are one as a float are one: readers of JSON and Avro see no difference.
+    """
+    if attribute.type is ScalarType.NUMBER:
+        values = [
+            tuple(map(_as_float, one)) if isinstance(one, tuple) else one and _as_float(one) for one in values
+        ]
     return (
         set_keys(values) if attribute.many else (sensitive_keys(cast("list[Scalar | None]", values), ordered), {})
     )
+
+
+def _as_float(value: Scalar) -> Scalar:
+    try:
+        return float(value) if isinstance(value, int) else value
+    except OverflowError:
+        return value
 
 
 def _sensitive_text(value: Scalar | None) -> str | None:

@@ -150,6 +150,15 @@ class LogSettings(Section):
     """Least level that is written."""
 
 
+_SENT_AGAIN = {
+    "debezium": "a row that is updated, read by another snapshot or sent again would count as further people. Name "
+    "the column that tells people apart, or else the key of the row",
+    "cloudevents": "an event that is sent again would count as a further person. Name the field that tells people "
+    "apart",
+}
+"""By envelopes whose records come more than once: why each record cannot be a person."""
+
+
 class Settings(BaseSettings):
     """All sections. `kafka` may be absent where files are anonymized."""
 
@@ -191,12 +200,10 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _counts_no_change_as_a_person(self) -> Settings:
-        changes = self.kafka is not None and self.kafka.envelope == "debezium"
-        if changes and self.privacy.individuals.field == EVERY_RECORD:
+        envelope = "none" if self.kafka is None else self.kafka.envelope
+        if envelope in _SENT_AGAIN and self.privacy.individuals.field == EVERY_RECORD:
             raise ValueError(
-                f"privacy.individual: {EVERY_RECORD} is not for kafka.envelope: debezium: a row that is updated, "
-                "read by another snapshot or sent again would count as further people. Name the column that tells "
-                "people apart, or else the key of the row"
+                f"privacy.individual: {EVERY_RECORD} is not for kafka.envelope: {envelope}: {_SENT_AGAIN[envelope]}"
             )
         return self
 

@@ -61,7 +61,7 @@ class Flow:
 
     @property
     def stored(self) -> list[Path]:
-        return sorted(path for path in self.released.iterdir() if path.is_dir())
+        return sorted((self.released / "_private" / "releases").iterdir())
 
 
 def numbered(count: int) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ def test_each_window_is_the_release_of_its_records_and_passes_the_audit(policy_p
     policy = Policy.load(policy_path)
     for number, (key, made) in enumerate(flow.given):
         own = records[number * WINDOW : (number + 1) * WINDOW]
-        assert (key, made.folder.name) == ("all", f"key=all.window={number:08d}")
+        assert (key, made.private.name) == ("all", f"key=all.window={number:08d}")
         assert made.records_in == len(own)
         (release,) = [*Anonymizer(policy).add(own), *_closed(policy, own)]
         assert rows_of(made.records) == Counter(map(repr, release.to_arrow().to_pylist()))
@@ -171,6 +171,41 @@ def test_a_window_is_released_when_it_is_old_enough_and_ends_there_again(tmp_pat
     assert sum(again) == 60
 
 
+class _Clock:
+    """A clock that stands still."""
+
+    def wall(self) -> float:
+        return 1_000_000.0
+
+
+def test_the_age_at_which_a_window_is_released_is_drawn_so_that_it_does_not_tell_when_it_began(
+    policy_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "SystemClock", _Clock)
+    policy = Policy.load(policy_path)
+    releases = ReleaseFolder(tmp_path / "released", policy, "flow")
+    ages = set()
+    for key in range(40):
+        windows = host._KeyWindows(releases, policy.window, None)
+        windows.on_batch([(str(key), numbered(1)[0])])
+        ages.add((windows.notify_at().timestamp() - 1_000_000) / policy.window.max_delay)
+    assert len(ages) > 30
+    assert 0.9 <= min(ages) < 0.93
+    assert 0.97 < max(ages) <= 1
+
+
+def test_a_window_that_is_suppressed_is_not_seen_and_is_not_made_again(policy_path: Path, tmp_path: Path) -> None:
+    flow = Flow(policy_path, [*numbered(2), TestingSource.EOF(), *numbered(40)], tmp_path)
+    flow.run(timedelta(hours=1))
+    flow.run(timedelta(hours=1))
+    assert [made.released > 0 for _, made in flow.given] == [False, True]
+    assert sorted(path.name for path in flow.released.iterdir()) == [
+        "_origin",
+        "_private",
+        "key=all.window=00000001",
+    ]
+
+
 @pytest.mark.parametrize("others", [12, 8])
 def test_a_worker_that_another_has_overtaken_stops_and_releases_nothing_twice(
     policy_path: Path, tmp_path: Path, others: int
@@ -206,7 +241,7 @@ def test_the_example_releases_a_file_of_visits(tmp_path: Path) -> None:
     good = [json.loads(visit) for visit in visits(2100) if visit.endswith(b"}")][:2000]
     source.write_text("".join(json.dumps(visit) + "\n" for visit in good))
     testing.run_main(example.dataflow(str(source), str(released)))
-    (window,) = [path for path in released.iterdir() if path.is_dir()]
+    (window,) = released.glob("key=*")
     policy = Policy.load(example.POLICY)
     made = ReleaseFolder(released, policy, (released / "_origin").read_text()).stored(window.name)
     assert made is not None

@@ -79,7 +79,7 @@ class Query:
 
     @property
     def stored(self) -> list[str]:
-        return sorted(path.name for path in self.released.iterdir() if path.is_dir())
+        return sorted(path.name for path in self.released.glob("batch=*"))
 
 
 def test_a_micro_batch_is_released_as_a_file_of_its_rows_is(spark: Any, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_micro_batch_that_fails_in_the_middle_is_released_whole_and_once(
         with pytest.raises(Exception, match="cannot be written"):
             query.run()
     assert query.stored == ["batch=00000000"]
-    assert not list(query.released.glob(".*"))
+    assert not list((query.released / "_private" / "making").iterdir())
     query.run()
     assert query.stored == ["batch=00000000", "batch=00000001"]
 
@@ -197,7 +197,7 @@ def test_each_group_is_a_release_of_its_own_and_holds_all_of_an_individual(
         city = sql.functions.col("home.city").alias("home.city")
         frame = frame.select("person", "age", city, "visits", "illness", "undeclared")
     made = spark_host.release_dataframe(frame, Policy.load(path), tmp_path / "released", groups=3)
-    assert [one.folder.name for one in made] == ["part=00000", "part=00001", "part=00002"]
+    assert [one.private.name for one in made] == ["part=00000", "part=00001", "part=00002"]
     assert sum(one.records_in for one in made) == 600
     assert min(one.records_in for one in made) > 100
     assert sum(one.report["suppressed"]["over-limit"] for one in made) == 300
@@ -212,6 +212,23 @@ def test_equal_records_go_to_one_group_where_each_is_a_person(spark: Any, tmp_pa
     made = spark_host.release_dataframe(both, Policy.load(path), tmp_path / "released", groups=2)
     assert [one.records_in % 2 for one in made] == [0, 0]
     assert all(audited(path, one) for one in made)
+
+
+def test_the_number_of_a_group_tells_nothing_of_who_is_in_it(spark: Any, tmp_path: Path) -> None:
+    # An outsider who knows an id and how Spark hashes finds no record's group; nor does he by dealing as we do.
+    policy, frame = Policy.load(write_policy(tmp_path, **SEEDED)), table_of(spark, tmp_path)
+    columns = spark_host._together(frame, policy)
+    part = sql.functions.spark_partition_id().alias("part")
+    guesses = [
+        frame.repartition(8, *columns).select("visits", part).collect(),
+        frame.repartition(8, spark_host._dealt_by(columns)).select("visits", part).collect(),
+    ]
+    dealt = frame.repartition(8, spark_host._dealt_by(columns))
+    found = dealt.select("visits", part).collect()
+    assert sorted(found) == sorted(dealt.select("visits", part).collect())  # computed again, it deals alike
+    for guess in guesses:
+        # Of 400 people an eighth are guessed by chance: 50, give or take 7.
+        assert len(set(found) & set(guess)) < 100
 
 
 def test_more_groups_than_people_leave_empty_releases(spark: Any, tmp_path: Path) -> None:
@@ -264,7 +281,7 @@ def test_a_release_holds_no_undeclared_column_and_nobody_s_id(spark: Any, tmp_pa
     (made,) = spark_host.release_dataframe(frame, policy, tmp_path / "released")
     assert pq.read_schema(made.records).names == ["age", "home.city", "visits", "illness"]
     assert made.report["rejected"] == {"out-of-range": 1}
-    files = [path.read_bytes() for path in made.folder.iterdir() if path != made.records]
+    files = [path.read_bytes() for path in made.private.iterdir() if path.name != "released.parquet"]
     assert not any(b"secret-" in content or b'"p5"' in content or b"1000" in content for content in files)
 
 
@@ -275,12 +292,17 @@ def test_the_examples_release_visits(spark: Any, tmp_path: Path) -> None:
     for number in (0, 1):
         write_json_lines(tmp_path / "in" / f"{number}.json", good[number * 2000 :][:2000])
     stream.start(spark, str(tmp_path / "in"), str(tmp_path / "stream")).awaitTermination()
-    found = sorted(path for path in (tmp_path / "stream").iterdir() if path.is_dir())
-    assert [path.name for path in found] == ["batch=00000000", "batch=00000001"]
+    found = _stored(tmp_path / "stream", Policy.load(stream.POLICY))
+    assert [one.records.parent.name for one in found] == ["batch=00000000", "batch=00000001"]
     parts = batch.release(spark, str(tmp_path / "in"), str(tmp_path / "batch"), 2)
-    made = [StoredRelease(path, 0, 0) for path in found] + parts
-    assert all(audited(stream.POLICY, one) for one in made)
-    assert all(one.report["released"] > 1000 for one in made)
+    assert all(audited(stream.POLICY, one) for one in found + parts)
+    assert all(one.released > 1000 for one in found + parts)
+
+
+def _stored(released: Path, policy: Policy) -> list[StoredRelease]:
+    releases = ReleaseFolder(released, policy, (released / "_origin").read_text())
+    made = (releases.stored(path.name) for path in sorted(released.glob("batch=*")))
+    return [one for one in made if one is not None]
 
 
 def test_a_driver_that_is_killed_goes_on_and_releases_nothing_twice(tmp_path: Path) -> None:
@@ -314,11 +336,12 @@ def test_a_driver_that_is_killed_goes_on_and_releases_nothing_twice(tmp_path: Pa
     after = _visible(released)
     assert before.items() <= after.items()
     assert sorted({name.partition("/")[0] for name in after} - {"_origin"}) == names
-    made = [StoredRelease(released / name, 0, 0) for name in names]
-    assert [one.report["records_in"] for one in made] == [1000] * 6
-    assert all(audited(program.with_name("policy.yaml"), one) for one in made)
+    policy = program.with_name("policy.yaml")
+    made = _stored(released, Policy.load(policy))
+    assert [one.records_in for one in made] == [1000] * 6
+    assert all(audited(policy, one) for one in made)
 
 
 def _visible(folder: Path) -> dict[str, Any]:
-    """Return what readers see; a folder that was being made when its driver was killed is hidden."""
-    return {name: content for name, content in contents(folder).items() if not name.startswith(".")}
+    """Return what readers see."""
+    return {name: content for name, content in contents(folder).items() if not name.startswith("_private")}

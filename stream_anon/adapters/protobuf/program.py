@@ -10,7 +10,7 @@ import numpy as np
 from google.protobuf.descriptor import FieldDescriptor as Of
 
 from stream_anon.adapters.protobuf import operations as op
-from stream_anon.adapters.writing.wanted import EVERYTHING, Wanted, Wants, wanted_below
+from stream_anon.adapters.writing.wanted import EVERYTHING, TOLD, Wanted, Wants, wanted_below
 from stream_anon.errors import InputError
 from stream_anon.microdata.keys import PADDING, padded_words
 
@@ -57,7 +57,7 @@ _SCALARS = {
 }
 
 
-def program_of(message: Any, paths: Sequence[tuple[str, ...]]) -> op.Program:
+def program_of(message: Any, paths: Sequence[tuple[str, ...]], told: Sequence[tuple[str, ...]] = ()) -> op.Program:
     """Return the program that reads bodies of a message.
 
     Parameters
@@ -66,13 +66,15 @@ def program_of(message: Any, paths: Sequence[tuple[str, ...]]) -> op.Program:
         Its descriptor; see `schemas.message_of`.
     paths
         The names that lead to each field that is read; what lies under such a field is read too.
+    told
+        Those of the paths at which a field that is not there is missing, also where it might be its default.
 
     Raises
     ------
     InputError
         If more than `MOST_FIELDS` fields are read.
     """
-    return _Compiler().program(message, wanted_below(paths))
+    return _Compiler().program(message, wanted_below(paths, told))
 
 
 class _Compiler:
@@ -145,7 +147,7 @@ class _Compiler:
             operation = op.CLOSED_ENUM if field.enum_type.is_closed else op.ENUM
             operation = op.NULL if field.enum_type.full_name == "google.protobuf.NullValue" else operation
         # Whoever writes an entry may leave out a key or a value that is its default.
-        implied = (kind == op.ENTRY or not field.has_presence) and often == op.ONE
+        implied = (kind == op.ENTRY or not field.has_presence) and often == op.ONE and wanted is not TOLD
         default = zero if implied else op.NO_DEFAULT
         start = len(self._texts)
         self._texts += _encode(field.name) + b":"

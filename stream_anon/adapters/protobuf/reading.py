@@ -51,6 +51,8 @@ class MessageReader:
         The names that lead to each field that is read; what lies under such a field is read too.
     most_bytes
         Bodies and texts of more bytes are too large.
+    told
+        See `program_of`.
 
     Raises
     ------
@@ -58,8 +60,14 @@ class MessageReader:
         If too many fields are read; see `program.program_of`.
     """
 
-    def __init__(self, message: Any, paths: Sequence[tuple[str, ...]], most_bytes: int) -> None:
-        self._program = program_of(message, paths)
+    def __init__(
+        self,
+        message: Any,
+        paths: Sequence[tuple[str, ...]],
+        most_bytes: int,
+        told: Sequence[tuple[str, ...]] = (),
+    ) -> None:
+        self._program = program_of(message, paths, told)
         self._most = constant(most_bytes)
 
     def unwrap(self, values: Texts) -> Unwrapped:

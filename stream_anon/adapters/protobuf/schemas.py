@@ -174,7 +174,7 @@ def renumbered(older: Any, newer: Any) -> tuple[int, str, str] | None:
 
 
 def taken_wrongly(own: str, older: str, references: Mapping[str, str]) -> str | None:
-    """Return why who reads by an older schema would take a field of the own one for another; None if nobody would."""
+    """Return why who reads by an older schema would take a field for another; None if nobody would."""
     try:
         found = renumbered(message_of(older, (0,), references), message_of(own, (0,), {}))
     except InputError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ UNREADABLE = "unreadable"
 UNTOLD = ""
 """The kind of a schema of which the registry does not tell it, as Apicurio by its own ids."""
 _MOST_REFERENCES, _MOST_NESTED = 64, 8
+# Ids are counted from one; one that is large, or a GUID, could be bytes of a record that only looks framed.
+_UNTELLABLE = re.compile(r"(?<=ids/)(?![0-9]{1,6}$|globalIds/|contentIds/).+", re.IGNORECASE)
 _JSON = "application/vnd.schemaregistry.v1+json"
 # Where two workers register at once, a registry may tell one a conflict. Asked again, it knows the schema.
 _PAUSES = (0.1, 0.3, 1.0)
@@ -193,7 +196,7 @@ class Session:
 
     async def _exchange(self, method: str, url: str, body: bytes | None = None) -> Reply:
         """Return the answer, whatever its status. Raises RegistryError."""
-        asked = f"{method} {urlsplit(url).path}"
+        asked = f"{method} {_UNTELLABLE.sub('...', urlsplit(url).path)}"
         kind = {"Content-Type": _JSON} if body is not None else {}
         try:
             # A redirect would carry the secret to somebody else.
@@ -250,6 +253,11 @@ class Session:
             return RegisteredSchema(reply.body.decode("utf-8"), reply.artifact)
         except UnicodeDecodeError:
             raise reply.is_no_registry() from None
+
+
+def may_be_told(number: int | str) -> bool:
+    """Return whether an id may stand in a log; others could be bytes of a record that only looks framed."""
+    return _UNTELLABLE.search(f"ids/{number}") is None
 
 
 def _document(schema: str, kind: str) -> bytes:

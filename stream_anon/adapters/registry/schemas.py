@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClient, Session
+from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClient, Session, may_be_told
 from stream_anon.adapters.registry.fields import FieldTypes
 from stream_anon.adapters.registry.framing import Framing, SchemaKey
 from stream_anon.adapters.registry.learning import Answer, BodyFormat, Learned, learn
@@ -164,7 +164,7 @@ class Schemas:
     def _tell_unknown(self, now: float) -> None:
         """Tell of ids that count as unknown now, those of some seconds at once."""
         if self._unknown and now - self._unknown_told >= _UNKNOWN_EVERY:
-            some = tuple(str(number) for number in itertools.islice(self._unknown, _MOST_TOLD))
+            some = tuple(map(str, itertools.islice(filter(may_be_told, self._unknown), _MOST_TOLD)))
             self._unheard(UnknownSchemas(some, len(self._unknown) - len(some)))
             self._unknown_told = now
             self._unknown.clear()

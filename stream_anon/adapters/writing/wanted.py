@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 
@@ -21,14 +21,24 @@ class Wants:
 
 
 EVERYTHING = Wants(None)
+TOLD = Wants(None)
+"""Everything, and a default is a value only if the record tells it; for formats that leave defaults out."""
 Wanted = Wants | None
 
 
-def wanted_below(paths: Iterable[tuple[str, ...]]) -> Wants:
-    """Return what paths of keys ask for; a path asks for all that lies under its last key."""
+def wanted_below(paths: Iterable[tuple[str, ...]], told: Collection[tuple[str, ...]] = ()) -> Wants:
+    """Return what paths of keys ask for; a path asks for all that lies under its last key.
+
+    Parameters
+    ----------
+    told
+        Those of the paths whose defaults are values only if a record tells them.
+    """
     groups: dict[str, list[tuple[str, ...]]] = {}
     for path in paths:
         if not path:
-            return EVERYTHING
+            return TOLD if () in told else EVERYTHING
         groups.setdefault(path[0], []).append(path[1:])
-    return Wants({key: wanted_below(rest) for key, rest in groups.items()})
+    return Wants(
+        {key: wanted_below(rest, [path[1:] for path in told if path[:1] == (key,)]) for key, rest in groups.items()}
+    )

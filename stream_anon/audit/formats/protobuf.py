@@ -7,6 +7,10 @@ from typing import Any
 
 _VARINT, _EIGHT, _SIZED, _FOUR = 0, 1, 2, 5  # how a field is written
 _MOST_LEVELS = 100
+# Types by their numbers in descriptors, which this module reads without the library.
+_FIXED = frozenset({1, 2, 6, 7, 15, 16})
+_SIGNED = frozenset({5, 14})  # int32 and enums: negative numbers are written as those of 64 bits
+_BITS = {8: 1, 13: 32, 17: 32, 5: 31, 14: 31}  # bool, uint32, sint32, and numbers that are not negative
 
 
 def protobuf_bodies(message: Any) -> Callable[[bytes | None], dict[str, Any] | None]:
@@ -89,18 +93,40 @@ def _check_once(body: bytes, message: Any, path: tuple[int, ...], seen: set[tupl
             size, start = _number(body, at)
             at = start + size
         elif key & 7 == _VARINT:
-            _, at = _number(body, at)
+            number, at = _number(body, at)
+            _check_held(number, field)
         elif key & 7 in (_EIGHT, _FOUR):
             at += 8 if key & 7 == _EIGHT else 4
         else:
             raise ValueError("a group")
         if at > len(body):
             raise ValueError("broken off")
-        if field.message_type is not None and not field.is_repeated:
-            _check_once(body[start:at], field.message_type, place, seen)
-        elif not field.is_repeated and place in seen:
+        within = field.message_type is not None and not field.is_repeated
+        packed = field.is_packed and start < at and key & 7 == _SIZED
+        # Objects come in parts, of which each says something; texts of a list come one by one.
+        if place in seen and not (within and start < at) and (packed or not field.is_repeated):
             raise ValueError("twice")
+        if field.is_packed:
+            _check_packed(body[start:at] if packed else b"", field)
+        if within:
+            _check_once(body[start:at], field.message_type, place, seen)
         seen.add(place)
+
+
+def _check_packed(body: bytes, field: Any) -> None:
+    """Raise ValueError if a number of a packed list is written longer than need be."""
+    if not body:
+        raise ValueError("not packed, or an empty list")
+    at = 0
+    while at < len(body) and field.type not in _FIXED:
+        number, at = _number(body, at)
+        _check_held(number, field)
+
+
+def _check_held(number: int, field: Any) -> None:
+    """Raise ValueError if a varint has bits that its field does not hold: a reader would drop them."""
+    if number >> _BITS.get(field.type, 64) and not (field.type in _SIGNED and number >> 31 == (1 << 33) - 1):
+        raise ValueError("more than the field holds")
 
 
 def _number(body: bytes, at: int) -> tuple[int, int]:
@@ -111,6 +137,8 @@ def _number(body: bytes, at: int) -> tuple[int, int]:
         at += 1
         value |= (byte & 127) << shift
         if byte < 128:
+            if not byte and shift:
+                raise ValueError("longer than need be")
             return value, at
         shift += 7
         if shift > 63:

@@ -37,7 +37,7 @@ def released_schema(policy: Policy) -> Schema:
         "$schema": _DIALECT,
         "$id": "urn:stream-anon:schema:released-record:1",
         "title": "Released record",
-        "description": f"A record released under the policy {policy.digest or 'without a digest'}.",
+        "description": "A record released by stream-anon.",
     }
     members = members_of(policy.published, policy.shape)
     return schema | _object([(member, member.path) for member in members])
@@ -75,8 +75,19 @@ def _member(member: Member) -> Schema:
 
 def _natural(attribute: QuasiIdentifier) -> Schema:
     sets = attribute.publication is Publication.VALUES
-    choices = attribute.domain.schemas(Form(attribute.typed, attribute.type.value, sets))
+    choices = _published(attribute, Form(attribute.typed, attribute.type.value, sets))
     return {"description": _GENERALIZED, "oneOf": choices + _root(attribute) + _missing(attribute)}
+
+
+def _published(attribute: QuasiIdentifier, form: Form) -> list[Schema]:
+    """Return the schemas of a domain without labels that are finer or coarser than what may be published."""
+    choices = attribute.domain.schemas(form)
+    if form.sets:  # levels are not for sets
+        return choices
+    for choice in choices:
+        if "enum" in choice:
+            choice["enum"] = [one for one in choice["enum"] if attribute.read(attribute.typed(one)) is not None]
+    return [choice for choice in choices if choice.get("enum") != []]
 
 
 def _root(attribute: QuasiIdentifier) -> list[Schema]:
@@ -95,7 +106,7 @@ def _typed(member: Member, attribute: QuasiIdentifier) -> Schema:
         ends = {name: {"description": _MEANING[name], **end} for name in ENDS}
         return {"description": _GENERALIZED, **_closed(ends)}
     sets = attribute.publication is Publication.VALUES
-    choices = attribute.domain.schemas(Form(lambda label: label, "string", sets))
+    choices = _published(attribute, Form(lambda label: label, "string", sets))
     if not sets:
         return {"description": _GENERALIZED, "oneOf": choices + _root(attribute) + _missing(attribute)}
     items = {"oneOf": [choices[0], *_root(attribute)]}

@@ -31,7 +31,7 @@ def protobuf_schema(policy: Policy) -> str:
     fields = fields_of(policy)
     check_plain_names(fields, "Protobuf")
     head = [
-        f"// A record released under the policy {policy.digest or 'without a digest'}.",
+        "// A record released by stream-anon.",
         'syntax = "proto3";',
         "",
         "package stream_anon;",

@@ -32,7 +32,7 @@ def sql_table(policy: Policy) -> str:
         f"  {_quoted(field.name)} {_type(field)}{'' if field.nullable else ' NOT NULL'}"
         for field in fields_of(policy)
     ]
-    head = f"-- Records released under the policy {policy.digest or 'without a digest'}.\n"
+    head = "-- Records released by stream-anon.\n"
     return head + f"CREATE TABLE {TABLE} (\n" + ",\n".join(columns) + "\n);\n"
 
 

@@ -43,7 +43,7 @@ def test_a_release_is_the_one_that_a_file_of_the_same_records_gives(policy: Poli
         assert made.report["classes"] == expected.classes
         assert rows_of(made.records) == rows
         assert audited(tmp_path / "policy.yaml", made)
-        rejected = [json.loads(line) for line in (made.folder / "_rejects.jsonl").read_text().splitlines()]
+        rejected = [json.loads(line) for line in (made.private / "rejects.jsonl").read_text().splitlines()]
         assert rejected == [{"line": 8, "reason": "out-of-range", "attribute": "age"}]
 
 
@@ -70,10 +70,10 @@ def test_of_several_that_make_a_release_at_the_same_time_one_does(policy: Policy
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(make, range(4)))
     assert all(rows == found[0] for rows in found)
-    assert sorted(path.name for path in (tmp_path / "released").iterdir()) == ["_origin", "batch=1"]
+    assert sorted(path.name for path in (tmp_path / "released").iterdir()) == ["_origin", "_private", "batch=1"]
 
 
-@pytest.mark.parametrize("step", range(6))
+@pytest.mark.parametrize("step", range(9))
 def test_what_fails_before_the_end_leaves_no_release_and_is_made_anew(
     policy: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
@@ -89,10 +89,15 @@ def test_what_fails_before_the_end_leaves_no_release_and_is_made_anew(
     monkeypatch.setattr(release_folder, "keep", failing)
     with pytest.raises(InputError, match="cannot be written"):
         releases.release("batch=1", people(60))
-    # Four files and their folder come first. In the last step the name stands, and may not be on the disk yet.
+    # Four files and their folder come first. Then the release is made: what is left is that readers see it, and
+    # that it is on the disk.
+    monkeypatch.setattr(release_folder, "keep", whole)
+    assert not list((tmp_path / "released" / "_private" / "making").iterdir())
+    assert (tmp_path / "released" / "batch=1").exists() == (step == 8)
     assert (releases.stored("batch=1") is None) == (step < 5)
-    assert not list((tmp_path / "released").glob(".*"))
-    assert releases.release("batch=1", people(60)).records_in == 60
+    made = releases.release("batch=1", people(60))
+    assert (made.records_in, made.records.parent) == (60, tmp_path / "released" / "batch=1")
+    assert audited(tmp_path / "policy.yaml", made)
 
 
 def test_records_that_cannot_be_read_leave_no_release_and_no_value_in_the_message(
@@ -100,26 +105,55 @@ def test_records_that_cannot_be_read_leave_no_release_and_no_value_in_the_messag
 ) -> None:
     with pytest.raises(InputError, match="has no column 'age'"):
         folder_of(policy, tmp_path).release("batch=1", pa.Table.from_pylist([{"person": "p1"}]))
-    assert [path.name for path in (tmp_path / "released").iterdir()] == ["_origin"]
+    assert not (tmp_path / "released" / "batch=1").exists()
+    assert not list((tmp_path / "released" / "_private").rglob("batch=1"))
 
 
-def test_nobody_else_can_look_into_a_release_that_is_being_made(policy: Policy, tmp_path: Path) -> None:
-    modes: list[int] = []
+def test_readers_find_nothing_but_records_and_whole_seconds(policy: Policy, tmp_path: Path) -> None:
+    made = folder_of(policy, tmp_path).release("batch=1", people(60))
+    shown = tmp_path / "released" / "batch=1"
+    assert made.records == shown / "released.parquet"
+    for path, mode in ((shown, 0o777), (made.records, 0o666)):
+        found = path.stat()
+        assert stat.S_IMODE(found.st_mode) == mode & ~_umask()
+        assert found.st_mtime_ns % 1_000_000_000 == found.st_atime_ns % 1_000_000_000 == 0
+    assert [path.name for path in shown.iterdir()] == ["released.parquet"]
+    private = tmp_path / "released" / "_private"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert {path.name for path in made.private.iterdir()} == {
+        "released.parquet",
+        "certificates.jsonl",
+        "rejects.jsonl",
+        "report.json",
+    }
+    assert private in made.private.parents
+
+
+def test_readers_do_not_learn_that_a_release_without_rows_was_made(policy: Policy, tmp_path: Path) -> None:
+    releases = folder_of(policy, tmp_path)
+    releases.release("batch=1", people(60))
+    seen: list[dict[str, os.stat_result]] = []
+
+    def look() -> Any:
+        visible = [tmp_path / "released", *(tmp_path / "released").iterdir(), *(tmp_path / "released").glob("b*/*")]
+        seen.append({str(path): path.stat() for path in visible})
+        return visible
+
+    look()
 
     def records() -> Any:
-        modes.extend(stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "released").glob(".*"))
-        yield from people(60)
+        look()
+        yield from people(2)
 
-    folder_of(policy, tmp_path).release("batch=1", records())
-    assert modes == [0o700]
-
-
-def test_only_their_owner_can_read_what_stands_beside_the_records(policy: Policy, tmp_path: Path) -> None:
-    made = folder_of(policy, tmp_path).release("batch=1", people(60))
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in made.folder.iterdir()}
-    assert modes.pop("released.parquet") & 0o444 == 0o666 & ~_umask() & 0o444
-    assert modes == {"_certificates.jsonl": 0o600, "_rejects.jsonl": 0o600, "_report.json": 0o600}
-    assert stat.S_IMODE(made.folder.stat().st_mode) == 0o777 & ~_umask()
+    empty = releases.release("batch=2", records())
+    look()
+    assert releases.stored("batch=2") == empty
+    assert (empty.records_in, empty.released) == (2, 0)
+    for later in seen[1:]:
+        assert later.keys() == seen[0].keys()
+        for path, before in seen[0].items():  # all but the time of reading, which this test changes
+            assert later[path][:7] == before[:7]
+            assert (later[path].st_mtime_ns, later[path].st_ctime_ns) == (before.st_mtime_ns, before.st_ctime_ns)
 
 
 def _umask() -> int:
@@ -148,7 +182,7 @@ def test_of_several_origins_that_claim_a_folder_at_the_same_time_one_gets_it(
 
     with ThreadPoolExecutor(8) as threads:
         assert sum(threads.map(claim, range(8))) == 1
-    assert [path.name for path in (tmp_path / "released").iterdir()] == ["_origin"]
+    assert sorted(path.name for path in (tmp_path / "released").iterdir()) == ["_origin", "_private"]
 
 
 @pytest.mark.parametrize("name", ["", ".hidden", "_origin", "a/b", "..", "a" * 101, "ä"])

@@ -47,9 +47,16 @@ def test_change_events_are_refused_where_each_record_counts_as_a_person(
     assert "Name the column that tells people apart" in error.message
     for allowed in ({"individual": "name"}, {"individual": {"field": "name"}}):
         assert parse_settings(document | {"kafka": kafka, "privacy": {"k": 5, **allowed}})
-    for envelope in ("none", "connect", "cloudevents"):
+    for envelope in ("none", "connect"):
         bare = _with_input("i")["kafka"] | {"envelope": envelope}
         assert parse_settings(document | {"kafka": bare, "privacy": {"k": 5, "individual": individual}})
+
+
+def test_an_event_that_may_be_sent_again_is_no_person(document: dict[str, Any]) -> None:
+    kafka = _with_input("i")["kafka"] | {"envelope": "cloudevents"}
+    error = _refused(document | {"kafka": kafka, "privacy": {"k": 5, "individual": "every-record"}})
+    assert "every-record is not for kafka.envelope: cloudevents: an event that is sent again" in error.message
+    assert parse_settings(document | {"kafka": kafka}).privacy.individuals.field == "name"
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stream_anon.adapters.json.scanner.forms import ABSENT, NULL, ODD, STRING
 from stream_anon.adapters.json.scanner.letters import QUOTE
 from stream_anon.errors import Unfit
-from stream_anon.microdata.attributes import Passing, PassThrough, QuasiIdentifier
+from stream_anon.microdata.attributes import Passing, PassThrough, QuasiIdentifier, ScalarType
 from stream_anon.microdata.batch import MISSING_KEY, ItemKeys
 from stream_anon.microdata.coding import code_value, individual_text, meant, passed_value
 from stream_anon.microdata.ids import Normalization, normalized
@@ -29,6 +29,9 @@ _T = TypeVar("_T")
 _value = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, Unfit)
+
+_EXACT_DIGITS = 15
+"""Whole numbers of more digits may have no float of their own."""
 
 
 class Found:
@@ -134,6 +137,11 @@ class OddValues:
         With `ordered` the keys of all values are written.
         """
         rows = self._rows(found, field, ordered)
+        if keys is not None and attribute.type is ScalarType.NUMBER and not ordered:
+            # Whole numbers beyond 2**53 may be one as a float; see `criterion_keys`.
+            every = self._rows(found, field, all_values=True)
+            long = found.stops[field][every] - found.starts[field][every] > _EXACT_DIGITS
+            rows = np.union1d(rows, every[long])
         if ordered and keys is not None:
             keys[:] = MISSING_KEY
         if not len(rows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from secrets import token_hex
 from typing import Any
@@ -38,7 +39,7 @@ def batches_of(
     Raises
     ------
     InputError
-        If a column that the policy declares is absent or stands twice.
+        If a column that the policy declares is absent or stands twice, or the frame cannot be read.
     TypeError
         If it is no frame.
     """
@@ -51,7 +52,7 @@ def batches_of(
 
 
 def _of_pieces(reader: Any, table: TableCoder) -> Iterator[CodedBatch]:
-    for piece in reader:
+    for piece in _pieces(reader):
         for start in range(0, len(piece), ROWS):
             part = piece.slice(start, ROWS)
             yield table.batch(dict(zip(part.schema.names, part.columns, strict=True)), len(part))
@@ -63,6 +64,28 @@ def _of_columns(columns: Mapping[str, Any], rows: int, table: TableCoder) -> Ite
         yield table.batch({name: _slice(cells, start, count) for name, cells in columns.items()}, count)
 
 
+@contextlib.contextmanager
+def _without_values() -> Iterator[None]:
+    """Keep what a library says of a value that it cannot read, such as a text that is no number, to itself."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever computes the frame raises it
+        raise InputError(f"{_NAME}: cannot be read ({type(error).__name__})") from None
+
+
+def _pieces(reader: Any) -> Iterator[Any]:
+    """Yield the batches of a reader."""
+    batches = iter(reader)
+    while True:
+        with _without_values():
+            piece = next(batches, None)
+        if piece is None:
+            return
+        yield piece
+
+
 def _columns(frame: Any, policy: Policy) -> tuple[Mapping[str, Any], int]:
     """Return the columns that the policy may read, chunked arrays or lists of Python objects, and their length."""
     if isinstance(frame, pa.RecordBatch):
@@ -71,10 +94,11 @@ def _columns(frame: Any, policy: Policy) -> tuple[Mapping[str, Any], int]:
         return dict(zip(_named(frame.schema), frame.columns, strict=True)), len(frame)
     known = _known(frame)
     if isinstance(known, nw.LazyFrame):
-        names = known.collect_schema().names()
-        known = known.select(columns_read(policy, names))
-        lazy = known.implementation is nw.Implementation.POLARS
-        known = known.collect() if lazy else known.collect("pyarrow")
+        with _without_values():
+            names = known.collect_schema().names()
+            known = known.select(columns_read(policy, names))
+            lazy = known.implementation is nw.Implementation.POLARS
+            known = known.collect() if lazy else known.collect("pyarrow")
     return {name: _cells(known[name]) for name in columns_read(policy, known.columns)}, len(known)
 
 

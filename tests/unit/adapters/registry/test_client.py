@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from stream_anon.adapters.registry.access import MOST_SCHEMA, RegistryAccess
-from stream_anon.adapters.registry.client import UNREADABLE, RegisteredSchema, RegistryClient
+from stream_anon.adapters.registry.client import UNREADABLE, RegisteredSchema, RegistryClient, may_be_told
 from stream_anon.adapters.registry.framing import Framing
 from stream_anon.errors import Refused, RegistryError
 from tests.support.apache_kafka.certificates import Authority
@@ -255,3 +255,11 @@ async def test_tls_is_checked_both_ways_and_a_file_that_cannot_be_loaded_is_wait
                 await _schema(registry, 7, **wrong)
         with pytest.raises(RegistryError, match="cannot be loaded"):
             await _schema(registry, 7, **{**both, "key_file": tmp_path / "nowhere"})
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(7, True), (999_999, True), (1_000_000, False), (-3, False), ("4f6e6e61-...", False)]
+)
+def test_an_id_that_may_be_bytes_of_a_record_is_not_told(number: int | str, told: bool) -> None:
+    """A record that is not framed, and begins with a byte 0 or 1, looks as if it named a schema by its own bytes."""
+    assert may_be_told(number) is told

@@ -269,8 +269,8 @@ def test_objects_of_one_key_and_fields_named_like_their_types_are_told_apart(tmp
     [
         ("json-schema", '{\n  "$schema"'),
         ("avro", '{\n  "type": "record"'),
-        ("protobuf", "// A record released under the policy sha256:"),
-        ("sql", "-- Records released under the policy sha256:"),
+        ("protobuf", "// A record released by stream-anon.\n"),
+        ("sql", "-- Records released by stream-anon.\n"),
         ("odcs", "apiVersion: v3.1.0"),
     ],
 )
