@@ -261,5 +261,5 @@ async def test_tls_is_checked_both_ways_and_a_file_that_cannot_be_loaded_is_wait
     ("number", "told"), [(7, True), (999_999, True), (1_000_000, False), (-3, False), ("4f6e6e61-...", False)]
 )
 def test_an_id_that_may_be_bytes_of_a_record_is_not_told(number: int | str, told: bool) -> None:
-    """A record that is not framed, and begins with a byte 0 or 1, looks as if it named a schema by its own bytes."""
+    """A record that is not framed, and begins with a byte 0 or 1, looks as if it named a schema by its bytes."""
     assert may_be_told(number) is told
