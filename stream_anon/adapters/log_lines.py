@@ -139,7 +139,7 @@ class Line(StrEnum):
         "schema-changed",
         "warning",
         "Records name a schema anew that lacks declared fields, has them anew or retyped, or cannot be read.",
-        "Runbook schema-changed: compare the named fields with the policy; texts may be finer now. `untold`: left out.",
+        "Runbook schema-changed: compare the named fields with the policy; texts may be finer now. `untold`: more.",
     )
     SCHEMA_UNKNOWN = (
         "schema-unknown",
