@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from stream_anon.adapters.avro.encoding import AvroEncoder
 from stream_anon.adapters.avro.reading import AvroReader
+from stream_anon.adapters.avro.schemas import record_name
 from stream_anon.adapters.envelopes.wrapping import Wrapping
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.protobuf.encoding import ProtobufEncoder
@@ -23,10 +24,10 @@ from stream_anon.adapters.registry.messages import KnownMessages, Place
 from stream_anon.adapters.registry.reading import FramedTexts
 from stream_anon.adapters.registry.schemas import Schemas
 from stream_anon.adapters.registry.writing import Frame, OutputSchema
-from stream_anon.adapters.unwrapping import Bodies, Unwrapper, UnwrappingCodec
+from stream_anon.adapters.unwrapping import Bodies, Ignored, Unwrapper, UnwrappingCodec
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
@@ -111,30 +112,63 @@ PLAIN = RecordFormats()
 
 
 @dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is read of the bodies of a topic.
+
+    Parameters
+    ----------
+    paths
+        Of all fields that are read.
+    sensitive
+        Of those of sensitive attributes: a default that nobody wrote would count as a value, and a class could
+        reach l by it.
+    most
+        Bodies of more bytes are too large.
+    ignored
+        Why records are ignored, by the names of their schemas.
+    """
+
+    paths: Paths
+    sensitive: Paths
+    most: int
+    framing: Framing = Framing.CONFLUENT
+    ignored: Mapping[str, Reason] = field(default_factory=dict)
+
+    def reader(
+        self, name: str, make: Callable[[], tuple[Unwrapper, FieldTypes]]
+    ) -> tuple[Unwrapper, FieldTypes | None]:
+        """Return what reads a message of this name, and the types of its fields; None where nothing is read."""
+        reason = self.ignored.get(name)
+        return make() if reason is None else (Ignored(reason), None)
+
+
+@dataclass(frozen=True, slots=True)
 class _Registered:
     """A format whose records name their schemas: how it is read, and how it is written."""
 
     kind: str  # what a registry calls it
-    # Of all paths, and of those of sensitive attributes.
-    body: Callable[[Paths, Paths, int, Framing], BodyFormat]
+    body: Callable[[_Wanted], BodyFormat]
     encoder: Callable[[Policy, Codec], BodyEncoder]
     typed: bool  # whether what is written needs one type for each attribute
 
 
-def _json_bodies(paths: Paths, sensitive: Paths, most: int, framing: Framing) -> BodyFormat:  # noqa: ARG001 - JSON is read by what it holds
-    return BodyFormat("JSON", lambda schema: ParsedSchema(lambda _: (Bodies(), json_fields(schema.text, paths))))
+def _json_bodies(wanted: _Wanted) -> BodyFormat:
+    return BodyFormat(
+        "JSON", lambda schema: ParsedSchema(lambda _: (Bodies(), json_fields(schema.text, wanted.paths)))
+    )
 
 
-def _avro_bodies(paths: Paths, sensitive: Paths, most: int, framing: Framing) -> BodyFormat:  # noqa: ARG001 - it names no message
+def _avro_bodies(wanted: _Wanted) -> BodyFormat:
     def parse(schema: RegisteredSchema) -> ParsedSchema:
-        reader = AvroReader(schema.text, paths, most, dict(schema.references))
-        fields = avro_fields(schema.text, schema.references, paths)
-        return ParsedSchema(lambda _: (reader, fields))
+        references = dict(schema.references)
+        reader = AvroReader(schema.text, wanted.paths, wanted.most, references)
+        fields = avro_fields(schema.text, schema.references, wanted.paths)
+        return ParsedSchema(lambda _: wanted.reader(record_name(schema.text, references), lambda: (reader, fields)))
 
-    return BodyFormat("AVRO", parse, lambda: AvroReader(_NOTHING, (), most).warm_up())
+    return BodyFormat("AVRO", parse, lambda: AvroReader(_NOTHING, (), wanted.most).warm_up())
 
 
-def _protobuf_bodies(paths: Paths, sensitive: Paths, most: int, framing: Framing) -> BodyFormat:
+def _protobuf_bodies(wanted: _Wanted) -> BodyFormat:
     require_protobuf("kafka.format")
     from stream_anon.adapters.protobuf.reading import MessageReader
     from stream_anon.adapters.protobuf.schemas import Messages, message_of
@@ -142,20 +176,25 @@ def _protobuf_bodies(paths: Paths, sensitive: Paths, most: int, framing: Framing
     def parse(schema: RegisteredSchema) -> ParsedSchema:
         messages = Messages(schema.text, dict(schema.references))
 
-        def reader(place: Place) -> tuple[Unwrapper, FieldTypes]:
+        def reader(place: Place) -> tuple[Unwrapper, FieldTypes | None]:
             descriptor = messages.at(place)
-            # A default that nobody wrote would count as a value, and a class could reach l by it.
-            return MessageReader(descriptor, paths, most, sensitive), protobuf_fields(descriptor, paths)
+            return wanted.reader(
+                descriptor.full_name,
+                lambda: (
+                    MessageReader(descriptor, wanted.paths, wanted.most, wanted.sensitive),
+                    protobuf_fields(descriptor, wanted.paths),
+                ),
+            )
 
         known: KnownMessages = messages.places
-        if framing is Framing.GLUE:
+        if wanted.framing is Framing.GLUE:
             known = messages.by_number
-        elif framing.is_apicurio:
+        elif wanted.framing.is_apicurio:
             known = messages.by_name
         return ParsedSchema(reader, known)
 
     def warm_up() -> None:
-        MessageReader(message_of(_EMPTY, (0,), {}), (), most).warm_up()
+        MessageReader(message_of(_EMPTY, (0,), {}), (), wanted.most).warm_up()
 
     return BodyFormat("PROTOBUF", parse, warm_up, messages=True)
 
@@ -272,9 +311,8 @@ def _framed_texts(
     wrapping = formats.wrapping
     attributes = {wrapping.placed(attribute.path): attribute.name for attribute in policy.attributes}
     sensitive = tuple(wrapping.placed(one.path) for one in policy.attributes if isinstance(one, Sensitive))
-    form = REGISTERED[formats.input].body(
-        (*attributes, *wrapping.beside), sensitive, max_record_bytes, access.framing
-    )
+    paths, ignored = (*attributes, *wrapping.beside), wrapping.ignored_schemas
+    form = REGISTERED[formats.input].body(_Wanted(paths, sensitive, max_record_bytes, access.framing, ignored))
     schemas = Schemas(access, form, attributes, noticed, unheard)
     return FramedTexts(schemas, access.framing, form, max_record_bytes)
 

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Rejects
+from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.release import Release
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Codec
@@ -59,6 +59,20 @@ class Bodies:
     def unwrap(self, values: Texts) -> Unwrapped:
         """Return the values."""
         return Unwrapped(values, np.full(len(values), FITS, np.int8))
+
+    def warm_up(self) -> None:
+        """Compile nothing."""
+
+
+class Ignored:
+    """Takes all values for records that are ignored for one reason. See `Unwrapper`."""
+
+    def __init__(self, reason: Reason) -> None:
+        self._reason = reason
+
+    def unwrap(self, values: Texts) -> Unwrapped:
+        """Return the reason for each value, whatever it holds."""
+        return Unwrapped(values, np.full(len(values), self._reason, np.int8))
 
     def warm_up(self) -> None:
         """Compile nothing."""

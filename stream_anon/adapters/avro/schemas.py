@@ -55,6 +55,12 @@ def parsed(text: str, references: Mapping[str, str]) -> Schema:
     return Schema(root, named)
 
 
+def record_name(text: str, references: Mapping[str, str]) -> str:
+    """Return the full name of a schema's record; empty if it is of another type. Raises as `parsed`."""
+    root = parsed(text, references).root
+    return str(root["name"]) if isinstance(root, dict) and root.get("type") in RECORDS else ""
+
+
 def _bare(schema: Any) -> Any:
     """Return a schema without what readers of its records need not know, so that nobody refuses it for that.
 

@@ -33,6 +33,12 @@ OP, AFTER = "op", "after"
 CONNECTOR, PREFIX = ("source", "connector"), ("message", "prefix")
 """Where an event that is ignored proves to be one: texts that every event has, and every logical message."""
 
+IGNORED_SCHEMAS = {
+    "io.debezium.connector.common.Heartbeat": Reason.HEARTBEAT,
+    "io.debezium.connector.common.TransactionMetadataValue": Reason.TRANSACTION_MARKER,
+}
+"""Names of the schemas of what is no change, in formats whose records name their schemas."""
+
 _BEFORE = "before"
 _OP, _AFTER, _PAIR_OP, _PAIR_AFTER, _SCHEMA = range(5)
 _PATHS = ((OP,), (AFTER,), (PAYLOAD, OP), (PAYLOAD, AFTER), (SCHEMA,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,9 +10,18 @@ import msgspec
 
 from stream_anon.adapters.envelopes.cloudevents import CloudEventsEnvelope
 from stream_anon.adapters.envelopes.connect import ConnectEnvelope
-from stream_anon.adapters.envelopes.debezium import AFTER, CONNECTOR, OP, PREFIX, UNAVAILABLE, DebeziumEnvelope
+from stream_anon.adapters.envelopes.debezium import (
+    AFTER,
+    CONNECTOR,
+    IGNORED_SCHEMAS,
+    OP,
+    PREFIX,
+    UNAVAILABLE,
+    DebeziumEnvelope,
+)
 from stream_anon.adapters.envelopes.object_unwrapper import Envelope, ObjectUnwrapper
 from stream_anon.adapters.unwrapping import Unwrapper
+from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.output.connect import PAYLOAD, SCHEMA, connect_schema
 from stream_anon.microdata.policy import Policy
 
@@ -85,6 +95,11 @@ class Wrapping:
         Bodies are read once, so all of them give what only those that are ignored have to prove.
         """
         return ((OP,), CONNECTOR, PREFIX) if self.kind is EnvelopeKind.DEBEZIUM else ()
+
+    @property
+    def ignored_schemas(self) -> Mapping[str, Reason]:
+        """Return why records are ignored, by the names of their schemas."""
+        return IGNORED_SCHEMAS if self.kind is EnvelopeKind.DEBEZIUM else {}
 
     @property
     def null_values(self) -> frozenset[str]:

@@ -22,13 +22,13 @@ class ParsedSchema:
     Parameters
     ----------
     reader
-        Returns what reads the bodies of a message, and the types of the declared fields that it has; may raise
-        anything for a message that it does not understand.
+        Returns what reads the bodies of a message, and the types of the declared fields that it has, None where
+        nothing is read; may raise anything for a message that it does not understand.
     messages
         The messages that frames may name; empty if they name none.
     """
 
-    reader: Callable[[Place], tuple[Unwrapper, FieldTypes]]
+    reader: Callable[[Place], tuple[Unwrapper, FieldTypes | None]]
     messages: KnownMessages = ()
 
 
@@ -56,10 +56,13 @@ class BodyFormat:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What reads a message, or None if it cannot be read, and the types of the declared fields that it has."""
+    """What reads a message, or None if it cannot be read, and the types of the declared fields that it has.
+
+    These are None of a message whose records are ignored.
+    """
 
     reader: Unwrapper | None
-    fields: FieldTypes
+    fields: FieldTypes | None
 
 
 UNREADABLE = Learned(None, {})

@@ -46,6 +46,7 @@ class FramedTexts:
         sizes = values.stops - values.starts
         outcomes = np.full(len(values), FITS, np.int8)
         outcomes[(frames.owners == UNFRAMED) & (sizes > 0)] = Reason.MALFORMED
+        outcomes[(sizes == 0) & (True if values.missing is None else ~values.missing)] = Reason.EMPTY
         outcomes[sizes > self._most_bytes] = Reason.TOO_LARGE
         parts: list[tuple[NDArray[np.int64], Texts]] = []
         for number, key in enumerate(frames.keys):

@@ -172,6 +172,8 @@ class Schemas:
     def _take(self, keys: Sequence[SchemaKey], answer: Answer, size: int) -> None:
         answer = self._memory.take(keys, answer, size, asyncio.get_running_loop().time())
         for key, learned in answer.learned.items():
+            if learned.fields is None:
+                continue
             change = _change(str(key.id), self._fields, learned, self._attributes)
             if learned.reader is not None:
                 self._fields = learned.fields
@@ -188,7 +190,7 @@ def _change(
     """Return what a schema says about declared fields, beside the one that was learned before it."""
     if learned.reader is None:
         return SchemaChange(schema, readable=False)
-    now = learned.fields
+    now = learned.fields or {}
     then = now if before is None else before
 
     def names(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message_factory import GetMessageClass
 
-from stream_anon.adapters.codecs import REGISTERED
+from stream_anon.adapters.codecs import REGISTERED, _Wanted
 from stream_anon.adapters.protobuf.reading import MessageReader
 from stream_anon.adapters.protobuf.schemas import message_of
 from stream_anon.adapters.registry.client import RegisteredSchema
@@ -47,7 +47,7 @@ def test_a_default_that_was_written_is_a_value() -> None:
 
 
 def test_bodies_of_a_registry_are_read_so() -> None:
-    form = REGISTERED["protobuf"].body(PATHS, SENSITIVE, 10_000)
+    form = REGISTERED["protobuf"].body(_Wanted(PATHS, SENSITIVE, 10_000))
     parsed = form.parse(RegisteredSchema(SCHEMA, "PROTOBUF"))
     reader, _ = parsed.reader((0,))
     [text] = reader.unwrap(Texts.of([b"\x0a\x01p"])).texts

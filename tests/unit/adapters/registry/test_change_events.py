@@ -68,6 +68,12 @@ MESSAGE = {
 }
 ROW_WITH_OP = {"type": "record", "name": "Event", "fields": [*ROW["fields"], {"name": "op", "type": "string"}]}
 HEARTBEAT = {"type": "record", "name": "Heartbeat", "fields": [{"name": "ts_ms", "type": "long"}]}
+MARKER = {
+    "type": "record",
+    "name": "TransactionMetadataValue",
+    "namespace": "io.debezium.connector.common",
+    "fields": [{"name": "status", "type": "string"}, {"name": "id", "type": "string"}],
+}
 PERSON = {"person": "p", "age": 5, "home": {"city": "Oslo"}, "illness": "flu", "secret": "x"}
 
 
@@ -134,6 +140,37 @@ async def test_a_row_after_a_change_is_read_and_all_else_is_ignored_by_name(
     ]
     (lacking,) = {names for change in noticed for names in [change.lacking] if change.schema == "1"}
     assert lacking == ("visits",)
+
+
+@pytest.mark.parametrize("envelope", [EnvelopeKind.DEBEZIUM, EnvelopeKind.NONE])
+async def test_heartbeats_and_markers_are_known_by_the_names_of_their_schemas(
+    tmp_path: Path, envelope: EnvelopeKind
+) -> None:
+    noticed: list[SchemaChange] = []
+    beat = HEARTBEAT | {"name": "io.debezium.connector.common.Heartbeat"}
+    async with MemoryRegistry() as registry:
+        registry.add(beat, 1)
+        registry.add(MARKER, 2)
+        registry.add(HEARTBEAT, 3)
+        formats = RecordFormats(
+            "avro", "json", RegistryAccess(registry.url, timeout=2.0), wrapping=Wrapping(envelope)
+        )
+        codec = topic_codec(load_policy(write_policy(tmp_path)), 100_000, formats, noticed.append)
+        values = [
+            framed(beat, 1, {"ts_ms": 1}),
+            framed(MARKER, 2, {"status": "BEGIN", "id": "7"}),
+            framed(HEARTBEAT, 3, {"ts_ms": 1}),
+            b"",
+        ]
+        await codec.learn([values])
+        batch = codec.decode(values, 0, np.arange(len(values)))
+    told = [Reason(reason).label for reason in batch.rejects.reasons.tolist()]
+    if envelope is EnvelopeKind.DEBEZIUM:
+        assert told == ["heartbeat", "transaction-marker", "wrong-envelope", "empty"]
+        assert {change.schema for change in noticed} == {"3"}, "what is ignored lacks nothing"
+    else:
+        assert "heartbeat" not in told
+        assert told[3] == "empty"
 
 
 async def test_envelopes_that_are_json_alone_are_refused_for_other_formats() -> None:
