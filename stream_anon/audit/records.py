@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,11 +27,6 @@ from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import ENDS, read_typed, typed_form
 from stream_anon.microdata.policy import Policy
 
-# JSON without blanks, and with no escape where none is needed or a shorter one is there.
-_COMPACT = re.compile(
-    rb'(?:"(?:[^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00(?:0[0-7bBeEfF]|1[0-9a-fA-F]))*"'
-    rb"|[]{}[:,]|[-+.0-9eE]+|true|false|null)*"
-)
 _ABSENT = object()
 _PAIR = {SCHEMA, PAYLOAD}
 _MOST_REMEMBERED = 100_000
@@ -50,18 +44,15 @@ Decoded = Mapping[str, Any] | StatingRecord | None
 
 
 def decode_record(value: bytes | None) -> dict[str, Any] | None:
-    """Return the object of a released record; None if the text is not one or says more than its values.
+    """Return the object of a released record, or None if the text is not one or if a key occurs twice in an object.
 
-    Of equal keys a decoder shows the last one only: what stands under the others would be published unseen. So
-    would what blanks between values tell, and escapes where none are needed.
+    Of equal keys a decoder shows the last one only: what stands under the others would be published unseen.
     """
     text = value or b""
     try:
         record = msgspec.json.decode(text)
         # Compact JSON that decodes and encodes to itself holds no key twice.
         if msgspec.json.encode(record) != text:
-            if not _COMPACT.fullmatch(text):
-                return None
             record = json.loads(text, object_pairs_hook=_distinct)
     except (msgspec.MsgspecError, ValueError, RecursionError):  # the library's message may hold a value
         return None

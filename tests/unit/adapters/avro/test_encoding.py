@@ -138,9 +138,20 @@ def test_polars_reads_what_is_released(shape: Shape) -> None:
     policy, (json_codec, encoder) = policy_of(shape), encoder_of(shape)
     release = release_of(policy, batch_of(shape, []), 1)
     bodies = [body or b"" for body in encoder.encode(release)]
-    frame = pl.read_avro(io.BytesIO(container(encoder.schema, bodies)))
+    frame = pl.read_avro(io.BytesIO(container(_without_defaults(encoder.schema), bodies)))
     wanted = [expected(fields_of(policy), json.loads(text)) for text in json_codec.encode(release)]
     assert frame.to_dicts() == wanted
+
+
+def _without_defaults(schema: str) -> str:
+    """Return a schema whose records read alike: Polars takes no default of a record."""
+
+    def bare(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {key: bare(one) for key, one in part.items() if key != "default"}
+        return list(map(bare, part)) if isinstance(part, list) else part
+
+    return json.dumps(bare(json.loads(schema)))
 
 
 def container(schema: str, bodies: list[bytes]) -> bytes:

@@ -150,23 +150,3 @@ def test_protobuf_that_is_written_in_another_way_is_no_record(body: bytes) -> No
     for plain in (b"\x08\x03", b"\x08" + negative, b"\x30" + negative, b"\x1a\x02\x03\x04", b"\x2a\x02\x08\x03"):
         assert decode(plain) is not None
     assert decode(body) is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        b'{"a": "x"}',
-        b'{"a":"x"} ',
-        b'\t{"a":"x"}',
-        b'{"a":[1, 2]}',
-        b'{"a":"\\u0078"}',
-        b'{"a":"\\/"}',
-        b'{"a":"\\u000a"}',
-        b'{"\\u0061":1}',
-        b'{"a":1,"a":2}',
-    ],
-)
-def test_json_that_is_written_in_another_way_is_no_record(text: bytes) -> None:
-    for plain in (b'{"a":"x"}', b'{"a":[1,2]}', b'{"a":"\\n\\u001f"}', b'{"a":1e16,"b":{"c":null}}'):
-        assert decode_record(plain) is not None
-    assert decode_record(text) is None
