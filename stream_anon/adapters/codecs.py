@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 from stream_anon.adapters.avro.encoding import AvroEncoder
 from stream_anon.adapters.avro.reading import AvroReader
-from stream_anon.adapters.avro.schemas import record_name
 from stream_anon.adapters.envelopes.wrapping import Wrapping
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.protobuf.encoding import ProtobufEncoder
@@ -160,10 +159,9 @@ def _json_bodies(wanted: _Wanted) -> BodyFormat:
 
 def _avro_bodies(wanted: _Wanted) -> BodyFormat:
     def parse(schema: RegisteredSchema) -> ParsedSchema:
-        references = dict(schema.references)
-        reader = AvroReader(schema.text, wanted.paths, wanted.most, references)
+        reader = AvroReader(schema.text, wanted.paths, wanted.most, dict(schema.references))
         fields = avro_fields(schema.text, schema.references, wanted.paths)
-        return ParsedSchema(lambda _: wanted.reader(record_name(schema.text, references), lambda: (reader, fields)))
+        return ParsedSchema(lambda _: wanted.reader(reader.name, lambda: (reader, fields)))
 
     return BodyFormat("AVRO", parse, lambda: AvroReader(_NOTHING, (), wanted.most).warm_up())
 

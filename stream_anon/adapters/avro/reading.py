@@ -47,6 +47,11 @@ class AvroReader:
     references
         The texts of other schemas whose types it names, by name, each behind those that it names itself.
 
+    Attributes
+    ----------
+    name
+        The full name of the schema's record; empty if it is of another type.
+
     Raises
     ------
     InputError
@@ -60,7 +65,9 @@ class AvroReader:
         most_bytes: int,
         references: Mapping[str, str] | None = None,
     ) -> None:
-        self._program = program_of(parsed(schema, references or {}), paths)
+        found = parsed(schema, references or {})
+        self.name = found.record_name
+        self._program = program_of(found, paths)
         self._most = constant(most_bytes)
 
     def unwrap(self, values: Texts) -> Unwrapped:

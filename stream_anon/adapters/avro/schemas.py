@@ -25,6 +25,12 @@ class Schema:
     root: Any
     named: Mapping[str, Any]
 
+    @property
+    def record_name(self) -> str:
+        """Return the full name of the record that it is; empty if it is of another type."""
+        root = self.root
+        return str(root["name"]) if isinstance(root, dict) and root.get("type") in RECORDS else ""
+
     def resolved(self, part: Any) -> Any:
         """Return a part of the schema; of a name what it stands for."""
         return self.named[part] if isinstance(part, str) and part not in PRIMITIVES else part
@@ -53,12 +59,6 @@ def parsed(text: str, references: Mapping[str, str]) -> Schema:
     except Exception as error:  # noqa: BLE001 - whatever a parser stumbles over in what somebody wrote
         raise InputError(f"this is no Avro schema ({type(error).__name__})") from None
     return Schema(root, named)
-
-
-def record_name(text: str, references: Mapping[str, str]) -> str:
-    """Return the full name of a schema's record; empty if it is of another type. Raises as `parsed`."""
-    root = parsed(text, references).root
-    return str(root["name"]) if isinstance(root, dict) and root.get("type") in RECORDS else ""
 
 
 def _bare(schema: Any) -> Any:

@@ -13,9 +13,6 @@ from stream_anon.adapters.secret_files import SecretError, first_bytes, secret_o
 from stream_anon.errors import RegistryError, SettingsError
 from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
 
-MOST_SCHEMA = MOST_SCHEMA_BYTES
-"""Bytes of an answer; a larger one is refused as rubbish."""
-
 
 @dataclass(frozen=True)
 class RegistryAccess:
@@ -69,8 +66,8 @@ class RegistryAccess:
     def schema(self, key: str) -> str:
         """Return the text of a schema that stands in a file. Raises SettingsError."""
         try:
-            content = first_bytes(self.schemas[key], MOST_SCHEMA + 1)
-            if len(content) <= MOST_SCHEMA:
+            content = first_bytes(self.schemas[key], MOST_SCHEMA_BYTES + 1)
+            if len(content) <= MOST_SCHEMA_BYTES:
                 return content.decode("utf-8")
         except (OSError, UnicodeDecodeError):
             pass

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 import msgspec
 
-from stream_anon.adapters.registry.access import MOST_SCHEMA, RegistryAccess
+from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.adapters.registry.framing import Framing
 from stream_anon.adapters.registry.replies import (
     GONE,
@@ -28,6 +28,7 @@ from stream_anon.adapters.registry.replies import (
     Verdict,
 )
 from stream_anon.errors import RegistryError
+from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
 
 UNREADABLE = "unreadable"
 UNTOLD = ""
@@ -204,8 +205,8 @@ class Session:
                 read = b""
                 async for piece in answer.content.iter_chunked(64 * 1024):
                     read += piece
-                    if len(read) > MOST_SCHEMA:
-                        text = f"registry: {asked}: answered with more than {MOST_SCHEMA} bytes"
+                    if len(read) > MOST_SCHEMA_BYTES:
+                        text = f"registry: {asked}: answered with more than {MOST_SCHEMA_BYTES} bytes"
                         raise (TooLarge if answer.status == OK else RegistryError)(text)
                 headers = answer.headers
                 artifact, after = headers.get("X-Registry-ArtifactType", UNTOLD), headers.get("Retry-After", "")
@@ -237,7 +238,7 @@ class Session:
             if inner is None or not await self._collect(inner, texts, seen, depth + 1):
                 return False
             texts[reference.name] = inner.schema
-            if sum(map(len, texts.values())) > MOST_SCHEMA:
+            if sum(map(len, texts.values())) > MOST_SCHEMA_BYTES:
                 return False
         return True
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,30 +10,21 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.codecs import described
-from tests.support.registry import apicurio, apicurio_serdes
+from tests.support.registry import apicurio_serdes
 from tests.support.registry.apicurio import Apicurio
 from tests.support.registry.confluent import PROTOBUF_OF_PEOPLE, Confluent, avro_of_people, json_of_people
 from tests.support.service import Stage, WorkerProcess, check_published, make_records, wait_until_accounted
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("closed_clients")]
 # The message that is written is not the first of its schema.
 PROTOBUF = PROTOBUF_OF_PEOPLE.replace("message Person", "message Other { string city = 2; }\nmessage Person")
 KINDS = {"person": "long", "age": "int", "city": "string", "serial": "long"}
 
 
-@pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apicurio]:
-    if reason := apicurio.missing_parts() or apicurio_serdes.missing_parts():
+@pytest.fixture(scope="module", autouse=True)
+def serializers() -> None:
+    if reason := apicurio_serdes.missing_parts():
         pytest.skip(reason)
-    with Apicurio(tmp_path_factory.mktemp("apicurio")) as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def closed_clients() -> Iterator[None]:
-    """Leave no connection to a registry."""
-    yield
-    Confluent.close_all()
 
 
 def _in_avro(record: bytes) -> bytes:

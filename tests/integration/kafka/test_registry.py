@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from stream_anon.service.starting.schema_findings import output_findings
 from stream_anon.settings.kafka_section import formats_of, kafka_of
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
-from tests.support.registry import apicurio
 from tests.support.registry.apicurio import Apicurio
 from tests.support.registry.confluent import PROTOBUF_OF_PEOPLE, Confluent, avro_of_people, json_of_people
 from tests.support.service import (
@@ -36,28 +34,13 @@ from tests.support.service import (
     wait_until_accounted,
 )
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("closed_clients")]
 OTHERS = {
     "avro": ("AVRO", '{"type": "record", "name": "r", "fields": [{"name": "city", "type": "long"}]}'),
     "json-schema": ("JSON", '{"type": "object", "properties": {"city": {"type": "boolean"}}}'),
     "protobuf": ("PROTOBUF", 'syntax = "proto3"; package stream_anon; message ReleasedRecord { bool city = 2; }'),
 }
 SCHEMAS = {"avro": avro_of_people(), "json-schema": json_of_people()}
-
-
-@pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apicurio]:
-    if reason := apicurio.missing_parts():
-        pytest.skip(reason)
-    with Apicurio(tmp_path_factory.mktemp("apicurio")) as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def closed_clients() -> Iterator[None]:
-    """Leave no connection to a registry."""
-    yield
-    Confluent.close_all()
 
 
 def _staged(stage: Stage, registry: Apicurio, form: Any, reads: str = "json") -> Stage:

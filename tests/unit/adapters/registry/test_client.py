@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from stream_anon.adapters.registry.access import MOST_SCHEMA, RegistryAccess
+from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.adapters.registry.client import UNREADABLE, RegisteredSchema, RegistryClient, may_be_told
 from stream_anon.adapters.registry.framing import Framing
 from stream_anon.errors import Refused, RegistryError
+from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
 from tests.support.apache_kafka.certificates import Authority
 from tests.support.registry.memory_registry import MemoryRegistry
 
@@ -46,7 +47,7 @@ async def test_a_schema_is_found_by_its_id_and_by_its_guid_and_one_that_is_not_t
         web.Response(status=200, body=b'{"schema": 5}'),
         web.Response(status=200, body=b"[" * 100_000),
         web.Response(status=200, body=b"\xff\xfe"),
-        web.Response(status=500, body=b"a" * (MOST_SCHEMA + 1)),
+        web.Response(status=500, body=b"a" * (MOST_SCHEMA_BYTES + 1)),
         web.Response(status=302, headers={"Location": "/schemas/ids/7"}),
         web.Response(status=401),
     ],
@@ -65,7 +66,7 @@ async def test_whatever_a_registry_answers_but_a_schema_is_waited_for(answer: we
 
 async def test_a_schema_larger_than_one_may_be_is_unreadable_and_holds_nothing_up() -> None:
     async with MemoryRegistry() as registry:
-        registry.add(" " * (MOST_SCHEMA + 1), 7)
+        registry.add(" " * (MOST_SCHEMA_BYTES + 1), 7)
         registry.add(SCHEMA, 8, references=[{"name": "n", "subject": "people-value", "version": 1}])
         assert await _schema(registry, 7) == await _schema(registry, 8) == RegisteredSchema("", UNREADABLE)
 
@@ -165,7 +166,7 @@ async def test_schemas_that_together_are_larger_than_one_may_be_make_a_schema_un
     async with MemoryRegistry() as registry:
         parts = [{"name": f"p{number}", "subject": f"p{number}", "version": 1} for number in range(4)]
         for number, part in enumerate(parts):
-            registry.add(" " * (MOST_SCHEMA // 3), number, subject=str(part["subject"]))
+            registry.add(" " * (MOST_SCHEMA_BYTES // 3), number, subject=str(part["subject"]))
         registry.add(SCHEMA, 8, references=parts[:2])
         registry.add(SCHEMA, 9, references=parts)
         within, beyond = await _schema(registry, 8), await _schema(registry, 9)

@@ -16,13 +16,17 @@ from tests.unit.operations.utility.test_learning import Hurried, files
 SCHEMA = json.loads((ROOT / "schemas" / "utility.schema.json").read_text())
 
 
+def _one_classifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    monkeypatch.setattr(classifiers, "CLASSIFIERS", {"decision tree": classifiers.CLASSIFIERS["decision tree"]})
+    monkeypatch.setattr("stream_anon.cli.decide.utility.CLASSIFIERS", classifiers.CLASSIFIERS)
+
+
 def test_classifiers_are_shown_in_tables_in_json_by_the_schema_and_on_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    _one_classifier(monkeypatch)
     policy, source, test, outputs = files(tmp_path)
-    monkeypatch.setattr(classifiers, "CLASSIFIERS", {"decision tree": classifiers.CLASSIFIERS["decision tree"]})
-    monkeypatch.setattr("stream_anon.cli.decide.utility.CLASSIFIERS", classifiers.CLASSIFIERS)
     page = tmp_path / "page.html"
     asked = ("utility", source, *outputs, "--policy", policy, "--label", "illness", "--test", test)
     assert run(monkeypatch, *asked, "--html", page) == 0
@@ -46,10 +50,8 @@ def test_classifiers_are_shown_in_tables_in_json_by_the_schema_and_on_the_page(
 def test_figures_of_classifiers_that_time_kept_from_records_are_marked_in_the_table_and_on_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    _one_classifier(monkeypatch)
     policy, source, test, outputs = files(tmp_path)
-    monkeypatch.setattr(classifiers, "CLASSIFIERS", {"decision tree": classifiers.CLASSIFIERS["decision tree"]})
-    monkeypatch.setattr("stream_anon.cli.decide.utility.CLASSIFIERS", classifiers.CLASSIFIERS)
     monkeypatch.setattr("stream_anon.cli.decide.utility.SystemClock", Hurried)
     page = tmp_path / "page.html"
     asked = ("utility", source, *outputs, "-c", policy, "--label", "illness", "--test", test, "--seconds", "0.3")
