@@ -11,6 +11,7 @@ of `make wheel` brings that folder along, compiled for any processor of the arch
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -52,6 +53,7 @@ class _NumbaSettings(Protocol):
 
 
 _SETTINGS = cast("_NumbaSettings", numba.config)
+_ONE_AT_A_TIME = threading.RLock()  # or threads restore the setting that another one had changed
 
 
 def _for_carried_kernels() -> None:
@@ -203,6 +205,12 @@ def is_kept() -> bool:
 
 
 def _compiled(function: _F, *, within: bool, counted: bool = True) -> _F:
+    with _ONE_AT_A_TIME:
+        return _kept(function, within=within, counted=counted)
+
+
+def _kept(function: _F, *, within: bool, counted: bool) -> _F:
+    """Compile a function at its first call, and keep it on disk where a folder can be written."""
     chosen = _SETTINGS.CACHE_LOCATOR_CLASSES
     if Path(function.__code__.co_filename).is_relative_to(_PACKAGE):  # and no kernel of a test
         _SETTINGS.CACHE_LOCATOR_CLASSES = f"{__name__}.{KernelFolder.__name__}"

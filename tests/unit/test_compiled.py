@@ -3,12 +3,16 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numba
 import pytest
 from numba.core import caching
 
+from stream_anon import compiled
 from stream_anon.compiled import kernel, when_compiling
 from tests.support.data import ROOT
 
@@ -69,3 +73,28 @@ def test_compiling_is_told_only_for_kernels_that_no_cache_holds(
         with when_compiling(lambda turn=turn: told.append(turn)):  # type: ignore[misc]
             assert (compiled(21), compiled(2.0)) == (63, 6.0)
     assert told == ["not on disk"]
+
+
+def test_threads_that_make_kernels_at_one_time_leave_numbas_settings_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever is second saves what the first one has set, and would restore that last of all."""
+    before, second, ended = numba.config.CACHE_LOCATOR_CLASSES, threading.Event(), threading.Event()
+
+    def slow(**_: object) -> Callable[[object], object]:
+        if threading.current_thread() is first:
+            second.wait(0.5)
+        else:
+            second.set()
+            ended.wait(0.5)
+        return lambda function: function
+
+    monkeypatch.setattr(numba, "njit", slow)
+    first = threading.Thread(target=lambda: (compiled.kernel(compiled._nothing), ended.set()))
+    other = threading.Thread(target=lambda: compiled.kernel(compiled._nothing))
+    first.start()
+    time.sleep(0.1)
+    other.start()
+    first.join()
+    other.join()
+    assert before == numba.config.CACHE_LOCATOR_CLASSES
