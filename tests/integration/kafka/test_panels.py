@@ -20,6 +20,7 @@ pytestmark = pytest.mark.kafka
 
 PAGE = json.loads((ROOT / "deploy" / "grafana" / "dashboards" / "stream-anon.json").read_text())
 LOAD_SECONDS = 14
+ROUNDS = 4  # of load at most: audits are sampled, and a slow machine has time for few of them
 RATE = 400  # records a second
 WINDOW = {"max_records": 1000, "max_delay": "3s"}  # enough people for their leakage to be shown
 SHIELDED = {"shields": [{"attributes": ["age"], "k": 20}]}
@@ -42,29 +43,34 @@ def _filled(expression: str) -> str:
     return expression
 
 
+def _has_number(found: list[dict[str, Any]]) -> bool:
+    return any(not math.isnan(float(one["value"][1])) for one in found)
+
+
 async def test_every_panel_and_every_rule_works_on_the_metrics_of_a_real_service(
     stage: Stage, tmp_path: Path
 ) -> None:
     tool("prometheus")
     (tmp_path / "prometheus").mkdir()
-    records = make_records(RATE * LOAD_SECONDS, 1)
+    records = make_records(RATE * LOAD_SECONDS * ROUNDS, 1)
     for place in range(0, len(records), 50):
         records[place] = b"{"  # every fiftieth is a dead letter
     with WorkerProcess(stage.config(window=WINDOW, privacy=SHIELDED)) as worker:
         await worker.wait_for("ready")
         target = worker.said("serving")[0]["public"]
         with PrometheusServer(tmp_path / "prometheus", target) as prometheus:
-            await produce(stage, records, rate=RATE)
-            asked = {name: prometheus.query(_filled(expression)) for name, expression in _queries()}
+            for load in range(0, len(records), RATE * LOAD_SECONDS):
+                await produce(stage, records[load : load + RATE * LOAD_SECONDS], rate=RATE)
+                asked = {name: prometheus.query(_filled(expression)) for name, expression in _queries()}
+                empty = [name for name, found in asked.items() if not _has_number(found)]
+                if not empty:
+                    break
             groups = prometheus.ask("rules")["groups"]
         await asyncio.to_thread(run_promtool, "check", "metrics", given=worker.get("/metrics")[1].encode())
         _check_status(json.loads(worker.get("/status", "admin")[1]))
         assert worker.get("/", "admin")[0] == 200
         assert worker.said("window-published"), "no load"
-    silent = [name for name, found in asked.items() if not found]
-    assert silent == []
-    nothing = [name for name, found in asked.items() if all(math.isnan(float(one["value"][1])) for one in found)]
-    assert nothing == []
+    assert empty == []
     assert float(asked["Firing alerts: firing"][0]["value"][1]) == 0
     assert 0 < float(asked["Room to grow: to spare"][0]["value"][1]) < 1
     assert float(asked["Delay budget left: left"][0]["value"][1]) <= 1
