@@ -327,8 +327,65 @@ def test_a_token_comes_from_where_it_is_renewed() -> None:
     assert volume["secret"]["items"] == [{"key": "token", "path": "token"}]
 
 
+def test_the_secrets_of_an_openid_client_and_of_a_schema_registry_are_files() -> None:
+    objects = render(value_set("openid"))
+    deployment = of_kind(objects, "Deployment")
+    variables = environment(deployment)
+    assert variables["STREAM_ANON__KAFKA__SECURITY__CLIENT_SECRET_FILE"] == "/etc/stream-anon-sasl/client-secret"
+    assert variables["STREAM_ANON__KAFKA__SECURITY__TOKEN_CA_FILE"] == "/etc/stream-anon-openid/ca.crt"
+    assert variables["STREAM_ANON__KAFKA__REGISTRY__PASSWORD_FILE"] == "/etc/stream-anon-registry/password"
+    assert variables["STREAM_ANON__KAFKA__REGISTRY__KEY_FILE"] == "/etc/stream-anon-registry-tls/tls.key"
+    assert "STREAM_ANON__KAFKA__SECURITY__TOKEN_FILE" not in variables
+    pod = deployment["spec"]["template"]["spec"]
+    keys = {
+        volume["secret"]["secretName"]: {item["key"] for item in volume["secret"]["items"]}
+        for volume in pod["volumes"]
+        if "secret" in volume
+    }
+    assert keys == {
+        "anonymizer-openid": {"client-secret"},
+        "login-ca": {"ca.crt"},
+        "kafka-ca": {"ca.crt"},
+        "anonymizer-registry": {"password"},
+        "registry-tls": {"ca.crt", "tls.crt", "tls.key"},
+    }
+    mounts = {mount["name"]: mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]}
+    assert mounts.keys() == {volume["name"] for volume in pod["volumes"]}
+    assert mounts["registry-tls"] == "/etc/stream-anon-registry-tls"
+
+
+def test_a_token_for_a_schema_registry_is_a_file_too() -> None:
+    more = ("schemaRegistry.username=", "schemaRegistry.tokenKey=bearer")
+    deployment = of_kind(render(value_set("openid"), *more), "Deployment")
+    variables = environment(deployment)
+    assert variables["STREAM_ANON__KAFKA__REGISTRY__TOKEN_FILE"] == "/etc/stream-anon-registry/token"  # noqa: S105
+    assert not {name for name in variables if "REGISTRY__PASSWORD" in name or "REGISTRY__USERNAME" in name}
+    volumes = {volume["name"]: volume for volume in deployment["spec"]["template"]["spec"]["volumes"]}
+    assert volumes["registry"]["secret"]["items"] == [{"key": "bearer", "path": "token"}]
+
+
+@pytest.mark.parametrize(
+    ("url", "port"),
+    [
+        ("https://registry.example", 443),
+        ("http://registry.example/apis/ccompat/v7", 80),
+        ("https://registry.example:8443/", 8443),
+        ("https://[2001:db8::1]:8081", 8081),
+        ("https://[2001:db8::1]/x", 443),
+    ],
+)
+def test_pods_may_reach_the_schema_registry(url: str, port: int) -> None:
+    given = (f'settings={{"kafka": {{"registry": {{"url": "{url}"}}}}}}', 'networkPolicy={"webTo": [{"podSelector": {}}]}')
+    for values in ("minimal", "audit"):
+        for policy in (o for o in render(value_set(values), as_json=given) if o["kind"] == "NetworkPolicy"):
+            rules = policy["spec"]["egress"]
+            assert {"ports": [{"port": port, "protocol": "TCP"}], "to": [{"podSelector": {}}]} in rules
+
+
 def test_msk_with_iam_needs_a_role_and_no_secret() -> None:
     objects = render(value_set("msk"))
+    egress = of_kind(objects, "NetworkPolicy")["spec"]["egress"]
+    assert [rule["ports"][0]["port"] for rule in egress] == [53, 9098, 443]  # the last is of STS
     deployment = of_kind(objects, "Deployment")
     variables = environment(deployment)
     assert variables["STREAM_ANON__KAFKA__SECURITY__SASL_MECHANISM"] == "AWS_MSK_IAM"
@@ -534,6 +591,16 @@ def test_a_release_name_that_no_service_may_have_is_refused(release: str) -> Non
         ("minimal", ["kafkaSecurity.protocol=SASL_SSL"], "kafkaSecurity.sasl.existingSecret"),
         ("production", ["kafkaSecurity.sasl.serviceAccountTokenAudience=x"], "serviceAccountTokenAudience: is for"),
         ("bearer", ["keda.enabled=true"], "keda: cannot log in"),
+        ("openid", ["kafkaSecurity.sasl.openId.clientId="], "kafkaSecurity.sasl.openId: is for OAUTHBEARER"),
+        ("openid", ["kafkaSecurity.sasl.mechanism=PLAIN"], "kafkaSecurity.sasl.openId: is for OAUTHBEARER"),
+        ("openid", ["kafkaSecurity.sasl.existingSecret="], "kafkaSecurity.sasl.existingSecret: a SASL"),
+        ("openid", ["kafkaSecurity.sasl.openId.endpoint="], "kafkaSecurity.sasl.openId.endpoint: without it"),
+        ("openid", ["kafkaSecurity.sasl.openId.endpoint=http://login.example"], "endpoint"),
+        ("openid", ["schemaRegistry.tokenKey=token"], "schemaRegistry.username: goes with a password"),
+        ("openid", ["schemaRegistry.existingSecret="], "schemaRegistry.username: goes with a password"),
+        ("openid", ["schemaRegistry.tls.existingSecret="], "schemaRegistry.tls.existingSecret: the client's"),
+        ("minimal", ["schemaRegistry.existingSecret=x"], "schemaRegistry: the settings have no kafka.registry"),
+        ("minimal", ["schemaRegistry.tokenKey=x"], "schemaRegistry.tokenKey: is a key of existingSecret"),
         ("msk", ["kafkaSecurity.sasl.awsRegion="], "kafkaSecurity.sasl.awsRegion: is for AWS_MSK_IAM"),
         ("bearer", ["kafkaSecurity.sasl.awsRegion=eu-west-1"], "kafkaSecurity.sasl.awsRegion: is for AWS_MSK_IAM"),
         ("msk", ["kafkaSecurity.protocol=SASL_PLAINTEXT"], "kafkaSecurity.protocol: AWS_MSK_IAM needs SASL_SSL"),

@@ -133,6 +133,26 @@ imagePullSecrets:
 {{- $ports | toJson }}
 {{- end }}
 
+{{/* Ports of the schema registry and of who gives tokens or, as AWS STS, credentials; as JSON. */}}
+{{- define "stream-anon.webPorts" -}}
+{{- $kafka := default dict (include "stream-anon.effective" . | fromJson).kafka }}
+{{- $ports := list }}
+{{- range list (default "" (default dict $kafka.registry).url) .Values.kafkaSecurity.sasl.openId.endpoint }}
+{{- if . }}
+{{- $host := (urlParse .).host }}
+{{- if regexMatch ":[0-9]+$" $host }}
+{{- $ports = append $ports (regexFind "[0-9]+$" $host | int) }}
+{{- else }}
+{{- $ports = append $ports (ternary 443 80 (hasPrefix "https:" .)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if eq .Values.kafkaSecurity.sasl.mechanism "AWS_MSK_IAM" }}
+{{- $ports = append $ports 443 }}
+{{- end }}
+{{- $ports | toJson }}
+{{- end }}
+
 {{/* Most replicas of a scaler, given as (dict "root" . "key" "keda"). */}}
 {{- define "stream-anon.maxReplicas" -}}
 {{- $most := index .root.Values .key "maxReplicas" | int }}
@@ -181,7 +201,18 @@ scaleUp:
 {{- $_ := set $chosen "KAFKA__SECURITY__PROTOCOL" $security.protocol }}
 {{- if hasPrefix "SASL" $security.protocol }}
 {{- $_ := set $chosen "KAFKA__SECURITY__SASL_MECHANISM" $security.sasl.mechanism }}
-{{- if eq $security.sasl.mechanism "OAUTHBEARER" }}
+{{- $openId := $security.sasl.openId }}
+{{- if $openId.endpoint }}
+{{- $_ := set $chosen "KAFKA__SECURITY__TOKEN_ENDPOINT" $openId.endpoint }}
+{{- $_ := set $chosen "KAFKA__SECURITY__CLIENT_ID" $openId.clientId }}
+{{- $_ := set $chosen "KAFKA__SECURITY__CLIENT_SECRET_FILE" "/etc/stream-anon-sasl/client-secret" }}
+{{- with $openId.scope }}
+{{- $_ := set $chosen "KAFKA__SECURITY__SCOPE" . }}
+{{- end }}
+{{- if $openId.caSecret }}
+{{- $_ := set $chosen "KAFKA__SECURITY__TOKEN_CA_FILE" "/etc/stream-anon-openid/ca.crt" }}
+{{- end }}
+{{- else if eq $security.sasl.mechanism "OAUTHBEARER" }}
 {{- $_ := set $chosen "KAFKA__SECURITY__TOKEN_FILE" "/etc/stream-anon-sasl/token" }}
 {{- else if eq $security.sasl.mechanism "AWS_MSK_IAM" }}
 {{- $_ := set $chosen "KAFKA__SECURITY__AWS_REGION" $security.sasl.awsRegion }}
@@ -194,6 +225,25 @@ scaleUp:
 {{- if or $security.tls.clientCertificate $security.tls.clientSecret }}
 {{- $_ := set $chosen "KAFKA__SECURITY__CERTIFICATE_FILE" "/etc/stream-anon-tls/tls.crt" }}
 {{- $_ := set $chosen "KAFKA__SECURITY__KEY_FILE" "/etc/stream-anon-tls/tls.key" }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with .Values.schemaRegistry }}
+{{- if .existingSecret }}
+{{- if .tokenKey }}
+{{- $_ := set $chosen "KAFKA__REGISTRY__TOKEN_FILE" "/etc/stream-anon-registry/token" }}
+{{- else }}
+{{- $_ := set $chosen "KAFKA__REGISTRY__PASSWORD_FILE" "/etc/stream-anon-registry/password" }}
+{{- end }}
+{{- end }}
+{{- with .username }}
+{{- $_ := set $chosen "KAFKA__REGISTRY__USERNAME" . }}
+{{- end }}
+{{- if .tls.existingSecret }}
+{{- $_ := set $chosen "KAFKA__REGISTRY__CA_FILE" "/etc/stream-anon-registry-tls/ca.crt" }}
+{{- if .tls.clientCertificate }}
+{{- $_ := set $chosen "KAFKA__REGISTRY__CERTIFICATE_FILE" "/etc/stream-anon-registry-tls/tls.crt" }}
+{{- $_ := set $chosen "KAFKA__REGISTRY__KEY_FILE" "/etc/stream-anon-registry-tls/tls.key" }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -244,9 +294,10 @@ scaleUp:
 {{- end }}
 {{- $bearer := eq $v.kafkaSecurity.sasl.mechanism "OAUTHBEARER" }}
 {{- $audience := $v.kafkaSecurity.sasl.serviceAccountTokenAudience }}
+{{- $openId := $v.kafkaSecurity.sasl.openId }}
 {{- $iam := eq $v.kafkaSecurity.sasl.mechanism "AWS_MSK_IAM" }}
 {{- $region := $v.kafkaSecurity.sasl.awsRegion }}
-{{- if and (not (hasPrefix "SASL" $v.kafkaSecurity.protocol)) (or $v.kafkaSecurity.sasl.existingSecret $v.kafkaSecurity.sasl.username $audience $region) }}
+{{- if and (not (hasPrefix "SASL" $v.kafkaSecurity.protocol)) (or $v.kafkaSecurity.sasl.existingSecret $v.kafkaSecurity.sasl.username $audience $region $openId.endpoint) }}
 {{- fail "kafkaSecurity.protocol: without a SASL one nothing of kafkaSecurity.sasl is used, no Secret and no token" }}
 {{- end }}
 {{- if and (not (hasSuffix "SSL" $v.kafkaSecurity.protocol)) $v.kafkaSecurity.tls.existingSecret }}
@@ -257,6 +308,25 @@ scaleUp:
 {{- end }}
 {{- if and $audience (or (not $bearer) $v.kafkaSecurity.sasl.existingSecret) }}
 {{- fail "kafkaSecurity.sasl.serviceAccountTokenAudience: is for OAUTHBEARER, instead of existingSecret" }}
+{{- end }}
+{{- if and $openId.endpoint (or (not $bearer) (not $openId.clientId) $audience) }}
+{{- fail "kafkaSecurity.sasl.openId: is for OAUTHBEARER, with clientId and existingSecret, instead of other tokens" }}
+{{- end }}
+{{- if and (not $openId.endpoint) (or $openId.clientId $openId.scope $openId.caSecret) }}
+{{- fail "kafkaSecurity.sasl.openId.endpoint: without it nothing else of openId is used" }}
+{{- end }}
+{{- $registry := $v.schemaRegistry }}
+{{- if and (or $registry.existingSecret $registry.username $registry.tls.existingSecret) $v.policy (not (default dict $effective.kafka).registry) }}
+{{- fail "schemaRegistry: the settings have no kafka.registry" }}
+{{- end }}
+{{- if and $registry.username (or $registry.tokenKey (not $registry.existingSecret)) }}
+{{- fail "schemaRegistry.username: goes with a password in existingSecret" }}
+{{- end }}
+{{- if and $registry.tokenKey (not $registry.existingSecret) }}
+{{- fail "schemaRegistry.tokenKey: is a key of existingSecret" }}
+{{- end }}
+{{- if and $registry.tls.clientCertificate (not $registry.tls.existingSecret) }}
+{{- fail "schemaRegistry.tls.existingSecret: the client's certificate must be in it" }}
 {{- end }}
 {{- if and $iam (or $v.kafkaSecurity.sasl.existingSecret $v.kafkaSecurity.sasl.username) }}
 {{- fail "kafkaSecurity.sasl: AWS_MSK_IAM takes no Secret and no name; the role comes by serviceAccount.annotations" }}

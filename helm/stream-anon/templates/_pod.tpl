@@ -1,29 +1,18 @@
 {{/* What every pod that speaks to the brokers mounts: settings, a writable /tmp, and what it logs in with. */}}
 {{- define "stream-anon.volumeMounts" -}}
-{{- $security := .Values.kafkaSecurity }}
-{{- $sasl := and (hasPrefix "SASL" $security.protocol) (ne $security.sasl.mechanism "AWS_MSK_IAM") }}
-{{- $tls := and (hasSuffix "SSL" $security.protocol) $security.tls.existingSecret }}
 - name: config
   mountPath: /etc/stream-anon
   readOnly: true
 - name: tmp
   mountPath: /tmp
-{{- if $sasl }}
-- name: sasl
-  mountPath: /etc/stream-anon-sasl
-  readOnly: true
-{{- end }}
-{{- if $tls }}
-- name: tls
-  mountPath: /etc/stream-anon-tls
+{{- range include "stream-anon.secretVolumes" . | fromYamlArray }}
+- name: {{ .name }}
+  mountPath: /etc/stream-anon-{{ .name }}
   readOnly: true
 {{- end }}
 {{- end }}
 
 {{- define "stream-anon.volumes" -}}
-{{- $security := .Values.kafkaSecurity }}
-{{- $sasl := and (hasPrefix "SASL" $security.protocol) (ne $security.sasl.mechanism "AWS_MSK_IAM") }}
-{{- $tls := and (hasSuffix "SSL" $security.protocol) $security.tls.existingSecret }}
 - name: config
   configMap:
     name: {{ include "stream-anon.configMapName" . }}
@@ -39,31 +28,39 @@
 - name: tmp
   emptyDir:
     sizeLimit: {{ .Values.tmpSizeLimit }}
-{{- if $sasl }}
+{{- with include "stream-anon.secretVolumes" . | trim }}
+{{ . }}
+{{- end }}
+{{- end }}
+
+{{/* Volumes of Secrets and of a token, each mounted at /etc/stream-anon-NAME; the variables name these files. */}}
+{{- define "stream-anon.secretVolumes" -}}
+{{- $security := .Values.kafkaSecurity }}
+{{- $sasl := $security.sasl }}
+{{- $registry := .Values.schemaRegistry }}
+{{- if and (hasPrefix "SASL" $security.protocol) (ne $sasl.mechanism "AWS_MSK_IAM") }}
 - name: sasl
-  {{- if $security.sasl.serviceAccountTokenAudience }}
+  {{- if $sasl.serviceAccountTokenAudience }}
   projected:
     defaultMode: 0440
     sources:
       - serviceAccountToken:
-          audience: {{ $security.sasl.serviceAccountTokenAudience | quote }}
-          expirationSeconds: {{ $security.sasl.serviceAccountTokenSeconds }}
+          audience: {{ $sasl.serviceAccountTokenAudience | quote }}
+          expirationSeconds: {{ $sasl.serviceAccountTokenSeconds }}
           path: token
+  {{- else if $sasl.openId.endpoint }}
+  {{- include "stream-anon.secret" (list $sasl.existingSecret (dict "client-secret" $sasl.openId.clientSecretKey)) | nindent 2 }}
+  {{- else if eq $sasl.mechanism "OAUTHBEARER" }}
+  {{- include "stream-anon.secret" (list $sasl.existingSecret (dict "token" $sasl.tokenKey)) | nindent 2 }}
   {{- else }}
-  secret:
-    secretName: {{ $security.sasl.existingSecret | quote }}
-    defaultMode: 0440
-    items:
-      {{- if eq $security.sasl.mechanism "OAUTHBEARER" }}
-      - key: {{ $security.sasl.tokenKey | quote }}
-        path: token
-      {{- else }}
-      - key: {{ $security.sasl.passwordKey | quote }}
-        path: password
-      {{- end }}
+  {{- include "stream-anon.secret" (list $sasl.existingSecret (dict "password" $sasl.passwordKey)) | nindent 2 }}
   {{- end }}
 {{- end }}
-{{- if $tls }}
+{{- if and (hasPrefix "SASL" $security.protocol) $sasl.openId.caSecret }}
+- name: openid
+  {{- include "stream-anon.secret" (list $sasl.openId.caSecret (dict "ca.crt" $sasl.openId.caKey)) | nindent 2 }}
+{{- end }}
+{{- if and (hasSuffix "SSL" $security.protocol) $security.tls.existingSecret }}
 - name: tls
   {{- if $security.tls.clientSecret }}
   projected:
@@ -82,23 +79,43 @@
             - key: {{ $security.tls.keyKey | quote }}
               path: tls.key
   {{- else }}
-  secret:
-    secretName: {{ $security.tls.existingSecret | quote }}
-    defaultMode: 0440
-    items:
-      - key: {{ $security.tls.caKey | quote }}
-        path: ca.crt
-      {{- if $security.tls.clientCertificate }}
-      - key: {{ $security.tls.certificateKey | quote }}
-        path: tls.crt
-      - key: {{ $security.tls.keyKey | quote }}
-        path: tls.key
-      {{- end }}
+  {{- include "stream-anon.certificates" $security.tls | nindent 2 }}
   {{- end }}
+{{- end }}
+{{- if $registry.existingSecret }}
+- name: registry
+  {{- $path := ternary "token" "password" (ne $registry.tokenKey "") }}
+  {{- $key := default $registry.passwordKey $registry.tokenKey }}
+  {{- include "stream-anon.secret" (list $registry.existingSecret (dict $path $key)) | nindent 2 }}
+{{- end }}
+{{- if $registry.tls.existingSecret }}
+- name: registry-tls
+  {{- include "stream-anon.certificates" $registry.tls | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Where they may go: names and brokers. */}}
+{{/* The Secret of a section `tls`: the authorities, and the client's certificate where it has one. */}}
+{{- define "stream-anon.certificates" -}}
+{{- $paths := dict "ca.crt" .caKey }}
+{{- if .clientCertificate }}
+{{- $paths = merge $paths (dict "tls.crt" .certificateKey "tls.key" .keyKey) }}
+{{- end }}
+{{- include "stream-anon.secret" (list .existingSecret $paths) }}
+{{- end }}
+
+{{/* The source of a volume: a Secret's name, and its keys by their paths. */}}
+{{- define "stream-anon.secret" -}}
+secret:
+  secretName: {{ first . | quote }}
+  defaultMode: 0440
+  items:
+    {{- range $path, $key := last . }}
+    - key: {{ $key | quote }}
+      path: {{ $path }}
+    {{- end }}
+{{- end }}
+
+{{/* Where they may go: names, brokers, schema registry, and whoever gives tokens. */}}
 {{- define "stream-anon.egress" -}}
 {{- $ports := list }}
 {{- range concat .Values.networkPolicy.kafkaPorts (include "stream-anon.brokerPorts" . | fromJsonArray) }}
@@ -116,6 +133,17 @@
       protocol: TCP
     {{- end }}
   {{- with .Values.networkPolicy.kafkaTo }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- with include "stream-anon.webPorts" . | fromJsonArray }}
+- ports:
+    {{- range . | uniq }}
+    - port: {{ int . }}
+      protocol: TCP
+    {{- end }}
+  {{- with $.Values.networkPolicy.webTo }}
   to:
     {{- toYaml . | nindent 4 }}
   {{- end }}
