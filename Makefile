@@ -29,17 +29,19 @@ demo: $(VENV)/.runtime ## stream made-up clinic visits through the service and a
 	@$(BIN)/stream-anon demo
 
 # First what needs no broker, in two processes. Then what does, in three, since it waits more than it computes. Both in
-# the order of tests/support/order.py. `make test` tries laws on all their examples, `make check` on a third of them.
+# the order of tests/support/order.py. They try laws on a third of their examples, `make soak` on all of them.
 FAST := -m pytest -n 2 -m "not kafka and not tansu and not containers and not slow and not soak"
 REST := -m pytest -n 3 -m "(kafka or tansu or containers or slow) and not soak"
 SOAK := -m pytest -n 2 -m soak
+LAWS := -m pytest -n 2 -m "hypothesis and not soak"
 
 test: $(VENV)/.dev ## all tests but `make soak`; those that need Java and Maven skip with a reason where these are absent
-	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(BIN)/python $(FAST)
+	$(BIN)/python $(FAST)
 	$(BIN)/python $(REST)
 
-soak: $(VENV)/.dev ## what takes minutes: long storms, floods and delays, Spark, Debezium, the image, the wheel
+soak: $(VENV)/.dev ## what takes minutes: laws on all examples, long storms, floods and delays, Spark, Debezium, the image
 	$(BIN)/python $(SOAK)
+	$(BIN)/python $(LAWS)
 
 check: $(VENV)/.dev ## the fast part: no broker, no slow tests
 	$(BIN)/python $(FAST)

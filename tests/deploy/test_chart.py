@@ -330,12 +330,16 @@ def test_a_token_comes_from_where_it_is_renewed() -> None:
 def test_the_secrets_of_an_openid_client_and_of_a_schema_registry_are_files() -> None:
     objects = render(value_set("openid"))
     deployment = of_kind(objects, "Deployment")
-    variables = environment(deployment)
-    assert variables["STREAM_ANON__KAFKA__SECURITY__CLIENT_SECRET_FILE"] == "/etc/stream-anon-sasl/client-secret"
-    assert variables["STREAM_ANON__KAFKA__SECURITY__TOKEN_CA_FILE"] == "/etc/stream-anon-openid/ca.crt"
-    assert variables["STREAM_ANON__KAFKA__REGISTRY__PASSWORD_FILE"] == "/etc/stream-anon-registry/password"
-    assert variables["STREAM_ANON__KAFKA__REGISTRY__KEY_FILE"] == "/etc/stream-anon-registry-tls/tls.key"
-    assert "STREAM_ANON__KAFKA__SECURITY__TOKEN_FILE" not in variables
+    files = {name: value for name, value in environment(deployment).items() if name.endswith("_FILE")}
+    assert files == {
+        "STREAM_ANON__KAFKA__SECURITY__CLIENT_SECRET_FILE": "/etc/stream-anon-sasl/client-secret",
+        "STREAM_ANON__KAFKA__SECURITY__TOKEN_CA_FILE": "/etc/stream-anon-openid/ca.crt",
+        "STREAM_ANON__KAFKA__SECURITY__CA_FILE": "/etc/stream-anon-tls/ca.crt",
+        "STREAM_ANON__KAFKA__REGISTRY__PASSWORD_FILE": "/etc/stream-anon-registry/password",
+        "STREAM_ANON__KAFKA__REGISTRY__CA_FILE": "/etc/stream-anon-registry-tls/ca.crt",
+        "STREAM_ANON__KAFKA__REGISTRY__CERTIFICATE_FILE": "/etc/stream-anon-registry-tls/tls.crt",
+        "STREAM_ANON__KAFKA__REGISTRY__KEY_FILE": "/etc/stream-anon-registry-tls/tls.key",
+    }
     pod = deployment["spec"]["template"]["spec"]
     keys = {
         volume["secret"]["secretName"]: {item["key"] for item in volume["secret"]["items"]}
@@ -375,7 +379,10 @@ def test_a_token_for_a_schema_registry_is_a_file_too() -> None:
     ],
 )
 def test_pods_may_reach_the_schema_registry(url: str, port: int) -> None:
-    given = (f'settings={{"kafka": {{"registry": {{"url": "{url}"}}}}}}', 'networkPolicy={"webTo": [{"podSelector": {}}]}')
+    given = (
+        f'settings={{"kafka": {{"registry": {{"url": "{url}"}}}}}}',
+        'networkPolicy={"webTo": [{"podSelector": {}}]}',
+    )
     for values in ("minimal", "audit"):
         for policy in (o for o in render(value_set(values), as_json=given) if o["kind"] == "NetworkPolicy"):
             rules = policy["spec"]["egress"]

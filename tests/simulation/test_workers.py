@@ -152,7 +152,9 @@ async def weather(seed: int, groups: int) -> Storm:
 
 
 @pytest.mark.parametrize("groups", [1, 2])
-@pytest.mark.parametrize("seed", range(RUNS))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.soak] if seed >= 4 else []) for seed in range(RUNS)]
+)
 async def test_every_record_is_released_once_in_a_storm(seed: int, groups: int) -> None:
     # Two groups on one output: one of them stops at a partition where the other went on, never both.
     storm = await weather(seed, groups)

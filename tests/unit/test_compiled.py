@@ -35,6 +35,7 @@ def _run(folder: Path) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.soak
 def test_a_kernel_is_compiled_anew_when_one_in_another_file_has_changed(tmp_path: Path) -> None:
     """`pair_weight` has `table_cost` of another file compiled into it."""
     shutil.copytree(

@@ -45,8 +45,17 @@ def _schema(folder: Path, form: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize("headers", [True, False])
-@pytest.mark.parametrize("form", ["avro", "protobuf", "json-schema"])
+@pytest.mark.parametrize(
+    ("form", "headers"),
+    [
+        ("avro", True),
+        ("protobuf", False),
+        pytest.param("avro", False, marks=pytest.mark.soak),
+        pytest.param("protobuf", True, marks=pytest.mark.soak),
+        pytest.param("json-schema", True, marks=pytest.mark.soak),
+        pytest.param("json-schema", False, marks=pytest.mark.soak),
+    ],
+)
 async def test_what_apicurios_serializers_write_is_read(
     stage: Stage, registry: Apicurio, tmp_path: Path, form: str, headers: bool
 ) -> None:

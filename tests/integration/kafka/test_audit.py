@@ -93,6 +93,7 @@ async def _partitions(consumer: AIOKafkaConsumer, topic: str) -> set[int]:
     return set(await consumer._client._wait_on_metadata(topic))
 
 
+@pytest.mark.soak
 async def test_windows_of_two_policies_are_sound_and_what_retention_removed_is_told(stage: Stage) -> None:
     config = stage.config()
     await produce(stage, make_records(1200, 1))

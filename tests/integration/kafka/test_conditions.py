@@ -106,6 +106,7 @@ async def test_a_field_that_never_comes_is_not_published_though_the_input_was_em
     assert {record["age"] is None for _, record in published.records} == {False}
 
 
+@pytest.mark.soak
 async def test_a_fleet_whose_first_window_lacks_a_field_ends_and_says_so(stage: Stage) -> None:
     with WorkerProcess(_misspelt(stage), workers=2) as fleet:
         await fleet.wait_for("taken-over", times=2)
@@ -148,6 +149,7 @@ def _batches(stage: Stage, topic: str) -> Iterator[tuple[bool, int]]:
             at += 12 + head[1]
 
 
+@pytest.mark.soak
 async def test_an_output_on_whose_records_the_brokers_put_the_time_is_refused_by_name(stage: Stage) -> None:
     await produce(stage, make_records(1000, 1))
     await _stamped_by_brokers(stage, stage.output, "LogAppendTime")

@@ -82,6 +82,7 @@ LOST = {
 }
 
 
+@pytest.mark.soak
 async def test_lost_right_is_told_and_the_worker_goes_on_once_it_is_back(
     stage: Stage, secured: SecuredKafka
 ) -> None:
@@ -179,6 +180,7 @@ async def _delete(kafka: SecuredKafka, topic: str) -> None:
         await admin.close()
 
 
+@pytest.mark.soak
 async def test_worker_goes_on_after_the_broker_forgot_its_producer(stage: Stage) -> None:
     # The broker forgets a producer that is idle for five seconds.
     with WorkerProcess(stage.config()) as worker:

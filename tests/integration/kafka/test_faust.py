@@ -67,7 +67,7 @@ async def abort(stage: Stage, values: list[bytes]) -> None:
         await producer.stop()
 
 
-@pytest.mark.parametrize("guarantee", ["at_least_once", pytest.param("exactly_once", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("guarantee", [pytest.param("at_least_once", marks=pytest.mark.soak), "exactly_once"])
 async def test_app_publishes_every_record_once_and_reads_no_aborted_one(stage: Stage, guarantee: str) -> None:
     await abort(stage, make_records(40, 7, first=90_000))
     await produce(stage, make_records(1500, 1))
@@ -90,7 +90,9 @@ async def test_app_publishes_every_record_once_and_reads_no_aborted_one(stage: S
 
 
 # Between settle and offsets, between offsets and commit, after the commit.
-@pytest.mark.parametrize("point", [pytest.param("closing.7", marks=pytest.mark.soak), "closing.9", "closing.10"])
+@pytest.mark.parametrize(
+    "point", ["closing.9", *(pytest.param(other, marks=pytest.mark.soak) for other in ("closing.7", "closing.10"))]
+)
 async def test_app_killed_in_a_transaction_neither_loses_nor_repeats_its_window(stage: Stage, point: str) -> None:
     await produce(stage, make_records(1200, 3))
     with FaustProcess(stage.config(kafka={"fault": f"{point}:kill@2"})) as first:
@@ -102,6 +104,7 @@ async def test_app_killed_in_a_transaction_neither_loses_nor_repeats_its_window(
         assert len(aborted) > len((await read_published(stage)).records), "the kill met no open transaction"
 
 
+@pytest.mark.soak
 async def test_app_stopped_beyond_its_session_publishes_nothing_twice(stage: Stage) -> None:
     # It wakes before the fence, holding a window that its successor has read again: it must be turned away.
     await produce(stage, make_records(1200, 4))
@@ -131,6 +134,7 @@ async def test_apps_that_come_and_go_publish_every_record_once(stage: Stage) -> 
             assert first.said("window-published")
 
 
+@pytest.mark.soak
 async def test_at_least_once_is_called_at_least_once(stage: Stage) -> None:
     # All records of the second window are out, its offsets are not committed: they leave a second time.
     await produce(stage, make_records(1200, 9))

@@ -116,6 +116,7 @@ async def test_flood_keeps_to_the_bound_on_memory_and_loses_no_record(stage: Sta
         await producer.stop()
 
 
+@pytest.mark.soak
 async def test_neither_one_person_nor_one_record_fills_the_windows_of_all(stage: Stage) -> None:
     # The person's thousand records do not count towards 200, but for twenty of them.
     often = [json.dumps({"person": -1, "age": 50, "city": "Bonn", "serial": 600 + i}).encode() for i in range(1000)]

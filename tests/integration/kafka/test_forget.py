@@ -71,6 +71,7 @@ def _ends(published: Published) -> dict[int, int]:
     return dict(ends)
 
 
+@pytest.mark.soak
 async def test_forgotten_records_flow_exactly_once_more(stage: Stage) -> None:
     await produce(stage, make_records(SENT, 1))
     config = stage.config()

@@ -34,6 +34,7 @@ async def _add_partitions(kafka: ApacheKafka, topic: str, total: int) -> None:
         await admin.close()
 
 
+@pytest.mark.soak
 async def test_topics_and_partitions_that_come_later_are_read_from_their_starts(stage: Stage) -> None:
     north, south, east = (f"{stage.name}.in.{where}" for where in ("north", "south", "east"))
     for topic in (north, south):

@@ -42,14 +42,8 @@ def kafka_b(tmp_path: Path) -> Iterator[ApacheKafka]:
         yield broker
 
 
-@pytest.mark.parametrize(
-    ("alias", "exactly_once"),
-    [
-        pytest.param(None, False, marks=pytest.mark.soak),
-        pytest.param("A", False, marks=pytest.mark.soak),
-        ("A", True),
-    ],
-)
+@pytest.mark.soak
+@pytest.mark.parametrize(("alias", "exactly_once"), [(None, False), ("A", False), ("A", True)])
 async def test_a_service_goes_on_behind_a_mirror_and_releases_nothing_twice(
     stage: Stage, kafka_b: ApacheKafka, tmp_path: Path, alias: str | None, exactly_once: bool
 ) -> None:

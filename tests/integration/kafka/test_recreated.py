@@ -112,6 +112,7 @@ async def test_a_recreated_input_stops_and_all_of_it_is_released_once_after_the_
     assert old["windows"] + new["windows"] == report["counts"]["windows"]
 
 
+@pytest.mark.soak
 async def test_a_ledger_that_is_deleted_under_a_worker_is_named_and_made_anew_and_releases_go_on(
     stage: Stage,
 ) -> None:
@@ -143,6 +144,7 @@ async def _forge(stage: Stage, following: int) -> None:
         await producer.stop()
 
 
+@pytest.mark.soak
 async def test_a_forged_entry_is_named_and_forgotten_and_nothing_is_released_twice(stage: Stage) -> None:
     await produce(stage, make_records(SENT, 1))
     config = stage.config()
@@ -165,6 +167,7 @@ async def test_a_forged_entry_is_named_and_forgotten_and_nothing_is_released_twi
     assert max(published.serials.values()) == 1
 
 
+@pytest.mark.soak
 async def test_a_ledger_that_was_deleted_at_rest_with_the_offsets_lets_nothing_out_again(stage: Stage) -> None:
     await produce(stage, make_records(SENT, 1))
     config = stage.config()

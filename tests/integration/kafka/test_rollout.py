@@ -43,6 +43,7 @@ async def test_a_weaker_policy_publishes_nothing_until_exactly_it_is_accepted(st
         assert {c["asked"]["k"] for c in published.certificates} == {K, 3}
 
 
+@pytest.mark.soak
 async def test_after_the_first_window_of_a_higher_revision_none_of_a_lower_one_is_published(stage: Stage) -> None:
     old = stage.config(privacy={"k": K, "revision": 1})
     new = stage.config(privacy={"k": 2 * K, "revision": 2})

@@ -276,6 +276,7 @@ async def test_documented_rights_suffice_and_check_names_each_that_is_missing(
     assert not any(PASSWORD in place + text for place, text in said)
 
 
+@pytest.mark.soak
 async def test_a_password_that_changes_while_a_worker_runs_is_taken_from_its_file(
     stage: Stage, secured: SecuredKafka, tmp_path: Path
 ) -> None:
@@ -320,6 +321,7 @@ async def test_users_whom_rules_allow_to_write_are_told_to_anybody_who_may_see_t
     assert await writers_of(Connection(secured.at("SASL"), stage.name, security), topic) is None
 
 
+@pytest.mark.soak
 async def test_token_is_fetched_again(stage: Stage, secured: SecuredKafka, tmp_path: Path) -> None:
     # The broker ends a connection with its token, after three seconds at the latest.
     (tmp_path / "command").mkdir()

@@ -35,7 +35,13 @@ def _least(published: Published) -> dict[str, list[int]]:
     return {batch: [min(counter.values()) for counter in own] for batch, own in counts.items()}
 
 
-@pytest.mark.parametrize("engine", get_args(EngineSettings.model_fields["name"].annotation))
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(name, marks=[] if name == "forest" else [pytest.mark.soak])
+        for name in get_args(EngineSettings.model_fields["name"].annotation)
+    ],
+)
 async def test_every_window_of_a_stream_keeps_its_shields_and_passes_its_audit(stage: Stage, engine: str) -> None:
     # On fixed levels nothing can be raised: with quarters of the ages and larger windows groups are large enough.
     fixed = engine == "full-domain"

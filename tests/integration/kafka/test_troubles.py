@@ -39,6 +39,7 @@ def _held(worker: WorkerProcess) -> float:
     return float(found[1])
 
 
+@pytest.mark.soak
 async def test_a_strangers_open_transaction_on_the_ledger_is_named_while_it_holds_windows_back(
     stage: Stage,
 ) -> None:

@@ -42,6 +42,7 @@ def _output(command: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_the_commands_of_the_page_print_its_measures_and_risks(tmp_path: Path) -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")

@@ -10,7 +10,7 @@ import pytest
 from tests.support.data import ROOT, shared_data
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "command",
     [

@@ -37,6 +37,7 @@ def windows() -> dict[tuple[str, str], Setting]:
     }
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", _WORST, ids=" ".join)
 def test_a_window_of_chosen_values_closes_in_a_bounded_multiple_of_a_plain_one(
     name: tuple[str, str], windows: dict[tuple[str, str], Setting]

@@ -255,7 +255,7 @@ def test_ignored_records_stop_no_reading_where_as_many_dead_letters_would(monkey
 @pytest.mark.parametrize("each", [1, 3])
 def test_ignored_records_that_trickle_in_cost_few_bytes_each(each: int) -> None:
     """Rows lie between them, as in a change stream whose table is written now and then."""
-    policy, count = small_policy(max_records=100_000), 12_000
+    policy, count = small_policy(max_records=100_000), 6_000
     engine = _engine(policy)
     engine.add(batch_of(policy, 0, [0], rejected=[1]), 1.0)
     tracemalloc.start()

@@ -187,6 +187,7 @@ print(report.released, int(re.search("VmHWM:[^0-9]*([0-9]+)", status)[1]) // 102
 """
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_memory_does_not_grow_with_a_parquet_file(tmp_path: Path) -> None:
     """Eight times the rows, all of them in one row group, with a text in each that no other row has."""

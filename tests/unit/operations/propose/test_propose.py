@@ -253,6 +253,7 @@ def test_the_proposal_for_the_census_has_every_quasi_identifier(tmp_path: Path) 
     assert "Holand-Netherlands" not in text  # one record
 
 
+@pytest.mark.soak
 def test_the_proposal_for_receipts_counts_people(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(propose(shared_data("receipts", "receipt.csv")))
     policy = load_policy(tmp_path / "p.yaml")
@@ -264,6 +265,7 @@ def test_the_proposal_for_receipts_counts_people(tmp_path: Path) -> None:
     assert months == {"treatment_ym", "birth_ym", "start_obs_ym", "end_obs_ym", "start_treatment_ym"}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "parts",
     [("nyc-taxi", "taxis.csv"), ("pycanon", "StudentsMath_Score.csv"), ("pycanon", "drugs_k5.csv")],
