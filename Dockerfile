@@ -15,8 +15,9 @@ RUN command -v strip || { apt-get update -qq \
   && rm -rf /var/lib/apt/lists/*; }
 
 ARG EXTRA=service
-COPY requirements/image.txt requirements/service.txt requirements/msk.txt /requirements/
+COPY requirements/pip.txt requirements/image.txt requirements/service.txt requirements/msk.txt /requirements/
 RUN python3 -m venv /tools \
+  && /tools/bin/python -m pip install --require-hashes -r /requirements/pip.txt \
   && /tools/bin/python -m pip install --require-hashes -r /requirements/image.txt \
   && python3 -m venv --without-pip /opt/venv \
   && /tools/bin/python -m pip --python /opt/venv/bin/python install --require-hashes --no-compile \

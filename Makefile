@@ -11,10 +11,12 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test soak check lint format lock schemas wheel bench mutants clean
 .DEFAULT_GOAL := test
 
-# Every package is checked against its hash. The demo needs less than the tests.
-$(VENV)/.runtime: requirements/runtime.txt pyproject.toml
+# Every package is checked against its hash. The demo needs less than the tests. The pip that comes with Python may be too
+# old: before 23.3 it takes the newest version of what a package wants with an extra, as coverage[toml], and not the locked.
+$(VENV)/.runtime: requirements/pip.txt requirements/runtime.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) ..."
+	@$(PIP) --require-hashes -r requirements/pip.txt
 	@$(PIP) --require-hashes -r requirements/runtime.txt
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
@@ -57,6 +59,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/pip.in -o requirements/pip.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra protobuf -o requirements/runtime.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra protobuf --extra benchmarks --extra dev -o requirements/dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra protobuf -c requirements/runtime.txt -o requirements/service.txt
