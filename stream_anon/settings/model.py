@@ -219,4 +219,6 @@ class Settings(BaseSettings):
         """Let the environment override the file."""
         assert isinstance(env_settings, EnvSettingsSource)  # noqa: S101
         assert isinstance(init_settings, InitSettingsSource)  # noqa: S101
+        # A section's variable would replace those of its keys that come before it, and shells change the order.
+        env_settings.env_vars = dict(sorted(env_settings.env_vars.items()))
         return env_settings, init_settings

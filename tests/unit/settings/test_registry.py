@@ -74,3 +74,22 @@ def test_secrets_come_from_settings_or_files_and_show_nowhere() -> None:
     by_file = _formats(registry={"url": "https://far", "token_file": "/run/token"})
     assert by_file.registry is not None
     assert by_file.registry.token_file == Path("/run/token")
+
+
+@pytest.mark.parametrize("first", ["section", "keys"])
+def test_variables_of_single_keys_join_the_variable_of_their_section_in_any_order(
+    first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a chart gives them: a shell may hand them on in another order than it got them."""
+    names = {
+        "": f'{{"url": "{URL}", "username": "anonymizer", "timeout": 7}}',
+        "__PASSWORD_FILE": "/run/secret",
+        "__CA_FILE": "/run/ca.crt",
+        "__TIMEOUT": "9",
+    }
+    for name, value in names.items() if first == "section" else reversed(names.items()):
+        monkeypatch.setenv(f"STREAM_ANON__KAFKA__REGISTRY{name}", value)
+    access = _formats(format="json-schema").registry
+    assert access is not None
+    assert (access.url, access.username, access.timeout) == (URL, "anonymizer", 9.0)
+    assert (access.password_file, access.ca_file) == (Path("/run/secret"), Path("/run/ca.crt"))
