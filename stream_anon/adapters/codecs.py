@@ -14,13 +14,14 @@ from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.protobuf.encoding import ProtobufEncoder
 from stream_anon.adapters.protobuf.installed import require_protobuf
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClient
+from stream_anon.adapters.registry.client import RegistryClient
 from stream_anon.adapters.registry.codec import BodyEncoder, RegistryCodec
 from stream_anon.adapters.registry.fields import FieldTypes, avro_fields, json_fields, protobuf_fields
 from stream_anon.adapters.registry.framing import Framing, headers_of
 from stream_anon.adapters.registry.learning import BodyFormat, ParsedSchema
 from stream_anon.adapters.registry.messages import KnownMessages, Place
 from stream_anon.adapters.registry.reading import FramedTexts
+from stream_anon.adapters.registry.registered import RegisteredSchema
 from stream_anon.adapters.registry.schemas import Schemas
 from stream_anon.adapters.registry.writing import Frame, OutputSchema
 from stream_anon.adapters.unwrapping import Bodies, Ignored, Unwrapper, UnwrappingCodec
@@ -153,7 +154,9 @@ class _Registered:
 
 def _json_bodies(wanted: _Wanted) -> BodyFormat:
     return BodyFormat(
-        "JSON", lambda schema: ParsedSchema(lambda _: (Bodies(), json_fields(schema.text, wanted.paths)))
+        "JSON",
+        lambda schema: ParsedSchema(lambda _: (Bodies(), json_fields(schema.text, wanted.paths))),
+        references=False,
     )
 
 

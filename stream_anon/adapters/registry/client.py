@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
 import aiohttp
@@ -14,12 +15,21 @@ import msgspec
 
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.adapters.registry.framing import Framing
+from stream_anon.adapters.registry.registered import (
+    MOST_REFERENCES,
+    UNREADABLE,
+    UNTOLD,
+    Entry,
+    RegisteredSchema,
+    with_references,
+)
 from stream_anon.adapters.registry.replies import (
     GONE,
     NOT_ALLOWED,
     NOT_FOUND,
     OK,
     Answer,
+    ArtifactReferences,
     Conflict,
     Number,
     Reply,
@@ -30,39 +40,12 @@ from stream_anon.adapters.registry.replies import (
 from stream_anon.errors import RegistryError
 from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
 
-UNREADABLE = "unreadable"
-UNTOLD = ""
-"""The kind of a schema of which the registry does not tell it, as Apicurio by its own ids."""
-_MOST_REFERENCES, _MOST_NESTED = 64, 8
+Reference = TypeVar("Reference")
 # Ids are counted from one; one that is large, or a GUID, could be bytes of a record that only looks framed.
-_UNTELLABLE = re.compile(r"(?<=ids/)(?![0-9]{1,6}$|globalIds/|contentIds/).+", re.IGNORECASE)
+_UNTELLABLE = re.compile(r"(?<=ids/)(?![0-9]{1,6}(?:/references)?$|globalIds/|contentIds/).+", re.IGNORECASE)
 _JSON = "application/vnd.schemaregistry.v1+json"
 # Where two workers register at once, a registry may tell one a conflict. Asked again, it knows the schema.
 _PAUSES = (0.1, 0.3, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class RegisteredSchema:
-    """A schema as a registry gives it.
-
-    Parameters
-    ----------
-    kind
-        AVRO, JSON, PROTOBUF, `UNTOLD`, or `UNREADABLE` for a schema that is too large, or refers to others without
-        bounds, or to none.
-    references
-        Other schemas that it names, those that they name before them, by name.
-    """
-
-    text: str
-    kind: str
-    references: tuple[tuple[str, str], ...] = ()
-    id: int | None = None
-
-    @property
-    def size(self) -> int:
-        """Return the characters of the schema and of all that it refers to."""
-        return len(self.text) + sum(len(text) for _, text in self.references)
 
 
 class RegistryClient:
@@ -72,7 +55,7 @@ class RegistryClient:
         self._access = access
         self._base = access.url.rstrip("/")
         # Apicurio's own ids are not those of its Confluent interface.
-        self._own = self._base.partition("/apis/ccompat/")[0] + "/apis/registry/v2/ids"
+        self._own = self._base.partition("/apis/ccompat/")[0] + "/apis/registry/v2"
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[Session]:
@@ -90,8 +73,13 @@ class Session:
     def __init__(self, http: aiohttp.ClientSession, base: str, own: str, framing: Framing) -> None:
         self._http, self._base, self._own, self._framing = http, base, own, framing
 
-    async def schema(self, key: int | str) -> RegisteredSchema | None:
-        """Return the schema of an id or a GUID with all that it refers to; None where the registry has none.
+    async def schema(self, key: int | str, *, alone: bool = False) -> RegisteredSchema | None:
+        """Return the schema of an id or a GUID; None where the registry lacks it or what it refers to.
+
+        Parameters
+        ----------
+        alone
+            Whether it is wanted without what it refers to.
 
         Raises
         ------
@@ -100,9 +88,10 @@ class Session:
         """
         try:
             if isinstance(key, int) and self._framing.is_apicurio:
-                return await self._of_apicurio(key)
+                which = "globalIds" if self._framing is Framing.APICURIO_GLOBAL else "contentIds"
+                return await with_references(f"/ids/{which}/{key}", partial(self._artifact, alone=alone))
             way = f"/schemas/ids/{key}" if isinstance(key, int) else f"/schemas/guids/{key}"
-            return await self._resolved(await self._get(way, Schema))
+            return await with_references(way, partial(self._entry, alone=alone))
         except TooLarge:
             return RegisteredSchema("", UNREADABLE)
 
@@ -113,8 +102,8 @@ class Session:
             raise reply.refusal()
 
     async def newest(self, subject: str) -> RegisteredSchema | None:
-        """Return the newest schema of a subject; None where it has none. Raises RegistryError."""
-        return await self._resolved(await self._get(f"/subjects/{_quoted(subject)}/versions/latest", Schema))
+        """Return the newest schema of a subject by itself; None where it has none. Raises RegistryError."""
+        return await with_references(_version_of(subject, "latest"), partial(self._entry, alone=True))
 
     async def looked_up(self, subject: str, schema: str, kind: str) -> int | None:
         """Return the id of a schema under a subject; None where it is not registered. Raises RegistryError."""
@@ -169,9 +158,6 @@ class Session:
             raise RegistryError("registry: answered a registration with status 404")
         return answer.id
 
-    async def _get(self, way: str, kind: type[Answer]) -> Answer | None:
-        return await self._ask("GET", way, kind)
-
     async def _ask(self, method: str, way: str, kind: type[Answer], body: bytes | None = None) -> Answer | None:
         reply = await self._exchange(method, self._base + way, body)
         if reply.status == OK:
@@ -216,44 +202,36 @@ class Session:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise RegistryError(f"registry: {asked}: cannot be reached ({type(error).__name__})") from None
 
-    async def _resolved(self, found: Schema | None) -> RegisteredSchema | None:
+    async def _entry(self, way: str, *, alone: bool = False) -> Entry | None:
+        """Return the schema at a way of Confluent's interface. Raises RegistryError."""
+        found = await self._ask("GET", way, Schema)
         if found is None:
             return None
-        texts: dict[str, str] = {}
-        if not await self._collect(found, texts, set(), 0):
-            return RegisteredSchema("", UNREADABLE)
-        return RegisteredSchema(found.schema, found.schema_type or "AVRO", tuple(texts.items()), found.id)
+        told = _bounded(() if alone else found.references or ())
+        references = tuple((one.name, _version_of(one.subject, one.version)) for one in told)
+        return Entry(found.schema, found.schema_type or "AVRO", references, found.id)
 
-    async def _collect(self, found: Schema, texts: dict[str, str], seen: set[tuple[str, int]], depth: int) -> bool:
-        """Add what a schema refers to, the innermost first; return whether all of it is there and within bounds."""
-        for reference in found.references or ():
-            place = (reference.subject, reference.version)
-            if place in seen:
-                continue
-            seen.add(place)
-            if depth >= _MOST_NESTED or len(seen) > _MOST_REFERENCES:
-                return False
-            way = f"/subjects/{_quoted(reference.subject)}/versions/{reference.version}"
-            inner = await self._get(way, Schema)
-            if inner is None or not await self._collect(inner, texts, seen, depth + 1):
-                return False
-            texts[reference.name] = inner.schema
-            if sum(map(len, texts.values())) > MOST_SCHEMA_BYTES:
-                return False
-        return True
+    async def _artifact(self, way: str, *, alone: bool = False) -> Entry | None:
+        """Return the schema at a way of Apicurio's own interface. Raises RegistryError."""
+        schema = await self._of_apicurio(way)
+        if schema is None:
+            return None
+        try:
+            text = schema.body.decode("utf-8")
+        except UnicodeDecodeError:
+            raise schema.is_no_registry() from None
+        # Older ones know no references, and say so as of a schema that they lack.
+        answer = None if alone else await self._of_apicurio(way + "/references")
+        told = _bounded(() if answer is None else answer.decoded(ArtifactReferences))
+        return Entry(text, schema.artifact, tuple((one.name, one.way) for one in told))
 
-    async def _of_apicurio(self, key: int) -> RegisteredSchema | None:
-        """Return a schema by Apicurio's own ids, without what it refers to."""
-        which = "globalIds" if self._framing is Framing.APICURIO_GLOBAL else "contentIds"
-        reply = await self._exchange("GET", f"{self._own}/{which}/{key}")
+    async def _of_apicurio(self, way: str) -> Reply | None:
+        reply = await self._exchange("GET", self._own + way)
         if reply.status == NOT_FOUND and reply.code in {NOT_FOUND, *GONE}:
             return None
         if reply.status != OK:
             raise reply.refusal()
-        try:
-            return RegisteredSchema(reply.body.decode("utf-8"), reply.artifact)
-        except UnicodeDecodeError:
-            raise reply.is_no_registry() from None
+        return reply
 
 
 def may_be_told(number: int | str) -> bool:
@@ -261,8 +239,19 @@ def may_be_told(number: int | str) -> bool:
     return _UNTELLABLE.search(f"ids/{number}") is None
 
 
+def _bounded(references: Sequence[Reference]) -> Sequence[Reference]:
+    """Return what a schema refers to. Raises TooLarge."""
+    if len(references) > MOST_REFERENCES:
+        raise TooLarge(f"registry: a schema refers to more than {MOST_REFERENCES} others")
+    return references
+
+
 def _document(schema: str, kind: str) -> bytes:
     return msgspec.json.encode({"schema": schema} | ({} if kind == "AVRO" else {"schemaType": kind}))
+
+
+def _version_of(subject: str, version: int | str) -> str:
+    return f"/subjects/{_quoted(subject)}/versions/{version}"
 
 
 def _quoted(name: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from stream_anon.adapters.registry.client import UNTOLD, RegisteredSchema
 from stream_anon.adapters.registry.fields import FieldTypes
 from stream_anon.adapters.registry.framing import SchemaKey
 from stream_anon.adapters.registry.messages import KnownMessages, Place, place_in
+from stream_anon.adapters.registry.registered import UNTOLD, RegisteredSchema
 from stream_anon.adapters.unwrapping import Unwrapper
 
 MOST_MESSAGES = 1_000
@@ -46,12 +46,15 @@ class BodyFormat:
         Compiles what readers call.
     messages
         Whether frames name a message too.
+    references
+        Whether a schema cannot be read without those that it refers to.
     """
 
     kind: str
     parse: Callable[[RegisteredSchema], ParsedSchema]
     warm_up: Callable[[], None] = lambda: None
     messages: bool = False
+    references: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeVar
+from urllib.parse import quote
 
 import msgspec
 
@@ -32,6 +33,25 @@ class Schema(msgspec.Struct, rename="camel"):
     id: int | None = None
 
 
+class _ArtifactReference(msgspec.Struct, rename="camel"):
+    name: str
+    artifact_id: str
+    group_id: str | None = None
+    version: str | None = None
+
+    @property
+    def way(self) -> str:
+        """Return where it stands in Apicurio's own interface; empty where it names no version."""
+        if not self.version:
+            return ""
+        parts = (self.group_id or "default", self.artifact_id, self.version)
+        group, artifact, version = (quote(part, safe="") for part in parts)
+        return f"/groups/{group}/artifacts/{artifact}/versions/{version}"
+
+
+ArtifactReferences = list[_ArtifactReference]
+
+
 class Number(msgspec.Struct):
     """The id of a schema."""
 
@@ -48,7 +68,7 @@ class _Fault(msgspec.Struct):
     error_code: int
 
 
-Answer = TypeVar("Answer", Schema, Number, Verdict)
+Answer = TypeVar("Answer", Schema, Number, Verdict, list[_ArtifactReference])
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClient, Session, may_be_told
+from stream_anon.adapters.registry.client import RegistryClient, Session, may_be_told
 from stream_anon.adapters.registry.fields import FieldTypes
 from stream_anon.adapters.registry.framing import Framing, SchemaKey
 from stream_anon.adapters.registry.learning import Answer, BodyFormat, Learned, learn
 from stream_anon.adapters.registry.memory import SchemaMemory
+from stream_anon.adapters.registry.registered import RegisteredSchema
 from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
 
 _AT_ONCE = 8  # questions
@@ -130,7 +131,7 @@ class Schemas:
         elif self._is_nobodys(number):
             found = None
         else:
-            found = await session.schema(number)
+            found = await session.schema(number, alone=not self._form.references)
         if found is None:
             return None
         async with self._parsing:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stream_anon.adapters.registry.client import RegisteredSchema, RegistryClient, Session
+from stream_anon.adapters.registry.client import RegistryClient, Session
 from stream_anon.adapters.registry.framing import MOST_ID, lead_of
+from stream_anon.adapters.registry.registered import RegisteredSchema
 from stream_anon.adapters.registry.replies import WAY_OUT
 from stream_anon.errors import Refused, RegistryError
 from stream_anon.microdata.texts import Texts

@@ -35,7 +35,7 @@ class OutputDecoder:
             client = RegistryClient(replace(registry, framing=Framing.CONFLUENT))  # as the output is framed
             async with client.session() as session:
                 for number in sorted(each for each in wanted if each is not None):
-                    found = await session.schema(number)
+                    found = await session.schema(number, alone=True)
                     fits = found is not None and found.kind == kind_of(self._formats.output)
                     self._schemas[number] = self._made(found.text) if found is not None and fits else None
 

@@ -31,6 +31,7 @@ class MemoryRegistry:
         self.faults: dict[int, web.Response] = {}
         self.unknown: web.Response | None = None
         self.tells_kinds = True  # by Apicurio's own ids
+        self.references: web.Response | None = None  # answers what Apicurio says that schemas refer to
         self.refuses = False  # every new schema
         self.judges = {"versions", "latest"}  # the ways by which it says beforehand what it would refuse
         self.verdict: web.Response | None = None  # what it says then, in place of it
@@ -98,12 +99,11 @@ class MemoryRegistry:
                 return web.json_response(["AVRO", "JSON", "PROTOBUF"])
             case "GET", ["schemas", "guids", guid]:
                 return self._schema(self.guids.get(guid, 0))
-            case "GET", ["apis", "registry", "v2", "ids", "globalIds" | "contentIds", number]:
-                found = self.schemas.get(int(number))
-                if found is None:
-                    return self._nothing(404)
-                kind = {"X-Registry-ArtifactType": found["schemaType"]} if self.tells_kinds else {}
-                return web.Response(text=found["schema"], headers=kind)
+            case "GET", ["apis", "registry", "v2", "ids", "globalIds" | "contentIds", number, *rest]:
+                return self._artifact(int(number), rest)
+            case "GET", ["apis", "registry", "v2", "groups", group, "artifacts", name, "versions", version, *rest]:
+                known = self.subjects.get(name if group == "default" else f"{group}/{name}", [])
+                return self._artifact(known[int(version) - 1] if known else 0, rest)
             case "GET", ["subjects", subject, "versions", version]:
                 known = self.subjects.get(subject, [])
                 if not known:
@@ -132,6 +132,18 @@ class MemoryRegistry:
             case _:
                 return web.Response(status=404, text="<html>no such page</html>")
 
+    def _artifact(self, number: int, rest: list[str]) -> web.Response:
+        """Answer as Apicurio does by its own ids; `rest` asks for what a schema refers to, not for the schema."""
+        found = self.schemas.get(number)
+        if found is None:
+            return self._nothing(404)
+        if rest == ["references"] and self.references is not None:
+            return _copy(self.references)
+        if rest == ["references"]:
+            return web.json_response([_reference_of_apicurio(one) for one in found["references"]])
+        kind = {"X-Registry-ArtifactType": found["schemaType"]} if self.tells_kinds else {}
+        return web.Response(text=found["schema"], headers=kind)
+
     def _kind(self, document: dict[str, Any]) -> str:
         return str(document.get("schemaType", "AVRO"))
 
@@ -152,6 +164,13 @@ class MemoryRegistry:
         if self.unknown is not None:
             return _copy(self.unknown)
         return web.json_response({"error_code": code, "message": "not found"}, status=404)
+
+
+def _reference_of_apicurio(reference: dict[str, Any]) -> dict[str, Any]:
+    """Return a reference as Apicurio tells it; `group/name` is a subject outside of the default group."""
+    group, _, artifact = str(reference["subject"]).rpartition("/")
+    told = {"name": reference["name"], "artifactId": artifact, "version": str(reference["version"])}
+    return told | ({"groupId": group} if group else {})
 
 
 def _copy(answer: web.Response) -> web.Response:

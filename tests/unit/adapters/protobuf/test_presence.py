@@ -11,7 +11,7 @@ from google.protobuf.message_factory import GetMessageClass
 from stream_anon.adapters.codecs import REGISTERED, _Wanted
 from stream_anon.adapters.protobuf.reading import MessageReader
 from stream_anon.adapters.protobuf.schemas import message_of
-from stream_anon.adapters.registry.client import RegisteredSchema
+from stream_anon.adapters.registry.registered import RegisteredSchema
 from stream_anon.microdata.texts import Texts
 
 SCHEMA = """syntax = "proto3"; message V {

@@ -11,8 +11,9 @@ import pytest
 from aiohttp import web
 
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.adapters.registry.client import UNREADABLE, RegisteredSchema, RegistryClient, may_be_told
+from stream_anon.adapters.registry.client import RegistryClient, may_be_told
 from stream_anon.adapters.registry.framing import Framing
+from stream_anon.adapters.registry.registered import UNREADABLE, RegisteredSchema
 from stream_anon.errors import Refused, RegistryError
 from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
 from tests.support.apache_kafka.certificates import Authority
@@ -26,8 +27,13 @@ def _client(registry: MemoryRegistry, **given: object) -> RegistryClient:
     return RegistryClient(RegistryAccess(registry.url, timeout=2.0, **given))  # type: ignore[arg-type]
 
 
-async def _schema(registry: MemoryRegistry, key: int | str, **given: object) -> RegisteredSchema | None:
-    async with _client(registry, **given).session() as session:
+FRAMINGS = [Framing.CONFLUENT, Framing.APICURIO_GLOBAL, Framing.APICURIO_CONTENT]
+
+
+async def _schema(
+    registry: MemoryRegistry, key: int | str, framing: Framing = Framing.CONFLUENT, **given: object
+) -> RegisteredSchema | None:
+    async with _client(registry, framing=framing, **given).session() as session:
         return await session.schema(key)
 
 
@@ -140,36 +146,104 @@ async def test_a_registry_that_is_away_or_silent_is_waited_for() -> None:
         await _schema(registry, 7)
 
 
-async def test_what_a_schema_refers_to_comes_with_it_the_innermost_first() -> None:
+@pytest.mark.parametrize("framing", FRAMINGS)
+async def test_what_a_schema_refers_to_comes_with_it_the_innermost_first(framing: Framing) -> None:
     async with MemoryRegistry() as registry:
-        registry.add('"inner"', 1, subject="inner")
-        registry.add('"outer"', 2, subject="outer", references=[{"name": "i", "subject": "inner", "version": 1}])
-        both = [{"name": name, "subject": name, "version": 1} for name in ("outer", "inner")]
-        registry.add(SCHEMA, 3, references=both)
-        found = await _schema(registry, 3)
+        registry.add('"inner"', 1, subject="a group/inner")
+        onward = [{"name": "i", "subject": "a group/inner", "version": 1}]
+        registry.add('"outer"', 2, subject="outer", references=onward)
+        registry.add(SCHEMA, 3, references=[{"name": "outer", "subject": "outer", "version": 1}, *onward])
+        found = await _schema(registry, 3, framing)
     assert found == RegisteredSchema(SCHEMA, "AVRO", (("i", '"inner"'), ("outer", '"outer"')))
 
 
-async def test_references_without_end_or_to_nothing_make_a_schema_unreadable() -> None:
+def _references(*subjects: str) -> list[dict[str, object]]:
+    return [{"name": subject, "subject": subject, "version": 1} for subject in subjects]
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize(("count", "kind"), [(64, "AVRO"), (65, UNREADABLE)])
+async def test_a_schema_may_refer_to_sixty_four_others(framing: Framing, count: int, kind: str) -> None:
+    names = [f"p{number}" for number in range(count)]
     async with MemoryRegistry() as registry:
-        for number in range(1, 30):
-            onward = [{"name": "n", "subject": f"s{number + 1}", "version": 1}]
-            registry.add(SCHEMA, number, subject=f"s{number}", references=onward)
-        registry.add(SCHEMA, 40, references=[{"name": "n", "subject": "nowhere", "version": 1}])
-        for number in (1, 40):
-            found = await _schema(registry, number)
-            assert found is not None
-            assert found.kind == UNREADABLE
+        for number, name in enumerate(names, 100):
+            registry.add('"part"', number, subject=name)
+        registry.add(SCHEMA, 8, references=_references(*names))
+        found = await _schema(registry, 8, framing)
+        assert found is not None
+        assert found.kind == kind
+        assert len(registry.asked) < 300
 
 
-async def test_schemas_that_together_are_larger_than_one_may_be_make_a_schema_unreadable() -> None:
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize(("deep", "kind"), [(8, "AVRO"), (9, UNREADABLE), (29, UNREADABLE)])
+async def test_references_may_be_eight_deep(framing: Framing, deep: int, kind: str) -> None:
+    async with MemoryRegistry() as registry:
+        for number in range(deep + 1):
+            onward = _references(f"s{number + 1}") if number < deep else []
+            registry.add(SCHEMA, 100 + number, subject=f"s{number}", references=onward)
+        found = await _schema(registry, 100, framing)
+    assert found is not None
+    assert found.kind == kind
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+async def test_a_schema_counts_as_absent_while_the_registry_lacks_a_part_of_it(framing: Framing) -> None:
+    """A follower may be seconds behind: a second answer is waited for, as about the schema itself."""
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 8, references=_references("inner"))
+        assert await _schema(registry, 8, framing) is None
+        registry.add('"inner"', 9, subject="inner")
+        assert await _schema(registry, 8, framing) == RegisteredSchema(SCHEMA, "AVRO", (("inner", '"inner"'),))
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+async def test_a_schema_alone_is_had_whatever_it_refers_to(framing: Framing) -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 8, references=_references("nowhere"))
+        async with _client(registry, framing=framing).session() as session:
+            assert await session.schema(8, alone=True) == RegisteredSchema(SCHEMA, "AVRO")
+        assert len(registry.asked) == 1
+
+
+@pytest.mark.parametrize("version", [None, ""])
+async def test_a_reference_of_apicurio_without_a_version_makes_a_schema_unreadable(version: str | None) -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 8)
+        registry.references = web.json_response([{"name": "n", "artifactId": "a", "version": version}])
+        found = await _schema(registry, 8, Framing.APICURIO_GLOBAL)
+    assert found == RegisteredSchema("", UNREADABLE)
+
+
+async def test_an_apicurio_that_knows_no_references_gives_schemas_without_them() -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 8)
+        registry.references = web.json_response({"error_code": 404, "message": "no such path"}, status=404)
+        assert await _schema(registry, 8, Framing.APICURIO_CONTENT) == RegisteredSchema(SCHEMA, "AVRO")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [web.Response(status=500), web.Response(status=401), web.Response(text="<html>"), web.json_response([5])],
+    ids=["500", "login", "html", "numbers"],
+)
+async def test_whatever_apicurio_answers_but_references_is_waited_for(answer: web.Response) -> None:
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 8)
+        registry.references = answer
+        with pytest.raises(RegistryError, match="ids/globalIds/8/references"):
+            await _schema(registry, 8, Framing.APICURIO_GLOBAL)
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+async def test_schemas_that_together_are_larger_than_one_may_be_make_a_schema_unreadable(framing: Framing) -> None:
     async with MemoryRegistry() as registry:
         parts = [{"name": f"p{number}", "subject": f"p{number}", "version": 1} for number in range(4)]
         for number, part in enumerate(parts):
             registry.add(" " * (MOST_SCHEMA_BYTES // 3), number, subject=str(part["subject"]))
         registry.add(SCHEMA, 8, references=parts[:2])
         registry.add(SCHEMA, 9, references=parts)
-        within, beyond = await _schema(registry, 8), await _schema(registry, 9)
+        within, beyond = await _schema(registry, 8, framing), await _schema(registry, 9, framing)
     assert within is not None
     assert len(within.references) == 2
     assert beyond == RegisteredSchema("", UNREADABLE)
