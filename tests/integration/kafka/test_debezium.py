@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import io
 import json
 import time
+import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import numpy as np
 import pytest
 import yaml
+from aiokafka import ConsumerRecord
 
-from tests.support.debezium import Connect, jdbc_sink, postgres_source
+from tests.support.debezium import Connect, in_avro, in_json, jdbc_sink, postgres_source
 from tests.support.mirror_maker.moving import command
 from tests.support.postgres import Postgres, missing_parts
+from tests.support.registry.apicurio import Apicurio
 from tests.support.service import CITIES, Stage, WorkerProcess, make_records, produce, wait_until_accounted
 
 pytestmark = [
@@ -60,21 +65,45 @@ def rows(count: int, first: int) -> str:
     return f"INSERT INTO people VALUES {', '.join(values)};\n"  # noqa: S608 - of made-up values
 
 
-async def events_of(stage: Stage, debezium: Connect, **wanted: int) -> None:
+def read_json(record: ConsumerRecord) -> dict[str, Any]:
+    """Return an event, without the schema beside it."""
+    event: dict[str, Any] = json.loads(record.value)
+    return event.get("payload", event)
+
+
+def avro_reader(registry: str) -> Callable[[ConsumerRecord], dict[str, Any]]:
+    """Return what reads an event by the global id in its header, with all that its schema refers to."""
+    schemas: dict[int, Any] = {}
+
+    def read(record: ConsumerRecord) -> dict[str, Any]:
+        number = int.from_bytes(dict(record.headers)["apicurio.value.globalId"], "big")
+        if number not in schemas:
+            url = f"{registry}/ids/globalIds/{number}?dereference=true"
+            with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - our own address
+                schemas[number] = fastavro.parse_schema(json.load(answer))
+        event = fastavro.schemaless_reader(io.BytesIO(record.value), schemas[number], None)
+        assert isinstance(event, dict)
+        return event
+
+    return read
+
+
+async def events_of(
+    stage: Stage, debezium: Connect, read: Callable[[ConsumerRecord], dict[str, Any]], **wanted: int
+) -> None:
     """Wait until the topic holds so many events of each operation."""
     deadline = time.monotonic() + WITHIN
     while True:
         found: Counter[str] = Counter()
         for record in await stage.kafka.read_to_end(stage.name):
-            event = json.loads(record.value or b"{}")
-            found[event.get("payload", event).get("op", "none")] += 1
+            found[read(record).get("op", "none") if record.value else "none"] += 1
         if all(found[op] >= count for op, count in wanted.items()):
             return
         assert time.monotonic() < deadline, f"{dict(found)} of {wanted}: {debezium.log}"
         await asyncio.sleep(0.5)
 
 
-def configured(stage: Stage, **kafka: str) -> Path:
+def configured(stage: Stage, **kafka: Any) -> Path:
     """Return a settings file with all columns of the table."""
     config = stage.config(kafka=kafka)
     document = yaml.safe_load(config.read_text())
@@ -83,24 +112,36 @@ def configured(stage: Stage, **kafka: str) -> Path:
     return config
 
 
-@pytest.mark.parametrize(("schemas", "updates"), [(True, "release"), (False, "skip")])
+@pytest.mark.parametrize(
+    ("form", "updates"), [("json with schemas", "release"), ("json", "skip"), ("avro", "release")]
+)
 async def test_rows_of_a_real_database_are_released_and_all_else_is_ignored_by_name(
-    stage: Stage, database: Postgres, tmp_path: Path, schemas: bool, updates: str
+    stage: Stage, database: Postgres, tmp_path: Path, request: pytest.FixtureRequest, form: str, updates: str
 ) -> None:
+    kafka: dict[str, Any] = {"envelope": "debezium", "updates": updates}
+    converter, read = in_json(schemas="schemas" in form), read_json
+    if form == "avro":
+        registry: Apicurio = request.getfixturevalue("registry")
+        kafka |= {
+            "format": {"input": "avro", "output": "json"},
+            "registry": {"url": registry.url, "framing": "apicurio-global"},
+        }
+        own = registry.url.replace("/apis/ccompat/v7", "/apis/registry/v2")
+        converter, read = in_avro(own), avro_reader(own)
     database.execute(TABLE + rows(SNAPSHOT, 0))
     properties = {"decimal.handling.mode": "string"}
     source = postgres_source(database, stage.name, tables="public.people", properties=properties)
-    debezium = Connect(tmp_path / "connect", stage.kafka, source, schemas=schemas)
+    debezium = Connect(tmp_path / "connect", stage.kafka, source, converter)
     with debezium:
-        await events_of(stage, debezium, r=SNAPSHOT)
+        await events_of(stage, debezium, read, r=SNAPSHOT)
         database.execute(rows(INSERTED, SNAPSHOT))
         database.execute(f"UPDATE people SET age = 99 - age WHERE serial < {UPDATED};")  # noqa: S608
         database.execute(f"DELETE FROM people WHERE serial >= {SNAPSHOT + INSERTED - DELETED};")  # noqa: S608
         database.execute("SELECT pg_logical_emit_message(true, 'audit', 'a message beside rows');")
         database.execute("TRUNCATE people;")
-        await events_of(stage, debezium, c=INSERTED, u=UPDATED, d=DELETED, m=1, t=1)
+        await events_of(stage, debezium, read, c=INSERTED, u=UPDATED, d=DELETED, m=1, t=1)
     sent = await stage.kafka.read_to_end(stage.name)
-    config = configured(stage, envelope="debezium", updates=updates)
+    config = configured(stage, **kafka)
     with WorkerProcess(config) as worker:
         published = await wait_until_accounted(stage, len(sent))
         metrics = worker.get("/metrics")[1]
@@ -149,7 +190,9 @@ async def test_a_jdbc_sink_reads_what_is_written_as_pairs(stage: Stage, database
         published = await wait_until_accounted(stage, len(values))
     code, text = await command("audit", config)
     assert code == 0, text
-    sink = Connect(tmp_path / "sink", stage.kafka, jdbc_sink(database, stage.output, "released"), schemas=True)
+    sink = Connect(
+        tmp_path / "sink", stage.kafka, jdbc_sink(database, stage.output, "released"), in_json(schemas=True)
+    )
     count = len(published.records)
     assert count > len(values) / 2
     with sink:

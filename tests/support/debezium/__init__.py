@@ -12,7 +12,7 @@ from tests.support.java import LOGGING, QUICK, Jars, JavaProcess, write_properti
 from tests.support.ports import free_port
 from tests.support.postgres import Postgres
 
-JARS = Jars("Debezium", Path(__file__).parent, "debezium-connector-postgres")
+JARS = Jars("Debezium", Path(__file__).parent, "apicurio-registry-utils-converter")
 
 
 def postgres_source(
@@ -61,6 +61,19 @@ def jdbc_sink(database: Postgres, topic: str, table: str) -> dict[str, str]:
     }
 
 
+def in_json(*, schemas: bool) -> dict[str, str]:
+    """Return the settings of a converter to JSON, with the schema of each record beside it or without."""
+    name = "org.apache.kafka.connect.json.JsonConverter"
+    return {"converter": name, "converter.schemas.enable": str(schemas).lower()}
+
+
+def in_avro(registry: str) -> dict[str, str]:
+    """Return the settings of a converter to Avro whose schemas go to Apicurio, as Debezium's pages advise."""
+    name = "io.apicurio.registry.utils.converter.AvroConverter"
+    settings = {"url": registry, "auto-register": "true"}
+    return {"converter": name} | {f"converter.apicurio.registry.{key}": value for key, value in settings.items()}
+
+
 class Connect:
     """One process with one connector, stopped by its own process id.
 
@@ -70,14 +83,14 @@ class Connect:
         Where its configuration, offsets and log live.
     connector
         The connector's configuration.
-    schemas
-        Whether each record has its schema beside it.
+    converter
+        Settings of the converter of keys and values.
     """
 
-    def __init__(self, folder: Path, kafka: ApacheKafka, connector: Mapping[str, str], *, schemas: bool) -> None:
+    def __init__(
+        self, folder: Path, kafka: ApacheKafka, connector: Mapping[str, str], converter: Mapping[str, str]
+    ) -> None:
         self._folder = folder
-        converter = {"converter": "org.apache.kafka.connect.json.JsonConverter"}
-        converter["converter.schemas.enable"] = str(schemas).lower()
         self._worker = {
             "bootstrap.servers": kafka.address,
             **{f"{side}.{key}": value for side in ("key", "value") for key, value in converter.items()},
