@@ -24,6 +24,7 @@ SECURED = (
     "policy=kafka: {security: {protocol: SASL_SSL}\\, bootstrap_servers: k\\, group: g\\, input: i}\n"
     "privacy: {}\nattributes: {}"
 )
+REGISTRY = "settings.kafka.registry"
 
 
 def _pod(objects: list[dict[str, Any]]) -> dict[str, Any]:
@@ -131,7 +132,7 @@ def test_the_service_accepts_the_settings_of_the_chart(
     for item in config["items"]:
         (tmp_path / item["path"]).parent.mkdir(exist_ok=True)
         (tmp_path / item["path"]).write_text(data[item["key"]])
-    for name, value in environment(of_kind(objects, "Deployment")).items():
+    for name, value in reversed(environment(of_kind(objects, "Deployment")).items()):
         monkeypatch.setenv(name, "from-a-secret" if value is None else value)
     settings = load_settings(tmp_path / "policy.yaml")
     assert settings.http.host == "0.0.0.0"  # noqa: S104 - probes cannot reach loopback
@@ -358,6 +359,15 @@ def test_the_secrets_of_an_openid_client_and_of_a_schema_registry_are_files() ->
     assert mounts["registry-tls"] == "/etc/stream-anon-registry-tls"
 
 
+def test_the_name_for_a_schema_registry_may_stand_in_its_secret() -> None:
+    more = ("schemaRegistry.username=", "schemaRegistry.usernameKey=name")
+    container = of_kind(render(value_set("openid"), *more), "Deployment")["spec"]["template"]["spec"]["containers"][
+        0
+    ]
+    (name,) = [each for each in container["env"] if each["name"].endswith("REGISTRY__USERNAME")]
+    assert name["valueFrom"] == {"secretKeyRef": {"name": "anonymizer-registry", "key": "name"}}
+
+
 def test_a_token_for_a_schema_registry_is_a_file_too() -> None:
     more = ("schemaRegistry.username=", "schemaRegistry.tokenKey=bearer")
     deployment = of_kind(render(value_set("openid"), *more), "Deployment")
@@ -383,10 +393,29 @@ def test_pods_may_reach_the_schema_registry(url: str, port: int) -> None:
         f'settings={{"kafka": {{"registry": {{"url": "{url}"}}}}}}',
         'networkPolicy={"webTo": [{"podSelector": {}}]}',
     )
-    for values in ("minimal", "audit"):
-        for policy in (o for o in render(value_set(values), as_json=given) if o["kind"] == "NetworkPolicy"):
-            rules = policy["spec"]["egress"]
-            assert {"ports": [{"port": port, "protocol": "TCP"}], "to": [{"podSelector": {}}]} in rules
+    for values, count in (("minimal", 1), ("audit", 2)):
+        policies = [o for o in render(value_set(values), as_json=given) if o["kind"] == "NetworkPolicy"]
+        assert len(policies) == count
+        for policy in policies:
+            rule = {"ports": [{"port": port, "protocol": "TCP"}], "to": [{"podSelector": {}}]}
+            assert rule in policy["spec"]["egress"]
+
+
+@pytest.mark.parametrize(
+    ("security", "variable", "port"),
+    [
+        ("{}", "https://registry.example:8443", 8443),
+        ("{token_endpoint: 'https://login.example/token'}", "", 443),
+        ("{sasl_mechanism: AWS_MSK_IAM}", "", 443),
+    ],
+    ids=["variable", "endpoint in the file", "role in the file"],
+)
+def test_pods_may_reach_what_the_settings_file_or_a_variable_names(security: str, variable: str, port: int) -> None:
+    policy = f"kafka: {{security: {security}}}\nprivacy: {{}}\nattributes: {{}}"
+    extra = [{"name": "STREAM_ANON__KAFKA__REGISTRY__URL", "value": variable}]
+    given = (f"policy={json.dumps(policy)}", f"extraEnv={json.dumps(extra)}")
+    objects = render(value_set("minimal"), "networkPolicy.kafkaPorts={9092}", as_json=given)
+    assert {"ports": [{"port": port, "protocol": "TCP"}]} in of_kind(objects, "NetworkPolicy")["spec"]["egress"]
 
 
 def test_msk_with_iam_needs_a_role_and_no_secret() -> None:
@@ -603,8 +632,20 @@ def test_a_release_name_that_no_service_may_have_is_refused(release: str) -> Non
         ("openid", ["kafkaSecurity.sasl.existingSecret="], "kafkaSecurity.sasl.existingSecret: a SASL"),
         ("openid", ["kafkaSecurity.sasl.openId.endpoint="], "kafkaSecurity.sasl.openId.endpoint: without it"),
         ("openid", ["kafkaSecurity.sasl.openId.endpoint=http://login.example"], "endpoint"),
-        ("openid", ["schemaRegistry.tokenKey=token"], "schemaRegistry.username: goes with a password"),
-        ("openid", ["schemaRegistry.existingSecret="], "schemaRegistry.username: goes with a password"),
+        ("openid", ["schemaRegistry.tokenKey=token"], "schemaRegistry.username, usernameKey: go with a password"),
+        ("openid", ["schemaRegistry.existingSecret="], "schemaRegistry.username, usernameKey: go with a password"),
+        ("openid", ["schemaRegistry.username="], "schemaRegistry.username: a password in existingSecret needs it"),
+        ("openid", [f"{REGISTRY}.url=http://registry.example"], "schemaRegistry: Secrets need an https url"),
+        (
+            "openid",
+            [f"{REGISTRY}.token_file=x"],
+            "schemaRegistry.existingSecret: kafka.registry of the settings has a",
+        ),
+        (
+            "openid",
+            [f"{REGISTRY}.username=x", "schemaRegistry.username=", "schemaRegistry.tokenKey=x"],
+            "schemaRegistry.tokenKey: kafka.registry of the settings has a username",
+        ),
         ("openid", ["schemaRegistry.tls.existingSecret="], "schemaRegistry.tls.existingSecret: the client's"),
         ("minimal", ["schemaRegistry.existingSecret=x"], "schemaRegistry: the settings have no kafka.registry"),
         ("minimal", ["schemaRegistry.tokenKey=x"], "schemaRegistry.tokenKey: is a key of existingSecret"),

@@ -136,9 +136,15 @@ imagePullSecrets:
 {{/* Ports of the schema registry and of who gives tokens or, as AWS STS, credentials; as JSON. */}}
 {{- define "stream-anon.webPorts" -}}
 {{- $kafka := default dict (include "stream-anon.effective" . | fromJson).kafka }}
+{{- $security := default dict $kafka.security }}
+{{- $urls := list (default dict $kafka.registry).url $security.token_endpoint .Values.kafkaSecurity.sasl.openId.endpoint }}
+{{- range .Values.extraEnv }}
+{{- if has .name (list "STREAM_ANON__KAFKA__REGISTRY__URL" "STREAM_ANON__KAFKA__SECURITY__TOKEN_ENDPOINT") }}
+{{- $urls = append $urls .value }}
+{{- end }}
+{{- end }}
 {{- $ports := list }}
-{{- range list (default "" (default dict $kafka.registry).url) .Values.kafkaSecurity.sasl.openId.endpoint }}
-{{- if . }}
+{{- range compact $urls }}
 {{- $host := (urlParse .).host }}
 {{- if regexMatch ":[0-9]+$" $host }}
 {{- $ports = append $ports (regexFind "[0-9]+$" $host | int) }}
@@ -146,8 +152,7 @@ imagePullSecrets:
 {{- $ports = append $ports (ternary 443 80 (hasPrefix "https:" .)) }}
 {{- end }}
 {{- end }}
-{{- end }}
-{{- if eq .Values.kafkaSecurity.sasl.mechanism "AWS_MSK_IAM" }}
+{{- if has "AWS_MSK_IAM" (list $security.sasl_mechanism .Values.kafkaSecurity.sasl.mechanism) }}
 {{- $ports = append $ports 443 }}
 {{- end }}
 {{- $ports | toJson }}
@@ -251,6 +256,15 @@ scaleUp:
 - name: STREAM_ANON__{{ $name }}
   value: {{ $value | quote }}
 {{- end }}
+{{- with .Values.schemaRegistry }}
+{{- if and .usernameKey (not .username) }}
+- name: STREAM_ANON__KAFKA__REGISTRY__USERNAME
+  valueFrom:
+    secretKeyRef:
+      name: {{ .existingSecret | quote }}
+      key: {{ .usernameKey | quote }}
+{{- end }}
+{{- end }}
 {{- if and (hasPrefix "SASL" $security.protocol) (not (has $security.sasl.mechanism (list "OAUTHBEARER" "AWS_MSK_IAM"))) }}
 - name: STREAM_ANON__KAFKA__SECURITY__USERNAME
   {{- if $security.sasl.username }}
@@ -315,19 +329,7 @@ scaleUp:
 {{- if and (not $openId.endpoint) (or $openId.clientId $openId.scope $openId.caSecret) }}
 {{- fail "kafkaSecurity.sasl.openId.endpoint: without it nothing else of openId is used" }}
 {{- end }}
-{{- $registry := $v.schemaRegistry }}
-{{- if and (or $registry.existingSecret $registry.username $registry.tls.existingSecret) $v.policy (not (default dict $effective.kafka).registry) }}
-{{- fail "schemaRegistry: the settings have no kafka.registry" }}
-{{- end }}
-{{- if and $registry.username (or $registry.tokenKey (not $registry.existingSecret)) }}
-{{- fail "schemaRegistry.username: goes with a password in existingSecret" }}
-{{- end }}
-{{- if and $registry.tokenKey (not $registry.existingSecret) }}
-{{- fail "schemaRegistry.tokenKey: is a key of existingSecret" }}
-{{- end }}
-{{- if and $registry.tls.clientCertificate (not $registry.tls.existingSecret) }}
-{{- fail "schemaRegistry.tls.existingSecret: the client's certificate must be in it" }}
-{{- end }}
+{{- include "stream-anon.validateRegistry" (list $v (default dict $effective.kafka).registry) }}
 {{- if and $iam (or $v.kafkaSecurity.sasl.existingSecret $v.kafkaSecurity.sasl.username) }}
 {{- fail "kafkaSecurity.sasl: AWS_MSK_IAM takes no Secret and no name; the role comes by serviceAccount.annotations" }}
 {{- end }}
@@ -385,6 +387,42 @@ scaleUp:
 {{- $said := default "PLAINTEXT" (default dict $kafka.security).protocol }}
 {{- if and (not $v.kafkaSecurity.protocol) (ne $said "PLAINTEXT") }}
 {{- fail (printf "kafkaSecurity.protocol: keda does not see that the settings file says %s; say it here, with its Secrets" $said) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What the service would refuse of the registry that the settings name. Of a ConfigMap's nothing is known. */}}
+{{- define "stream-anon.validateRegistry" -}}
+{{- $v := first . }}
+{{- $named := last . }}
+{{- $registry := $v.schemaRegistry }}
+{{- $given := or $registry.existingSecret $registry.username $registry.usernameKey $registry.tls.existingSecret }}
+{{- if and $given $v.policy (not $named) }}
+{{- fail "schemaRegistry: the settings have no kafka.registry" }}
+{{- end }}
+{{- if and $registry.tokenKey (not $registry.existingSecret) }}
+{{- fail "schemaRegistry.tokenKey: is a key of existingSecret" }}
+{{- end }}
+{{- if and (or $registry.username $registry.usernameKey) (or $registry.tokenKey (not $registry.existingSecret)) }}
+{{- fail "schemaRegistry.username, usernameKey: go with a password in existingSecret" }}
+{{- end }}
+{{- if and $registry.tls.clientCertificate (not $registry.tls.existingSecret) }}
+{{- fail "schemaRegistry.tls.existingSecret: the client's certificate must be in it" }}
+{{- end }}
+{{- if and $given $named }}
+{{- if hasPrefix "http:" (default "" $named.url) }}
+{{- fail "schemaRegistry: Secrets need an https url in kafka.registry" }}
+{{- end }}
+{{- if $registry.existingSecret }}
+{{- if or $named.password $named.password_file $named.token $named.token_file }}
+{{- fail "schemaRegistry.existingSecret: kafka.registry of the settings has a secret too" }}
+{{- end }}
+{{- if and (not $registry.tokenKey) (not (or $registry.username $registry.usernameKey $named.username)) }}
+{{- fail "schemaRegistry.username: a password in existingSecret needs it, or usernameKey" }}
+{{- end }}
+{{- if and $registry.tokenKey $named.username }}
+{{- fail "schemaRegistry.tokenKey: kafka.registry of the settings has a username, which goes with a password" }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
