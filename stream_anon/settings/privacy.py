@@ -137,8 +137,8 @@ window closes all the same, and is published with an alert."""
     k: int = Field(ge=2, le=MOST_CLASS)
     """Least number of distinct individuals in a published class."""
     individual: Annotated[str, Field(min_length=1)] | IndividualSettings
-    """Attribute that tells individuals apart, or every-record, which kafka.envelope: debezium refuses; or a mapping
-    that also says which spellings of an id are one individual's."""
+    """Attribute that tells individuals apart, or every-record, which goes with no kafka.envelope: debezium or
+    cloudevents; or a mapping that also says which spellings of an id are one individual's."""
     max_share: float = Field(default=0.5, gt=0, le=1)
     """Largest part of a class's records that may belong to one individual."""
     sensitive: dict[str, DiversitySettings] = {}

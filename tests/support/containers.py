@@ -119,7 +119,8 @@ def _build(name: str, *arguments: str, text: str = "") -> None:
 
 def _sources() -> str:
     digest = hashlib.sha256()
-    named = ["Dockerfile", ".dockerignore", "pyproject.toml", "requirements/image.txt", "requirements/service.txt"]
+    named = ["Dockerfile", ".dockerignore", "pyproject.toml"]
+    named += [f"requirements/{name}.txt" for name in ("pip", "image", "service")]
     folders = ("deploy/image", "examples/clinic", "stream_anon")
     found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.is_file()]
     for path in [*(ROOT / name for name in named), *(p for p in found if "__pycache__" not in p.parts)]:

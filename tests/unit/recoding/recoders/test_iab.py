@@ -230,6 +230,7 @@ def _reached(table: protocol.Table, required: Sequence[tuple[int, int]]) -> set[
     return reached
 
 
+@pytest.mark.hypothesis
 def test_a_proved_optimum_has_the_most_rows_of_all_tables_that_expansions_reach() -> None:
     """Counted by code of its own, which knows trees and no levels; nearly always no other cut has more."""
     tried: Counter[str] = Counter()
