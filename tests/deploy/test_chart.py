@@ -359,6 +359,17 @@ def test_the_secrets_of_an_openid_client_and_of_a_schema_registry_are_files() ->
     assert mounts["registry-tls"] == "/etc/stream-anon-registry-tls"
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:8081", "[::1]:8081/x"])
+def test_a_registry_beside_the_worker_needs_no_https(host: str) -> None:
+    more = (
+        f"{REGISTRY}.url=http://{host}",
+        "schemaRegistry.tls.existingSecret=",
+        "schemaRegistry.tls.clientCertificate=false",
+    )
+    done = attempt(value_set("openid"), *more)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_name_for_a_schema_registry_may_stand_in_its_secret() -> None:
     more = ("schemaRegistry.username=", "schemaRegistry.usernameKey=name")
     container = of_kind(render(value_set("openid"), *more), "Deployment")["spec"]["template"]["spec"]["containers"][
@@ -636,6 +647,7 @@ def test_a_release_name_that_no_service_may_have_is_refused(release: str) -> Non
         ("openid", ["schemaRegistry.existingSecret="], "schemaRegistry.username, usernameKey: go with a password"),
         ("openid", ["schemaRegistry.username="], "schemaRegistry.username: a password in existingSecret needs it"),
         ("openid", [f"{REGISTRY}.url=http://registry.example"], "schemaRegistry: Secrets need an https url"),
+        ("openid", [f"{REGISTRY}.url=http://localhost.example"], "schemaRegistry: Secrets need an https url"),
         (
             "openid",
             [f"{REGISTRY}.token_file=x"],

@@ -410,7 +410,8 @@ scaleUp:
 {{- fail "schemaRegistry.tls.existingSecret: the client's certificate must be in it" }}
 {{- end }}
 {{- if and $given $named }}
-{{- if hasPrefix "http:" (default "" $named.url) }}
+{{- $url := default "" $named.url }}
+{{- if and (hasPrefix "http:" $url) (not (regexMatch "^http://(localhost|127\\.0\\.0\\.1|\\[::1\\])([:/]|$)" $url)) }}
 {{- fail "schemaRegistry: Secrets need an https url in kafka.registry" }}
 {{- end }}
 {{- if $registry.existingSecret }}

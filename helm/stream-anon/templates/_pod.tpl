@@ -117,38 +117,34 @@ secret:
 
 {{/* Where they may go: names, brokers, schema registry, and whoever gives tokens. */}}
 {{- define "stream-anon.egress" -}}
-{{- $ports := list }}
-{{- range concat .Values.networkPolicy.kafkaPorts (include "stream-anon.brokerPorts" . | fromJsonArray) }}
-{{- $ports = append $ports (int .) }}
-{{- end }}
+{{- $network := .Values.networkPolicy }}
 - ports:
     - port: 53
       protocol: UDP
     - port: 53
       protocol: TCP
+{{- include "stream-anon.mayReach" (list (concat $network.kafkaPorts (include "stream-anon.brokerPorts" . | fromJsonArray)) $network.kafkaTo) }}
+{{- include "stream-anon.mayReach" (list (include "stream-anon.webPorts" . | fromJsonArray) $network.webTo) }}
+{{- with $network.extraEgress }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end }}
+
+{{/* A rule for ports, of some places or of all; none without a port. */}}
+{{- define "stream-anon.mayReach" -}}
+{{- $ports := list }}
+{{- range first . }}
+{{- $ports = append $ports (int .) }}
+{{- end }}
 {{- if $ports }}
 - ports:
     {{- range $ports | uniq }}
     - port: {{ . }}
       protocol: TCP
     {{- end }}
-  {{- with .Values.networkPolicy.kafkaTo }}
+  {{- with last . }}
   to:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-{{- end }}
-{{- with include "stream-anon.webPorts" . | fromJsonArray }}
-- ports:
-    {{- range . | uniq }}
-    - port: {{ int . }}
-      protocol: TCP
-    {{- end }}
-  {{- with $.Values.networkPolicy.webTo }}
-  to:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
-{{- end }}
-{{- with .Values.networkPolicy.extraEgress }}
-{{- toYaml . | nindent 0 }}
 {{- end }}
 {{- end }}
