@@ -40,7 +40,7 @@ from stream_anon.adapters.registry.replies import (
 from stream_anon.errors import RegistryError
 from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
 
-Reference = TypeVar("Reference")
+_Reference = TypeVar("_Reference")
 # Ids are counted from one; one that is large, or a GUID, could be bytes of a record that only looks framed.
 _UNTELLABLE = re.compile(r"(?<=ids/)(?![0-9]{1,6}(?:/references)?$|globalIds/|contentIds/).+", re.IGNORECASE)
 _JSON = "application/vnd.schemaregistry.v1+json"
@@ -239,7 +239,7 @@ def may_be_told(number: int | str) -> bool:
     return _UNTELLABLE.search(f"ids/{number}") is None
 
 
-def _bounded(references: Sequence[Reference]) -> Sequence[Reference]:
+def _bounded(references: Sequence[_Reference]) -> Sequence[_Reference]:
     """Return what a schema refers to. Raises TooLarge."""
     if len(references) > MOST_REFERENCES:
         raise TooLarge(f"registry: a schema refers to more than {MOST_REFERENCES} others")

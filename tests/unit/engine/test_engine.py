@@ -268,7 +268,7 @@ def test_ignored_records_that_trickle_in_cost_few_bytes_each(each: int) -> None:
         held = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert held < 20 * count + 20_000
+    assert held < 20 * count + 10_000
     engine.add(batch_of(policy, 0, [2 * count]), 2.0)
     engine.check_invariants()
     window = engine.seal(3.0)
