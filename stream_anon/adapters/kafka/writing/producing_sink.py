@@ -68,7 +68,7 @@ class ProducingSink:
         self._connection.keep_up(producer.client)
         try:
             async with asyncio.timeout(_OPEN_WITHIN):
-                await producer.start()
+                await self._start(producer)
                 await follow_topics(producer, self._topics, ())
         except Exception as error:  # noqa: BLE001 - whatever it was, this producer is of no use
             await throw_away(producer)
@@ -79,6 +79,9 @@ class ProducingSink:
         self._producer = producer
         self._requests = GroupRequests(producer.client, self._connection.group)
         self._shipment = Shipment(producer)
+
+    async def _start(self, producer: AIOKafkaProducer) -> None:
+        await producer.start()
 
     async def partitions(self, topic: str) -> int:
         """See `ports.Sink`."""
@@ -166,4 +169,8 @@ class ProducingSink:
         except BrokerError:
             raise
         except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
-            raise OutcomeUnknown(f"{doing}: {type(error).__name__}") from None
+            raise OutcomeUnknown(f"{doing}: {self._cause(error)}") from None
+
+    def _cause(self, error: Exception) -> str:
+        """Return in words why a step of a transaction broke."""
+        return type(error).__name__

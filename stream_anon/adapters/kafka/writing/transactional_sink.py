@@ -5,7 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Mapping
 
+from aiokafka import AIOKafkaProducer
+
 from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.protocol.sent_once import SentOnce
 from stream_anon.adapters.kafka.protocol.topic_ids import topic_ids
 from stream_anon.adapters.kafka.writing.producing_sink import ProducingSink
 from stream_anon.ports import Membership, Place, TopicIds
@@ -33,6 +36,15 @@ class TransactionalSink(ProducingSink):
             transactional_id=f"{connection.group}-{secrets.token_hex(16)}",
             transaction_timeout_ms=int(connection.transaction_timeout * 1000),
         )
+        self._once: SentOnce | None = None
+
+    async def _start(self, producer: AIOKafkaProducer) -> None:
+        self._once = SentOnce(producer)
+        await super()._start(producer)
+        await self._once.ask_level(producer)
+
+    def _cause(self, error: Exception) -> str:
+        return (self._once and self._once.unanswered) or super()._cause(error)
 
     async def topic_ids(self, topics: Collection[str]) -> TopicIds:
         """See `ports.Sink`."""
