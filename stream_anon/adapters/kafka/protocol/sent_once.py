@@ -18,19 +18,38 @@ import asyncio
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.client import ConnectionGroup, CoordinationType
+from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
 from aiokafka.errors import IncompatibleBrokerVersion, NodeNotReadyError
 from aiokafka.producer.transaction_manager import PidAndEpoch
 
 from stream_anon.adapters.kafka.protocol.transaction_requests import EpochEndTxn, Features, finalized_level
 from stream_anon.errors import OutcomeUnknown
 
-FEATURE, EPOCHS = "transaction.version", 2
-"""The feature, and the level of it from which each transaction has an epoch of its own."""
+EPOCHS = 2
+"""The level of transactions from which each transaction has an epoch of its own."""
 
+_FEATURE = "transaction.version"
 _END = 26
 _ONCE = {24: "AddPartitionsToTxn", 25: "AddOffsetsToTxn", _END: "EndTxn", 28: "TxnOffsetCommit"}
-_NOT_SENT = (NodeNotReadyError, IncompatibleBrokerVersion, NotImplementedError)
+_NOT_KNOWN = (IncompatibleBrokerVersion, NotImplementedError)
+_NOT_SENT = (NodeNotReadyError, *_NOT_KNOWN)
+
+
+async def transaction_level(
+    client: AIOKafkaClient, node: int, group: ConnectionGroup = ConnectionGroup.DEFAULT
+) -> int:
+    """Return the level of transactions that the cluster of a node has agreed on; 0 if it knows none.
+
+    Raises
+    ------
+    KafkaError
+        If the node does not answer.
+    """
+    try:
+        answer = await client.send(node, Features(), group=group)
+    except _NOT_KNOWN:
+        return 0
+    return finalized_level(answer, _FEATURE)
 
 
 class SentOnce:
@@ -67,11 +86,7 @@ class SentOnce:
         """
         transactional_id = self._manager.transactional_id
         node = await producer.client.coordinator_lookup(CoordinationType.TRANSACTION, transactional_id)
-        try:
-            answer = await producer.client.send(node, Features(), group=ConnectionGroup.COORDINATION)
-        except (IncompatibleBrokerVersion, NotImplementedError):
-            return
-        self._level = finalized_level(answer, FEATURE)
+        self._level = await transaction_level(producer.client, node, ConnectionGroup.COORDINATION)
 
     async def _send_once(self, node_id: int, request: Any, **options: Any) -> Any:
         name = _ONCE.get(request.API_KEY)

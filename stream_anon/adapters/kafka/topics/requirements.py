@@ -14,6 +14,7 @@ from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from stream_anon.adapters.kafka.client.administering import administering
 from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.protocol.sent_once import EPOCHS, transaction_level
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.conditions import Condition
 from stream_anon.errors import TopicError
@@ -93,7 +94,7 @@ async def examine(
         If no broker answers.
     """
     async with administering(connection, _PURPOSE, "describing the topics") as admin:
-        findings = _version(admin) if transactions else []
+        findings = await _version(admin) if transactions else []
         inputs = await _inputs(admin, topics)
         names = [*inputs, topics.output, topics.certificates, topics.dead_letters]
         names += [topics.ledger, *_INTERNAL] if transactions else []
@@ -208,10 +209,10 @@ async def _inputs(admin: AIOKafkaAdminClient, topics: Topics) -> Sequence[str]:
     return topics.input.among(await admin.list_topics() if topics.input.pattern is not None else ())
 
 
-def _version(admin: AIOKafkaAdminClient) -> list[TopicFinding]:
+async def _version(admin: AIOKafkaAdminClient) -> list[TopicFinding]:
     """Judge the brokers by the requests they know: since 4.0 TxnOffsetCommit has version 5 (KIP-890)."""
-    connections = admin._client._conns.values()  # noqa: SLF001 - pinned by a test
-    for connection in connections:
+    client = admin._client  # noqa: SLF001 - pinned by a test
+    for connection in client._conns.values():  # noqa: SLF001 - as above
         newest = connection._versions.get(_TXN_OFFSET_COMMIT, (0, -1))[1]  # noqa: SLF001
         if newest < 0:
             return [_brokers("the brokers know no transactions: set delivery: at-least-once")]
@@ -221,7 +222,14 @@ def _version(admin: AIOKafkaAdminClient) -> list[TopicFinding]:
                     "the brokers are older than Apache Kafka 4.0: a committed transaction may not be settled yet"
                 )
             ]
-    return [TopicFinding("", TopicSeverity.OK, "reachable")]
+    level = await transaction_level(client, client.get_random_node())
+    if level >= EPOCHS:
+        return [TopicFinding("", TopicSeverity.OK, f"reachable, transaction.version {level}")]
+    text = (
+        f"transaction.version is {level}: only the worker keeps late requests of one transaction out of the next. "
+        "From 2 on the brokers do too: kafka-features.sh upgrade --feature transaction.version=2"
+    )
+    return [TopicFinding("", TopicSeverity.WARNING, text)]
 
 
 def _brokers(text: str) -> TopicFinding:
