@@ -69,7 +69,7 @@ with others below the root."""
     """Highest level of its hierarchy that may be published, on every engine; records that need more are
     suppressed."""
     weight: float = Field(default=1.0, gt=0, le=1000)
-    """How much the engine minds loss here; the reported loss leaves it out."""
+    """How much the engine, and the method mingen, mind loss here; the reported loss leaves it out."""
     missing: Literal["leaf", "reject"] = "leaf"
     """A missing value is a leaf of its own, or the record is rejected."""
     unknown: Literal["reject", "root"] = "reject"
