@@ -97,10 +97,11 @@ def policy_findings(policy: Policy) -> list[Finding]:
     for attribute in policy.quasi_identifiers:
         place = f"attributes.{attribute.name}"
         if attribute.publication is Publication.TIGHT:
+            key = "order" if attribute.domain.labels() else "tight"
             found.append(
                 _warning(
                     place,
-                    "tight: both ends of a published range are true values of somebody in the class, "
+                    f"{key}: both ends of a published range are true values of somebody in the class, "
                     "and an extreme value is published as it is",
                 )
             )

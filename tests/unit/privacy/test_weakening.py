@@ -198,6 +198,27 @@ def test_tight_ranges_and_sets_of_values_are_weaker_than_nodes(tmp_path: Path) -
         assert weakened(after, before) == ()
 
 
+def test_ranges_of_an_order_are_weaker_than_groups_and_those_of_another_order_may_be(tmp_path: Path) -> None:
+    cities = ["Oslo", "Bergen", "Rome", "Bari"]
+    groups = {"privacy/extra_levels": 0, "attributes/city": {"hierarchy": {"ordered": cities}}}
+    ordered, other = (
+        {"privacy/extra_levels": 0, "attributes/city": {"order": order}} for order in (cities, cities[::-1])
+    )
+    documents = [
+        _promises(tmp_path, {key: _quasi(value) for key, value in each.items()})
+        for each in (groups, ordered, other)
+    ]
+    found = weakened(documents[0], documents[1])
+    assert {each.place for each in found} == {"attributes.city.publish", "attributes.city"}
+    (another,) = weakened(documents[1], documents[2])
+    assert "other intervals" in another.text
+    assert weakened(documents[1], documents[1]) == ()
+
+
+def _quasi(value: Any) -> Any:
+    return {"role": "quasi-identifier", **value} if isinstance(value, dict) else value
+
+
 def test_counting_people_instead_of_records_is_not_weaker(tmp_path: Path) -> None:
     records = _promises(tmp_path, {"privacy/individual": "every-record"})
 

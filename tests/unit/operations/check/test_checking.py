@@ -267,9 +267,13 @@ def test_publications_of_true_values_are_warned_of() -> None:
     policy = _policy(
         height={"role": "quasi-identifier", "numeric": {"min": 0, "max": 9, "publish": "tight"}},
         plan={"role": "quasi-identifier", "values": ["a", "b"], "publish": "values"},
+        degree={"role": "quasi-identifier", "order": ["none", "bachelor", "master"]},
         illness={"role": "sensitive"},
     )
-    assert _warnings(policy) == ["attributes.height", "attributes.plan", "attributes.illness"]
+    places = ["attributes.height", "attributes.plan", "attributes.degree", "attributes.illness"]
+    assert _warnings(policy) == places
+    begin = {one.place: one.text.partition(":")[0] for one in policy_findings(policy)}
+    assert [begin[place] for place in places[:3]] == ["tight", "values", "order"]
     assert _warnings(_policy()) == []
 
 
