@@ -2,10 +2,11 @@
 
     python benchmarks/negotiation.py [--data FOLDER] [--rows 30162] [--repeats 9] [--json FILE]
 
-28 requests a table, as in Pilalidou and Vassiliadis (SSDBM 2012): 3 to 6 quasi-identifiers, k 3, 10, 50 and l 3, 6, 9
-with limits at half the heights, k 10 also with limits right below the roots; at most 0.5 % of the records suppressed.
-Then the same requests with other MaxSupp, and with other limits h: one level, a third, half of each height, and the
-roots. The tables are Adult under ARX's hierarchies (l counts occupations) and rides of taxis (l counts distances).
+28 requests a table, as in Pilalidou and Vassiliadis (SSDBM 2012): 3 to 6 quasi-identifiers, k 3, 10, 50 and
+l 3, 6, 9 with limits at half the heights, k 10 also with limits right below the roots; at most 0.5 % of the records
+suppressed. Then the same requests with other MaxSupp, and with other limits h: one level, a third, half of each
+height, and the roots. The tables are Adult under ARX's hierarchies (l counts occupations) and rides of taxis (l
+counts distances).
 
 Everything runs on one core; times are those of the CPU, of a request the least of the repeats.
 """

@@ -14,7 +14,7 @@ from stream_anon.errors import Refused, SettingsError
 from stream_anon.microdata.batch import MISSING_KEY
 from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.microdata.method import MethodChoice
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import IAB, ONLY_IAB, Policy
 from stream_anon.microdata.release import SUPPRESSED
 from stream_anon.privacy.gate import violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, alike
@@ -49,6 +49,8 @@ class RecodingCloser(Closer):
 
     def __init__(self, policy: Policy, choice: MethodChoice, holder: Holder | None = None) -> None:
         super().__init__(policy)
+        if policy.k is None and choice.name != IAB:
+            raise SettingsError("privacy.k", ONLY_IAB)
         # The nodes of a method are its answer: what falls short of a shield is suppressed, unless it knows of them.
         self._raiser = Raiser(policy, self._generalizers, fixed=True)
         self._choice = choice
@@ -56,6 +58,7 @@ class RecodingCloser(Closer):
         self._holder = holder
         self.steps: tuple[Step, ...] = ()
         self.warnings: tuple[str, ...] = ()
+        self._without_k = (f"privacy.k is {policy.without_k}",) if policy.without_k else ()
         names = [attribute.name for attribute in policy.passed]
         target = choice.options.get("target")
         if target is not None and target not in names:
@@ -68,7 +71,7 @@ class RecodingCloser(Closer):
         """Return the cluster of each row: rows that the method publishes alike are one."""
         table, asked = self._table(window, order)
         found = self._recoder.recode(table, asked)
-        self.steps, self.warnings = found.steps, found.warnings
+        self.steps, self.warnings = found.steps, (*self._without_k, *found.warnings)
         if found.below_k:
             raise Refused(
                 f"{self._choice.name} leaves {found.below_k:,} records in groups that fall short, and nothing was "

@@ -62,9 +62,9 @@ def build_policy(settings: Settings, place: Path) -> Policy:
             attributes = _on_levels(attributes, chosen.levels)
         policy = Policy(
             attributes=attributes,
-            k=settings.privacy.k,
+            k=settings.privacy.asked_k,
             individual=settings.privacy.individuals.field,
-            max_share=settings.privacy.max_share,
+            max_share=settings.privacy.asked_share,
             diversity={name: _diversity(given) for name, given in settings.privacy.sensitive.items()},
             window=WindowLimits(
                 settings.window.max_records,

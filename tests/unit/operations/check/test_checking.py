@@ -286,6 +286,18 @@ def test_a_shield_that_holds_already_is_told_and_one_that_asks_more_is_not() -> 
         assert sum("holds already" in one.text for one in policy_findings(shielded)) == len(told)
 
 
+def test_a_policy_without_k_is_warned_of_and_what_nothing_protects_is_named() -> None:
+    policy = _policy(k=3, city={"role": "quasi-identifier", "values": ["Oslo", "Rome"]})
+    bare = replace(policy, k=None, max_share=1.0, shields=(Shield(("age",), 4),))
+    (found,) = (one for one in policy_findings(bare) if one.place == "privacy.k")
+    assert "the only one with its values of all quasi-identifiers, and nothing protects city" in found.text
+    whole = replace(bare, shields=(Shield(("age", "city"), 4), Shield(("age",), 3)))
+    (found, held) = (one for one in policy_findings(whole) if one.place.startswith("privacy"))
+    assert "nothing protects" not in found.text
+    assert held.place == "privacy.shields.1"  # it holds by the other one, and not by a k
+    assert "privacy.k" not in {one.place for one in policy_findings(policy)}
+
+
 def test_windows_of_fewer_people_than_a_shield_asks_are_forecast() -> None:
     policy = replace(_policy(k=3), shields=(Shield(("age",), 6),))
     (found,) = (
