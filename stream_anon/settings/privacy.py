@@ -139,7 +139,8 @@ would suppress is counted when it is due and each time that it has grown by a si
 window closes all the same, and is published with an alert."""
 
     k: Annotated[int, Field(ge=2, le=MOST_CLASS)] | Literal["none"]
-    """Least number of distinct individuals in a published class; none: shields alone protect, in files by iab."""
+    """Least number of distinct individuals in a published class, 2 to 1,000,000; none: shields alone protect, in
+    files by iab."""
     individual: Annotated[str, Field(min_length=1)] | IndividualSettings
     """Attribute that tells individuals apart, or every-record, which goes with no kafka.envelope: debezium or
     cloudevents; or a mapping that also says which spellings of an id are one individual's."""
