@@ -145,6 +145,8 @@ class MuArgus:
         while True:
             rare = _rare(table, vector, blanks, combined, asked)
             rows = int(_outliers(rare, len(table)).sum())
+            if not rows:
+                return
             alternatives = []
             for place in places:
                 kept = [own for own, each in zip(rare, combined, strict=True) if place not in each]
@@ -155,7 +157,7 @@ class MuArgus:
                     left = int(_outliers([*kept, *changed], len(table)).sum())
                     number = table.levels[place].numbers[level]
                     alternatives.append(Alternative(Choice(table.names[place], number), left))
-            if not rows or not alternatives:
+            if not alternatives:
                 return
             choice = holder(Situation(len(table), rows, table.named(vector), tuple(alternatives)))
             if choice is None:
