@@ -175,10 +175,11 @@ def _stand_in(given: Policy, asked: Asked, names: Sequence[str]) -> Policy:
         Sensitive(name, ScalarType.NUMBER if each.ordered else ScalarType.STRING)
         for name, each in diversity.items()
     ]
-    # Without a class it is not known which quasi-identifiers there are, and nothing that a shield could judge.
-    asks = [] if not names or asked.shields is msgspec.UNSET else asked.shields
+    asks = [] if asked.shields is msgspec.UNSET else asked.shields
     shields = tuple(Shield(tuple(shield.attributes), shield.k) for shield in asks)
-    widest = max((asked.k, *(shield.k for shield in shields)))
+    if not names:  # without a class it is not known which quasi-identifiers there are, and nothing to be judged
+        shields = tuple(Shield((quasi[0].name,), shield.k) for shield in shields[:1]) if asked.k is None else ()
+    widest = max((asked.k or 0, *(shield.k for shield in shields)))
     return Policy(
         attributes=(*identifiers, *quasi, *sensitive),
         k=asked.k,

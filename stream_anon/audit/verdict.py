@@ -184,7 +184,7 @@ class Period:
     on_trust
         Whether the policy is not known: its windows are judged by what their certificates say was asked.
     k, revision
-        What was asked, and the highest revision.
+        What was asked, None for nothing of classes, and the highest revision.
     first, last
         When its first and its last window closed, as certificates write it.
     change
@@ -193,7 +193,7 @@ class Period:
 
     promises: str
     on_trust: bool
-    k: int
+    k: int | None
     revision: int
     first: str
     last: str
@@ -248,7 +248,7 @@ class Verdict:
 
 
 CHECKED = (
-    "every class: records of one window with one published tuple, at least k, certified with the same count",
+    "every class: records of one window with one published tuple, at least k if asked, certified with its count",
     "every shield: records of one window that are published alike by its attributes counted again",
     "every value: one that the policy's hierarchies, ranges and sets can publish",
     "every record: all published fields, no undeclared or identifying one, passing fields of their type",

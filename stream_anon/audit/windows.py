@@ -134,7 +134,7 @@ class WindowAudit:
         ]
 
     def _count(self, batch: str | None, number: int | None, group: _Group, whole: Sequence[Shown]) -> None:
-        if group.records < self._policy.k:
+        if group.records < (self._policy.k or 1):
             self._findings.add(Kind.TOO_FEW_RECORDS, batch, number)
         for attribute, shown, base in zip(self._policy.diverse, group.shown, whole, strict=True):
             for kind in faults(shown, base, self._policy.diversity[attribute.name]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar, overload
@@ -9,7 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 from stream_anon.adapters.tables.arrow.installed import require_narwhals
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.rejects import faults_of, in_words
-from stream_anon.files.whole_table import anonymization_of
+from stream_anon.files.whole_table import TableAnonymization, anonymization_of
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.policy import Policy
 
@@ -72,6 +73,9 @@ def anonymize_frame(
     anonymization = anonymization_of(policy)
     releases = [certified.release for batch in batches for certified in anonymization.add(batch)]
     releases += [certified.release for certified in anonymization.close()]
+    if isinstance(anonymization, TableAnonymization):
+        for text in anonymization.warnings:
+            warnings.warn(text, stacklevel=2)
     released = in_kind(tables.joined(map(tables.table, releases)), frame)
     return released if rejects == "raise" else (released, in_kind(_told(told, names), frame))
 

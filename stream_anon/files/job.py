@@ -22,6 +22,7 @@ from stream_anon.files.whole_table import TableAnonymization, anonymization_of
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import Policy
+from stream_anon.recoding.recoders.protocol import Holder
 
 Progress = Callable[[int], None]
 """Called with the bytes read so far."""
@@ -41,6 +42,8 @@ class FileReport:
         How many texts counted as numbers or truth values, because their attributes say `coerce`.
     explanation
         How a method came to its answer, a line a step; empty for an engine.
+    warnings
+        What a method's options leave unprotected.
     refusal
         Why a method wrote nothing; empty where it did.
     written
@@ -57,6 +60,7 @@ class FileReport:
     missing: Counter[str] = field(default_factory=Counter)
     coerced: int = 0
     explanation: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     refusal: str = ""
     written: bool = False
     windows: int = 0
@@ -134,6 +138,7 @@ class FileReport:
             "records_per_second": self.records_in / self.seconds if self.seconds else None,
             "engine": self.engine,
             "explanation": list(self.explanation),
+            "warnings": list(self.warnings),
             "refusal": self.refusal or None,
         }
 
@@ -156,6 +161,8 @@ class FileJob:
         With more rejects than this the output gets no name.
     standard
         The format of standard input and output.
+    holder
+        Decides what a method leaves to the data's holder.
     """
 
     policy: Policy
@@ -165,6 +172,7 @@ class FileJob:
     rejects: Path | None = None
     most_rejected: RecordBound = MOST_REJECTED
     standard: Format = Format.JSONL
+    holder: Holder | None = None
 
     def __post_init__(self) -> None:
         names = [name for name in (self.source, self.target) if isinstance(name, str) and name != STANDARD]
@@ -192,7 +200,7 @@ class FileJob:
     def _anonymization(self, policy: Policy) -> Anonymization:
         if policy.method is None:
             compile_in_two(warm_up_first_half, warm_up_second_half, policy)
-        return anonymization_of(policy)
+        return anonymization_of(policy, self.holder)
 
     def _run(self, progress: Progress) -> FileReport:
         form = format_of(self.target, self.standard)
@@ -224,7 +232,7 @@ class FileJob:
                     report.refusal = str(refused)
             report.coerced = reader.coerced + codec.coerced
             if isinstance(anonymization, TableAnonymization):
-                report.explanation = anonymization.explanation
+                report.explanation, report.warnings = anonymization.explanation, anonymization.warnings
             if rejects is not None:
                 rejects.publish()
             if not report.refusal and report.rejected.total() <= self.most_rejected.of(report.records_in):

@@ -44,6 +44,11 @@ class RecordBound:
         return f"{100 * self.share:g}%" if self.records is None else str(self.records)
 
 
+def k_in_words(k: int | None) -> str:
+    """Return a policy's k, for people."""
+    return "none" if k is None else str(k)
+
+
 @dataclass(frozen=True, slots=True)
 class Shield:
     """A requirement on some quasi-identifiers: each published tuple of them is shared by at least k individuals.

@@ -119,6 +119,8 @@ def _first_error(error: ValidationError, place: str | None) -> SettingsError:
         "InputSettings",
         "FormatSettings",
         "constrained-str",
+        "constrained-int",
+        "literal['none']",
         "dict[str,any]",
         "int",
         "float",

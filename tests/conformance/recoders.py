@@ -14,7 +14,7 @@ from stream_anon.recoding.recoders.incognito import Incognito
 from stream_anon.recoding.recoders.min_gen import KMinimal, MinGen
 from stream_anon.recoding.recoders.mu_argus import MuArgus
 from stream_anon.recoding.recoders.optimal import Ola
-from stream_anon.recoding.recoders.protocol import Recoder
+from stream_anon.recoding.recoders.protocol import Choice, Recoder
 from stream_anon.recoding.recoders.samarati import Samarati
 from stream_anon.recoding.recoders.tds import Tds
 
@@ -36,6 +36,9 @@ SPECIMENS: Mapping[str, Sequence[Callable[[Names], Recoder]]] = {
     "mu-argus": [
         lambda names: MuArgus((names[0],), tuple(names[1:2]), tuple(names[2:3]), outliers=0.2),
         lambda names: MuArgus((names[0],), tuple(names[1:2]), tuple(names[2:3]), complete=True),
+        lambda names: MuArgus(
+            (names[0],), tuple(names[1:2]), tuple(names[2:3]), choices=(Choice(names[0], 1),), complete=True
+        ),
     ],
     "tds": [lambda names: Tds("class")],
     "iab": [

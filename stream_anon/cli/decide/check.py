@@ -18,6 +18,7 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
+from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.check.checking import CheckReport, examine_deployment
 from stream_anon.service.starting.findings import Severity
@@ -94,7 +95,7 @@ def _show_policy(console: Console, policy: Policy) -> None:
     who = ", ".join([who, *policy.normalize])
     window = policy.window
     diversity = "".join(f", {' and '.join(each.in_words)} of {name}" for name, each in policy.diversity.items())
-    console.print(Text(f"  each class: {policy.k} individuals (told apart by {who}){diversity}"))
+    console.print(Text(f"  each class: {k_in_words(policy.k)} individuals (told apart by {who}){diversity}"))
     for shield in policy.shields:
         console.print(Text(f"  each shield: {shield.k} individuals share {', '.join(shield.attributes)}"))
     console.print(
@@ -130,7 +131,7 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
         _heading(console, "What one worker would make of it")
         _show_forecast(console, study.forecast, policy)
     if study.rare:
-        _heading(console, f"Fields that pass: values held by fewer than {policy.k} individuals")
+        _heading(console, f"Fields that pass: values held by fewer than {policy.crowd} individuals")
         for field in study.rare:
             console.print(Text(f"  {field.attribute}: {_rare(field)}"))
 
@@ -140,9 +141,10 @@ def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None
     if not forecast.whole:
         windows = f"none whole: the sample ends before one is full; it has {forecast.individuals:,} individuals"
     fill = f"{forecast.windows - forecast.short:,} of {forecast.windows:,} windows"
+    whole = f"hold {policy.crowd} individuals" if policy.k is None else f"fill a class of {policy.k}"
     rows = {
         "windows": windows,
-        f"fill a class of {policy.k}": fill if forecast.whole else ("no" if forecast.short else "yes"),
+        whole: fill if forecast.whole else ("no" if forecast.short else "yes"),
         "released": f"{1 - forecast.suppressed_share:.2%}",
         "suppressed": f"{forecast.suppressed_share:.2%}"
         + "".join(f", {reason} {count:,}" for reason, count in sorted(forecast.suppressed.items())),

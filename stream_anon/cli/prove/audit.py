@@ -18,6 +18,7 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.prometheus.audit_file import write_audit_file
 from stream_anon.audit.stretch import Stretch
 from stream_anon.audit.verdict import Change, Verdict, Violation
+from stream_anon.microdata.bounds import k_in_words
 from stream_anon.operations.audit import auditing
 from stream_anon.operations.audit.auditing import AuditReport, Wanted
 from stream_anon.operations.audit.report import as_json, figures_of, iso
@@ -105,13 +106,13 @@ def _summary(report: AuditReport) -> Table:
     counts, periods = verdict.counts, verdict.periods
     table = Table(title="Audit", show_header=False, title_justify="left")
     table.add_row("output", report.subject)
-    table.add_row(
-        "policy", f"{_settings(report)}, revision {policy.revision}, k {policy.k}, {report.promises[:19]}"
-    )
+    k, revision = k_in_words(policy.k), policy.revision
+    table.add_row("policy", f"{_settings(report)}, revision {revision}, k {k}, {report.promises[:19]}")
     if periods:
         first, last = min(period.first for period in periods), max(period.last for period in periods)
         table.add_row("period", f"{first} to {last}")
-        table.add_row("k asked", ", ".join(str(k) for k in sorted({period.k for period in periods})))
+        asked = sorted({period.k for period in periods}, key=lambda own: own or 0)
+        table.add_row("k asked", ", ".join(map(k_in_words, asked)))
     table.add_row("audited", iso(report.ended))
     trust = f", {counts.on_trust:,} of them on trust" if counts.on_trust else ""
     table.add_row("windows", f"{counts.windows:,}{trust} ({counts.parts:,} certificate parts)")
@@ -142,7 +143,7 @@ def _show_policies(report: AuditReport, console: Console) -> None:
     for period in periods:
         trust = " (on trust)" if period.on_trust else ""
         name = f"{period.promises[:19]}{trust}"
-        row = (str(period.revision), str(period.k), period.first, period.last, f"{period.windows:,}")
+        row = (str(period.revision), k_in_words(period.k), period.first, period.last, f"{period.windows:,}")
         table.add_row(name, *row, "" if period.change is None else _change(period.change))
     console.print(table)
     if report.verdict.pending is not None:

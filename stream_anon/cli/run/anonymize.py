@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from stream_anon.adapters.tables.formats import RecordReader, size_of
 from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
+from stream_anon.cli.run.choosing import TerminalHolder, check_choosing
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.job import FileJob, FileReport
 from stream_anon.files.rejects import in_words, parse_most_rejected
@@ -69,7 +71,9 @@ def file_job(
     return FileJob(policy, source, target, names.certificates, names.rejects, most, standard)
 
 
-def anonymize(job: FileJob | TwoTablesJob, report: Path | None, explain: Explain | None = None) -> int:
+def anonymize(
+    job: FileJob | TwoTablesJob, report: Path | None, explain: Explain | None = None, *, choose: bool = False
+) -> int:
     """Anonymize a file, show progress on a terminal, say in a line what happened; return the exit code.
 
     The code is 1 if too many records were rejected, if a method's answer falls short of the policy, or if the gate
@@ -79,10 +83,17 @@ def anonymize(job: FileJob | TwoTablesJob, report: Path | None, explain: Explain
     ----------
     explain
         How much of a method's steps is printed; None for nothing.
+    choose
+        Whether a person decides what the method leaves to the data's holder.
     """
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    if choose:
+        check_choosing(job.policy, sys.stdin.isatty() and console.is_terminal and job.source != STANDARD)
     try:
         with interruptible(), _bar(console) as bar, saying_when_compiling(bar.console):
+            holder = TerminalHolder(console, lambda question: _asked(question, bar))
+            if choose and isinstance(job, FileJob):
+                job = replace(job, holder=holder)
             task = bar.add_task("anonymizing", total=_size(job.source))
             result = job.run(lambda read: bar.update(task, completed=read))
     except KeyboardInterrupt:
@@ -92,6 +103,10 @@ def anonymize(job: FileJob | TwoTablesJob, report: Path | None, explain: Explain
         _save(report, result)
     if explain is not None:
         _explain(result, explain, console)
+    if choose:
+        console.print(f"in the settings file this chooses the same: {holder.as_settings()}")
+    for text in result.warnings:
+        console.print(f"stream-anon: warning: {text}")
     if result.refusal:
         console.print(f"stream-anon: {result.refusal}")
         return 1
@@ -112,6 +127,15 @@ def _explain(report: FileReport, explain: Explain, console: Console) -> None:
             console.print(f"  {line}")
         elif seen[kind] == MOST_ALIKE + 1:
             console.print(f"  {kind}: {of_a_kind[kind] - MOST_ALIKE:,} more, --all lists them")
+
+
+def _asked(question: str, bar: Progress) -> str:
+    """Return a line that a person types, while no bar moves over it."""
+    bar.stop()
+    try:
+        return bar.console.input(question)
+    finally:
+        bar.start()
 
 
 def _bar(console: Console) -> Progress:

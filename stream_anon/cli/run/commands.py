@@ -106,6 +106,9 @@ def anonymize_file(
     all_steps: Annotated[
         bool, typer.Option("--all", help="Print every step, such as all minimal nodes and distortions.")
     ] = False,
+    choose: Annotated[
+        bool, typer.Option("--choose", help="Of mu-argus: ask at the terminal what is generalized, and how far.")
+    ] = False,
     sensitive_table: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Of anatomy: the second table; else OUTPUT with .sensitive in its name."),
@@ -139,7 +142,7 @@ def anonymize_file(
     told = Explain.ALL if all_steps else Explain.SHORT if explain else None
     if told is not None and job.policy.method is None:
         raise SettingsError("--explain", "is for a method: name one with --method")
-    raise typer.Exit(anonymize(job, report, told))
+    raise typer.Exit(anonymize(job, report, told, choose=choose))
 
 
 @app.command("forget", rich_help_panel="Run")

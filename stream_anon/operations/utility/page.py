@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
+from stream_anon.microdata.bounds import k_in_words
 from stream_anon.operations.pages import bar, closed, opened
 from stream_anon.operations.utility.learning import LearningReport
 from stream_anon.operations.utility.report import SHORT, UtilityReport, percent
@@ -21,7 +22,7 @@ def utility_page(report: UtilityReport) -> str:
 
 def _lines(report: UtilityReport) -> Iterator[str]:
     yield from opened(f"Utility of releases of {report.source}", f"What releases of {report.source} keep and lose")
-    yield f"<p>{report.records:,} records; the policy asks for k = {report.k}.</p>"
+    yield f"<p>{report.records:,} records; the policy asks for k = {k_in_words(report.k)}.</p>"
     yield from _kept(report)
     yield from _risk(report)
     if report.learning is not None:

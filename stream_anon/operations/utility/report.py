@@ -70,7 +70,7 @@ class UtilityReport:
 
     source: str
     records: int
-    k: int
+    k: int | None
     seed: int
     releases: tuple[Utility, ...]
     risk: RiskReport

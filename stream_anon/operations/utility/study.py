@@ -142,7 +142,7 @@ def study_utility(table: OriginalTable, released: Released, seed: int = 0) -> Ut
         gcp(ncp, boxes.records, suppressed),
         conditional_entropy(codes, boxes, suppressed),
         discernibility(boxes.records, suppressed),
-        average_class_size(boxes.records, table.policy.k),
+        None if table.policy.k is None else average_class_size(boxes.records, table.policy.k),
         _mean([each.dependence for each in pairs]),
         query_error(codes, boxes, queries),
         _mean([each.information for each in singles]),

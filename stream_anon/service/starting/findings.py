@@ -8,6 +8,7 @@ from enum import StrEnum
 from stream_anon.conditions import Condition
 from stream_anon.measures.window_leakage import least_told
 from stream_anon.microdata.attributes import Publication, Sensitive, Unknown
+from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, Policy, Shortfall
 from stream_anon.service.starting.missing_values import MissingValues
@@ -83,10 +84,13 @@ def policy_findings(policy: Policy) -> list[Finding]:
                 "window can replay it for each value that somebody may have. Leave it out where that matters",
             )
         )
+    if policy.without_k:
+        found.append(_warning("privacy.k", policy.without_k))
     found += [
         _warning(
             f"privacy.shields.{place}",
-            f"holds already: privacy.k = {policy.k}, or a shield on the same attributes and more, asks as many",
+            f"holds already: privacy.k = {k_in_words(policy.k)}, or a shield on the same attributes and more, asks "
+            "as many",
         )
         for place, shield in enumerate(policy.shields)
         if shield not in policy.open_shields
@@ -97,10 +101,11 @@ def policy_findings(policy: Policy) -> list[Finding]:
     for attribute in policy.quasi_identifiers:
         place = f"attributes.{attribute.name}"
         if attribute.publication is Publication.TIGHT:
+            key = "order" if attribute.domain.labels() else "tight"
             found.append(
                 _warning(
                     place,
-                    "tight: both ends of a published range are true values of somebody in the class, "
+                    f"{key}: both ends of a published range are true values of somebody in the class, "
                     "and an extreme value is published as it is",
                 )
             )
@@ -175,11 +180,18 @@ def never_came(attribute: str, records: str, likeness: str = "") -> Finding:
     )
 
 
+def _crowd(policy: Policy) -> str:
+    return f"k = {policy.k}" if policy.k is not None else f"{policy.crowd} (a shield's k)"
+
+
 def _rare(policy: Policy, study: Study, field: RareValues) -> Finding:
     place = f"attributes.{field.attribute}"
-    share = f"{field.share:.1%} of its values are held by fewer than k = {policy.k} individuals"
-    if study.individuals < policy.k:
-        return _warning(place, f"cannot be judged: the sample holds {study.individuals} individuals, fewer than k")
+    share = f"{field.share:.1%} of its values are held by fewer than {_crowd(policy)} individuals"
+    if study.individuals < policy.crowd:
+        return _warning(
+            place,
+            f"cannot be judged: the sample holds {study.individuals} individuals, fewer than {_crowd(policy)}",
+        )
     return _prohibition(
         Condition.RARE_VALUES,
         place,
@@ -191,7 +203,7 @@ def _rare(policy: Policy, study: Study, field: RareValues) -> Finding:
 def _rare_in_windows(policy: Policy, field: RareValues) -> Finding:
     return _warning(
         f"attributes.{field.attribute}",
-        f"{field.share_in_windows:.1%} of its values are held by fewer than k = {policy.k} individuals of their "
+        f"{field.share_in_windows:.1%} of its values are held by fewer than {_crowd(policy)} individuals of their "
         "window. Every record names its window in `batch`: who knows that somebody's record is in it may find it "
         "by such a value. Make the windows longer, make it a quasi-identifier, leave it out, or write "
         "accept_linkable: true",
@@ -241,10 +253,10 @@ def _forecast_findings(policy: Policy, forecast: Forecast) -> list[Finding]:
     if forecast.short:
         outcome = "suppressed whole" if policy.window.shortfall is Shortfall.SUPPRESS else "held back, however long"
         windows = f"{forecast.short} of {forecast.windows} windows" if forecast.whole else "the sample"
-        least = max((policy.k, *(shield.k for shield in policy.shields)))
-        lacks = f"cannot fill one class of k = {policy.k}"
-        if least > policy.k:
-            lacks += f", or have fewer than {least} individuals, the largest k of a shield"
+        least = max((policy.crowd, *(shield.k for shield in policy.shields)))
+        lacks = f"have fewer than {least} individuals, the largest k of a shield"
+        if policy.k is not None:
+            lacks = f"cannot fill one class of k = {policy.k}" + (f", or {lacks}" if least > policy.k else "")
         found.append(_warning("window", f"{windows} {lacks}: such windows are {outcome}"))
     if forecast.over_limit > MANY_OVER_LIMIT:
         found.append(

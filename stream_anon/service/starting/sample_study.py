@@ -238,8 +238,8 @@ def _rare_values(policy: Policy, batch: CodedBatch, windows: Sequence[_Outcome])
     total = sum(release.released for _, release in windows)
     found = []
     for place, attribute in enumerate(policy.passed):
-        records, values, rare = _rarity(policy.k, place, batch.payload, batch.individuals)
-        within = sum(_rarity(policy.k, place, payload, people)[0] for payload, people in published)
+        records, values, rare = _rarity(policy.crowd, place, batch.payload, batch.individuals)
+        within = sum(_rarity(policy.crowd, place, payload, people)[0] for payload, people in published)
         found.append(
             RareValues(
                 attribute.name,

@@ -23,6 +23,7 @@ from tests.support.data import ROOT, shared_data
         "envelopes.py --records 2000 --repeats 1",
         "limits.py --windows 1000 --rows 2000",
         "shields.py --windows 1000 --rows 2000 --repeats 1",
+        "negotiation.py --rows 1500 --repeats 1",
         "recoders.py --rows 60 --k 5",
         "utility_study.py --tasks made-up --methods DataFly --classifiers search --rows 300 --seconds 0.2",
         "worst_cases.py --windows 300 --repeats 1 --shapes heavy",

@@ -559,3 +559,12 @@ def test_no_row_of_adult_vanishes_where_values_are_missing() -> None:
     assert sum(map(len, releases)) == len(released)
     suppressed = sum(release.certificate[0]["suppressed"] for release in releases)
     assert len(released) + suppressed == len(frame)
+
+
+def test_what_a_method_leaves_unprotected_is_a_warning_of_python(tmp_path: Path) -> None:
+    shields = [{"attributes": ["age"], "k": 4}]
+    policy = policy_of(
+        tmp_path, privacy={"k": "none", "shields": shields}, method={"name": "iab", "most_expanded": 5}
+    )
+    with pytest.warns(UserWarning, match=r"privacy\.k is none"):
+        anonymize_frame(pd.DataFrame(records(40)), policy)

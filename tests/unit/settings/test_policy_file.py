@@ -35,6 +35,7 @@ from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import weakened
 from stream_anon.settings.policy_file import load_policy
+from tests.support.policies import write_document, write_policy
 
 EVERYTHING = """\
 privacy: {k: 4, individual: person.id, max_share: 0.4, sensitive: {result: {distinct_l: 2}}}
@@ -836,3 +837,42 @@ def test_later_criteria_leave_the_hashes_of_policies_without_them(tmp_path: Path
     assert more.diversity["illness"] == Diversity(2, alpha=0.5, delta_disclosure=1.5, beta_likeness=2)
     assert more.digest != policy.digest
     assert PolicyDocument.of(more).promises != document.promises
+
+
+WITHOUT_K: dict[str, Any] = {"k": "none", "shields": [{"attributes": ["age"], "k": 8}]}
+
+
+def test_only_the_word_none_asks_for_no_k(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = load_policy(write_policy(tmp_path, privacy=WITHOUT_K, method={"name": "iab"}))
+    assert (policy.k, policy.max_share, policy.crowd) == (None, 1.0, 8)
+    assert policy.unprotected == ("home.city",)
+    path = write_policy(tmp_path, privacy=WITHOUT_K)
+    for wrong in (None, "", "None", "NONE", "no", 0, 1, False, [], "null"):
+        with pytest.raises(SettingsError) as error:
+            load_policy(write_policy(tmp_path, privacy={**WITHOUT_K, "k": wrong}))
+        assert error.value.key == "privacy.k"
+    document = yaml.safe_load(path.read_text())
+    del document["privacy"]["k"]
+    with pytest.raises(SettingsError, match=r"privacy\.k: is required"):
+        load_policy(write_document(tmp_path, document))
+    path = write_policy(tmp_path, privacy={**WITHOUT_K, "k": 5})
+    monkeypatch.setenv("STREAM_ANON__PRIVACY__K", "")
+    with pytest.raises(SettingsError):
+        load_policy(path)
+    monkeypatch.setenv("STREAM_ANON__PRIVACY__K", "none")
+    assert load_policy(path).k is None
+
+
+@pytest.mark.parametrize(
+    ("privacy", "key"),
+    [
+        ({"k": "none"}, "privacy.k"),
+        ({"k": "none", "shields": []}, "privacy.k"),
+        ({**WITHOUT_K, "max_share": 0.5}, "privacy.max_share"),
+        ({**WITHOUT_K, "max_share": 0.99}, "privacy.max_share"),
+    ],
+)
+def test_no_k_needs_shields_and_has_no_share_of_a_class(privacy: dict[str, Any], key: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as error:
+        load_policy(write_policy(tmp_path, privacy=privacy, method={"name": "iab"}))
+    assert error.value.key == key

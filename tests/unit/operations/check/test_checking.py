@@ -267,9 +267,13 @@ def test_publications_of_true_values_are_warned_of() -> None:
     policy = _policy(
         height={"role": "quasi-identifier", "numeric": {"min": 0, "max": 9, "publish": "tight"}},
         plan={"role": "quasi-identifier", "values": ["a", "b"], "publish": "values"},
+        degree={"role": "quasi-identifier", "order": ["none", "bachelor", "master"]},
         illness={"role": "sensitive"},
     )
-    assert _warnings(policy) == ["attributes.height", "attributes.plan", "attributes.illness"]
+    places = ["attributes.height", "attributes.plan", "attributes.degree", "attributes.illness"]
+    assert _warnings(policy) == places
+    begin = {one.place: one.text.partition(":")[0] for one in policy_findings(policy)}
+    assert [begin[place] for place in places[:3]] == ["tight", "values", "order"]
     assert _warnings(_policy()) == []
 
 
@@ -280,6 +284,18 @@ def test_a_shield_that_holds_already_is_told_and_one_that_asks_more_is_not() -> 
         shielded = replace(policy, shields=asked)
         assert _warnings(shielded) == [f"privacy.shields.{place}" for place in told]
         assert sum("holds already" in one.text for one in policy_findings(shielded)) == len(told)
+
+
+def test_a_policy_without_k_is_warned_of_and_what_nothing_protects_is_named() -> None:
+    policy = _policy(k=3, city={"role": "quasi-identifier", "values": ["Oslo", "Rome"]})
+    bare = replace(policy, k=None, max_share=1.0, shields=(Shield(("age",), 4),))
+    (found,) = (one for one in policy_findings(bare) if one.place == "privacy.k")
+    assert "the only one with its values of all quasi-identifiers, and nothing protects city" in found.text
+    whole = replace(bare, shields=(Shield(("age", "city"), 4), Shield(("age",), 3)))
+    (found, held) = (one for one in policy_findings(whole) if one.place.startswith("privacy"))
+    assert "nothing protects" not in found.text
+    assert held.place == "privacy.shields.1"  # it holds by the other one, and not by a k
+    assert "privacy.k" not in {one.place for one in policy_findings(policy)}
 
 
 def test_windows_of_fewer_people_than_a_shield_asks_are_forecast() -> None:

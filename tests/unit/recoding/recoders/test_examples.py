@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 from itertools import permutations
 
@@ -71,6 +72,25 @@ def test_a_preferred_attribute_is_kept_finest_among_minimal_generalizations() ->
     assert levels(MinGen(("zip",)).recode(_eight(), Asked(2))) == [0, 1]
     with pytest.raises(SettingsError, match=r"method\.prefer"):
         MinGen(("shoe-size",)).recode(_eight(), Asked(2))
+
+
+def test_a_weight_makes_another_node_that_of_minimal_distortion() -> None:
+    """[0, 1] distorts zip by 1/2 and [1, 0] race by 1: weights of 1 and 3 make these 3/8 and 1/4."""
+    heavy = table_of((RACE, replace(ZIP, weight=3.0)), EIGHT)
+    found = MinGen().recode(heavy, Asked(2))
+    assert levels(found) == [1, 0]
+    minimal = [step.figures for step in found.steps if step.action == "minimal node"]
+    assert [(own["prec"], own["weighted prec"]) for own in minimal] == [(0.75, 0.625), (0.5, 0.75)]
+    (best,) = (step.figures for step in found.steps if step.action == "minimal distortion")
+    assert best["levels"] == {"race": 1, "zip": 0}
+    # With 1 and 2 both are 1/3: a tie, which the preferred attribute decides.
+    tied = table_of((RACE, replace(ZIP, weight=2.0)), EIGHT)
+    assert levels(MinGen(("race",)).recode(tied, Asked(2))) == [0, 1]
+    assert levels(MinGen(("zip",)).recode(tied, Asked(2))) == [1, 0]
+    # Only the ratio counts, and a method that does not weigh is not changed.
+    alike = table_of((replace(RACE, weight=7.0), replace(ZIP, weight=7.0)), EIGHT)
+    assert MinGen().recode(alike, Asked(2)).steps == MinGen().recode(_eight(), Asked(2)).steps
+    assert KMinimal().recode(heavy, Asked(2)).steps == KMinimal().recode(_eight(), Asked(2)).steps
 
 
 @pytest.mark.parametrize(("k", "node", "suppressed"), [(2, [0, 1], 0), (3, [1, 1], 0), (8, [0, 0], 8)])
