@@ -81,7 +81,7 @@ def _as_ranges(column: Column, numbers: Reading, people: People, k: int, texts: 
     if found is None:
         return Guess({}, (f"looks sensitive, but {told}, and no range is shared by enough",))
     remarks = (
-        f"DECIDE: looks sensitive, but {told}, and each would name somebody:",
+        f"DECIDE: looks sensitive, but {told}, whom it would name:",
         "published as ranges that all people of a class share, none narrower than `step`. Who finds somebody's",
         "class learns the range: leave it out if that is too much",
     )

@@ -32,22 +32,7 @@ from stream_anon.operations.propose.support import FEWEST, People, Reading, read
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import shared_data
 from tests.support.effort import examples
-
-Record = dict[str, Any]
-
-
-def write_json(path: Path, records: Sequence[Record]) -> Path:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
-
-
-def write_csv(path: Path, records: Sequence[Record]) -> Path:
-    names = list(dict.fromkeys(name for record in records for name in record))
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, names, restval="")
-        writer.writeheader()
-        writer.writerows(records)
-    return path
+from tests.support.proposals import Record, write_csv, write_json
 
 
 def policy_of(path: Path, k: int = 10) -> Policy:
