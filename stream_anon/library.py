@@ -129,6 +129,7 @@ class Anonymizer:
     """
 
     def __init__(self, policy: _policy.Policy) -> None:
+        _policy.require_policy(policy)
         self._policy = policy
         self._codec = codec_of(policy)
         self._incoming = Incoming(policy)

@@ -12,7 +12,7 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.rejects import faults_of, in_words
 from stream_anon.files.whole_table import TableAnonymization, anonymization_of
 from stream_anon.microdata.batch import CodedBatch, Rejects
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import Policy, require_policy
 
 Frame = TypeVar("Frame")
 
@@ -54,8 +54,9 @@ def anonymize_frame(
     SettingsError
         If pyarrow or narwhals is not installed, or the policy cannot be used for a frame.
     TypeError
-        If narwhals does not know the frame.
+        If narwhals does not know the frame, or the policy is none, such as the path of its file.
     """
+    require_policy(policy)
     require_narwhals("anonymize_frame")
     from stream_anon.adapters.tables.arrow.frames import batches_of, in_kind
     from stream_anon.adapters.tables.arrow.releases import ReleaseTables

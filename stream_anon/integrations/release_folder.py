@@ -21,7 +21,7 @@ from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.incoming import IncomingReader
 from stream_anon.files.job import FileJob
 from stream_anon.microdata.bounds import RecordBound
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import Policy, require_policy
 
 RECORDS, CERTIFICATES, REJECTS, _REPORT = "released.parquet", "certificates.jsonl", "rejects.jsonl", "report.json"
 # Readers of a folder of Parquet files (Spark, pyarrow) leave out names that begin with an underscore.
@@ -88,12 +88,15 @@ class ReleaseFolder:
     ------
     Refused
         If the folder holds releases of another origin.
+    TypeError
+        If the policy is none.
     SettingsError
         If pyarrow or narwhals is not installed, the policy names the method anatomy, or columns of a Parquet file
         cannot say all that it publishes.
     """
 
     def __init__(self, path: str | os.PathLike[str], policy: Policy, origin: str) -> None:
+        require_policy(policy)
         require_narwhals("a folder of releases")
         if policy.method is not None and policy.method.name == "anatomy":
             raise SettingsError("method", "anatomy makes two tables: use stream-anon anonymize")

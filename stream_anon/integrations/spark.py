@@ -30,7 +30,7 @@ except ModuleNotFoundError as error:
 from stream_anon.adapters.tables.arrow.installed import require_narwhals
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.integrations.release_folder import ReleaseFolder, StoredRelease, keep
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy, require_policy
 
 _QUERY = "sql.streaming.queryId"  # what Spark tells of a query; it stays the same as long as the checkpoint does
 
@@ -54,6 +54,7 @@ def released_batches(policy: Policy, folder: str | os.PathLike[str]) -> Callable
     another query, or if a micro-batch is repeated with another number of records: then the source does not give
     again what it gave, and records may be lost or come in another micro-batch too.
     """
+    require_policy(policy)
 
     def release(frame: Any, batch: int) -> StoredRelease:
         query = frame.sparkSession.sparkContext.getLocalProperty(_QUERY)
@@ -95,7 +96,10 @@ def release_dataframe(
         If the folder exists.
     InputError
         If the DataFrame has no column for a declared field, or the folder cannot be written.
+    TypeError
+        If the policy is none, such as the path of its file.
     """
+    require_policy(policy)
     final = Path(folder).absolute()
     if final.exists():
         raise Refused(f"{final}: is there already, and records would be released a second time")

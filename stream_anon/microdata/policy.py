@@ -158,6 +158,13 @@ class EngineChoice:
             )
 
 
+def require_policy(given: object) -> None:
+    """Raise TypeError if what should be a policy is something else, such as the path of its file."""
+    if not isinstance(given, Policy):
+        name = type(given).__name__
+        raise TypeError(f"policy must be a Policy, and is of type {name}: load its file by Policy.load(path)")
+
+
 @dataclass(frozen=True)
 class Policy:
     """Everything that the core knows about a deployment.

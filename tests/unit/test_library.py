@@ -9,8 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from stream_anon import Anonymizer, Policy
+from stream_anon import Anonymizer, Policy, anonymize_frame
 from stream_anon.errors import InputError
+from stream_anon.integrations.release_folder import ReleaseFolder
 from tests.support.data import ROOT
 from tests.support.policies import people, write_policy
 
@@ -147,3 +148,17 @@ def test_the_snippet_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
     printed: list[object] = []
     exec(snippet[1], {"print": lambda *values: printed.extend(values)})  # noqa: S102 - it is our own README
     assert printed
+
+
+@pytest.mark.parametrize("path", ["policy.yaml", Path("policy.yaml")])
+def test_a_path_given_for_a_policy_is_told_how_it_is_loaded(tmp_path: Path, path: str | Path) -> None:
+    frame = pa.table({"age": [1]})
+    attempts = (
+        lambda: Anonymizer(path),  # type: ignore[arg-type]
+        lambda: anonymize_frame(frame, path),  # type: ignore[arg-type]
+        lambda: ReleaseFolder(tmp_path / "releases", path, "a test"),  # type: ignore[arg-type]
+    )
+    for attempt in attempts:
+        with pytest.raises(TypeError, match=r"must be a Policy.*Policy\.load\(path\)"):
+            attempt()
+    assert not (tmp_path / "releases").exists()

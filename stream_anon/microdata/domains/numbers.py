@@ -92,9 +92,14 @@ class NumericDomain(Domain):
                 if number % self._unit:
                     raise SettingsError(f"{key}.{name}", f"has more than {self.decimals} decimals")
         narrower = self.step
-        for width in self.levels:
+        for place, width in enumerate(self.levels):
             if width % narrower or width < narrower:
-                raise SettingsError(f"{key}.levels", "each width must be a multiple of the one before and of step")
+                before = "the width before it" if place else "the step"
+                raise SettingsError(
+                    f"{key}.levels.{place}",
+                    f"{_plain(width)} is no multiple of {_plain(narrower)}, {before}: an interval would lie in two "
+                    "of the next level",
+                )
             narrower = width
 
     def _check_magnitude(self, named: list[tuple[str, Decimal]]) -> None:

@@ -203,9 +203,21 @@ QI = {"role": "quasi-identifier"}
         ),
         pytest.param(
             {"age": QI | {"numeric": {"min": 1, "max": 9, "levels": [0]}}},
-            "attributes.age.numeric.levels",
-            "above 0",
+            "attributes.age.numeric.levels.0",
+            "0 is no width: it must be above 0",
             id="level 0",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 0, "max": 99, "levels": [5, 10, 20, 50]}}},
+            "attributes.age.numeric.levels.3",
+            "50 is no multiple of 20, the width before it",
+            id="level that cuts the one before",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 0, "max": 99, "step": 2, "levels": [5]}}},
+            "attributes.age.numeric.levels.0",
+            "5 is no multiple of 2, the step",
+            id="level that cuts a step",
         ),
         pytest.param(
             {"age": QI | {"numeric": {"min": 1, "max": 9, "levels": [2], "ranges": 2}}},
@@ -876,3 +888,36 @@ def test_no_k_needs_shields_and_has_no_share_of_a_class(privacy: dict[str, Any],
     with pytest.raises(SettingsError) as error:
         load_policy(write_policy(tmp_path, privacy=privacy, method={"name": "iab"}))
     assert error.value.key == key
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("privacy: {k: 2, individual: i, sensitive: {ill: {t_closeness: 0.2}}}", "of keys; allowed: t, distance"),
+        ("privacy: {k: 2, individual: i, sensitive: {ill: {recursive_cl: 3}}}", "of keys; allowed: c, l"),
+        ("privacy: {k: 2, individual: i, sensitive: [ill]}", "privacy.sensitive: must be a mapping"),
+        ("privacy: {k: 2, individual: i, shields: {age: 3}}", "privacy.shields: must be a list"),
+        (
+            "privacy: {k: 2, individual: i}\nattributes: {age: {role: identifier, date: 2024}}",
+            "allowed: format, min",
+        ),
+    ],
+)
+def test_a_number_or_text_in_place_of_keys_is_told_which_keys_there_are(
+    tmp_path: Path, written: str, told: str
+) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(written)
+    with pytest.raises(SettingsError) as caught:
+        load_policy(path)
+    assert told in str(caught.value)
+    assert "instance" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.jsonl", "people.parquet"])
+def test_a_file_of_records_is_no_policy_and_nothing_of_it_is_quoted(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"Jane: \xff")
+    with pytest.raises(SettingsError, match="is a file of records; a policy is a YAML file") as caught:
+        load_policy(path)
+    assert "Jane" not in str(caught.value)
