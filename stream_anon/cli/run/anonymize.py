@@ -18,12 +18,15 @@ from stream_anon.adapters.tables.formats import RecordReader, size_of
 from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
+from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.job import FileJob, FileReport
 from stream_anon.files.rejects import in_words, parse_most_rejected
+from stream_anon.files.suppressed import many_suppressed, reasons_in_words, suppressed_in_words
 from stream_anon.files.two_tables import TwoTablesJob, beside
+from stream_anon.judging.refusing import Judging, conditions_of
+from stream_anon.judging.sample_findings import MANY_MISSING
 from stream_anon.microdata.batch import Reason
-from stream_anon.service.starting.findings import MANY_MISSING
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.yaml_text import read_yaml
 
@@ -54,6 +57,7 @@ def file_job(
     names: FileNames,
     max_rejected: str,
     standard: Format,
+    accepted: Sequence[Condition] = (),
 ) -> FileJob | TwoTablesJob:
     """Return what the options of the command ask for."""
     source, target = names.source, names.target
@@ -63,10 +67,11 @@ def file_job(
         if names.certificates is not None:
             raise SettingsError("--certificates", "certify classes of k individuals, which anatomy does not make")
         table = beside(target) if names.sensitive is None else names.sensitive
-        return TwoTablesJob(policy, source, target, table, names.rejects, most, standard)
+        return TwoTablesJob(policy, source, target, table, names.rejects, most, standard, tuple(accepted))
     if names.sensitive is not None:
         raise SettingsError("--sensitive-table", "is for method: anatomy only")
-    return FileJob(policy, source, target, names.certificates, names.rejects, most, standard)
+    judging = Judging(conditions_of(accepted))
+    return FileJob(policy, source, target, names.certificates, names.rejects, most, standard, judging)
 
 
 def anonymize(job: FileJob | TwoTablesJob, report: Path | None, explain: Explain | None = None) -> int:
@@ -93,9 +98,11 @@ def anonymize(job: FileJob | TwoTablesJob, report: Path | None, explain: Explain
     if explain is not None:
         _explain(result, explain, console)
     if result.refusal:
-        console.print(f"stream-anon: {result.refusal}")
+        console.print(f"stream-anon: {result.refusal}\nstream-anon: {_not_written(job)}")
         return 1
     console.print(_summary(result))
+    if many_suppressed(result):
+        console.print(f"stream-anon: warning: {suppressed_in_words(result)}")
     if not result.written:
         console.print(f"stream-anon: {_too_many(job, result)}")
     return 1 if result.gate_violations or not result.written else 0
@@ -191,10 +198,11 @@ def _shields(report: FileReport) -> str:
 
 def _summary(report: FileReport) -> str:
     lost = "-" if report.gcp is None else f"{report.gcp:.4f}"
-    faults = in_words(report.faults)
+    faults, reasons = in_words(report.faults), reasons_in_words(report)
     text = (
         f"{report.records_in} records in, {report.released} released in {report.classes} classes, "
-        f"{sum(report.suppressed.values())} suppressed, {report.rejected.total()} rejected"
+        f"{report.suppressed.total()} suppressed{f' ({reasons})' if reasons else ''}, "
+        f"{report.rejected.total()} rejected"
         f"{f' ({faults})' if faults else ''}; "
         f"smallest class {report.achieved_k or '-'} people, {_shields(report)}information loss {lost}"
     )

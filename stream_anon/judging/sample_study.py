@@ -7,9 +7,8 @@ value: only counts, shares, and names that the policy declares.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +17,18 @@ from stream_anon.adapters.codecs import codec_of
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason, Rejects
-from stream_anon.microdata.coding import Passed
-from stream_anon.microdata.payload import Payload, taken
+from stream_anon.judging.missing_values import MissingValues
+from stream_anon.judging.replay import replayed
+from stream_anon.judging.singling import Singled, singled
+from stream_anon.judging.spellings import Spelling, spellings
+from stream_anon.judging.tally import RareValues, Rarity, Tally
+from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
+from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.ports import Codec
-from stream_anon.service.starting.missing_values import MissingValues, missing_values
-from stream_anon.service.starting.replay import replayed
-from stream_anon.service.starting.singling import Singled, singled
-from stream_anon.service.starting.spellings import Spelling, spellings
 
-MOST_LINKABLE = 0.05  # a field may pass if at most this share of its values is rare
+LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows, if they hold a number between these
 
 _Outcome = tuple[SealedWindow, Release]  # a window, and what becomes of it
 
@@ -71,44 +70,6 @@ class RejectCount:
     reason: str
     attribute: str | None
     records: int
-
-
-@dataclass(frozen=True, slots=True)
-class RareValues:
-    """How much of a field that passes is held by fewer than k individuals.
-
-    Parameters
-    ----------
-    records
-        Records whose value is rare.
-    share
-        Of all records that fit the policy; it decides.
-    share_in_windows
-        Of the records that the forecast's windows publish, the share whose value is rare within its window; None if
-        they publish nothing. It matters since every record names its window, and k holds in each.
-    values, rare
-        Distinct values, and how many of them are rare.
-    accepted
-        Whether the policy says that somebody has weighed it.
-    """
-
-    attribute: str
-    records: int
-    share: float
-    share_in_windows: float | None
-    values: int
-    rare: int
-    accepted: bool
-
-    @property
-    def too_many(self) -> bool:
-        """Return whether the field may not pass as it is."""
-        return self.share > MOST_LINKABLE and not self.accepted
-
-    @property
-    def too_many_in_windows(self) -> bool:
-        """Return whether somebody should weigh what the field reveals within a window."""
-        return (self.share_in_windows or 0.0) > MOST_LINKABLE and not self.accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +132,8 @@ class Study:
         not looked at.
     ignored
         Further records, which are neither published nor dead letters.
+    whole
+        Whether these are all records of the input.
     """
 
     records: int
@@ -185,11 +148,17 @@ class Study:
     singled: tuple[Singled, ...] = ()
     singled_left: int = 0
     ignored: int = 0
+    whole: bool = False
 
     @property
     def rejected_share(self) -> float:
         """Return the share of records that would become dead letters."""
         return 1 - self.fit / self.records if self.records else 0.0
+
+
+def sampled_by(policy: Policy) -> int:
+    """Return how many records a sample should have."""
+    return min(max(2 * policy.window.max_records, LEAST_SAMPLED), MOST_SAMPLED)
 
 
 def study(policy: Policy, sample: Sample, codec: Codec | None = None) -> Study:
@@ -202,76 +171,116 @@ def study(policy: Policy, sample: Sample, codec: Codec | None = None) -> Study:
     """
     codec = codec or codec_of(policy)
     batch = codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
-    dead, texts = batch.rejects.dead, codec.inner(sample.values)
-    windows, whole = _released(policy, batch, sample.times) if len(batch) else ([], False)
-    sets, left = singled(policy, batch) if len(batch) else ((), 0)
-    return Study(
-        records=len(batch) + len(dead),
-        ignored=len(batch.rejects) - len(dead),
-        seconds=sample.seconds,
-        fit=len(batch),
-        individuals=len(np.unique(batch.individuals)),
-        rejects=_reject_counts(policy, dead),
-        rare=_rare_values(policy, batch, windows),
-        forecast=_forecast(windows, whole) if len(batch) else None,
-        missing=missing_values(policy, batch, texts),
-        spellings=spellings(policy, texts),
-        singled=sets,
-        singled_left=left,
-    )
+    seen = _Seen(policy)
+    seen.add(batch)
+    windows, full = _released(policy, batch, sample.times[batch.offsets]) if len(batch) else ([], False)
+    return seen.study(batch, windows, full, codec.inner(sample.values), sample.seconds)
 
 
-def _reject_counts(policy: Policy, rejects: Rejects) -> tuple[RejectCount, ...]:
-    counts = Counter(zip(rejects.reasons.tolist(), rejects.attributes.tolist(), strict=True))
+def study_table(policy: Policy, batches: Iterable[CodedBatch], texts: Sequence[bytes | None] = ()) -> Study:
+    """Return what all records of a table tell about its release; see `study`.
+
+    All of them are counted. The forecast and people who are singled out are of the first ones, as many as a sample
+    has.
+    A policy that names a method has no windows, and no forecast.
+
+    Parameters
+    ----------
+    texts
+        The first records as JSON, for the spelling of ids and of keys; empty where they are not known.
+    """
+    seen, first, whole = _Seen(policy), [CodedBatch.none(len(policy.quasi_identifiers), len(policy.diverse))], True
+    for batch in batches:
+        seen.add(batch)
+        if sum(map(len, first)) < sampled_by(policy):
+            first.append(batch)
+        else:
+            whole = False
+    batch = CodedBatch.concatenate(first)
+    windows: list[_Outcome] = []
+    if len(batch) and policy.method is None:
+        windows, _ = _released(policy, batch, np.zeros(len(batch)), rest=whole)
+    return seen.study(batch, windows, bool(windows), texts, 0.0, whole=True)
+
+
+class _Seen:
+    """What is counted in all records, and the study of some of them."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy, self._tally = policy, Tally(policy)
+        self._faults: Counter[tuple[int, int]] = Counter()
+        self._people: list[NDArray[np.int64]] = []
+        self._ignored = 0
+
+    def add(self, batch: CodedBatch) -> None:
+        self._tally.add(batch)
+        dead = batch.rejects.dead
+        self._faults.update(zip(dead.reasons.tolist(), dead.attributes.tolist(), strict=True))
+        self._ignored += len(batch.rejects) - len(dead)
+        self._people.append(batch.individuals)
+
+    def study(
+        self,
+        batch: CodedBatch,
+        windows: Sequence[_Outcome],
+        full: bool,
+        texts: Sequence[bytes | None],
+        seconds: float,
+        whole: bool = False,
+    ) -> Study:
+        policy, tally = self._policy, self._tally
+        sets, left = singled(policy, batch) if len(batch) else ((), 0)
+        return Study(
+            records=tally.records,
+            ignored=self._ignored,
+            seconds=seconds,
+            fit=tally.fit,
+            individuals=len(np.unique(np.concatenate(self._people))) if self._people else 0,
+            rejects=_reject_counts(policy, self._faults),
+            rare=tally.rare(_shares_in_windows(policy, windows)),
+            forecast=_forecast(windows, full) if windows else None,
+            missing=tally.missing(texts),
+            spellings=spellings(policy, texts),
+            singled=sets,
+            singled_left=left,
+            whole=whole,
+        )
+
+
+def _reject_counts(policy: Policy, counts: Counter[tuple[int, int]]) -> tuple[RejectCount, ...]:
     return tuple(
         RejectCount(Reason(reason).label, None if place == NO_ATTRIBUTE else policy.attributes[place].name, records)
         for (reason, place), records in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     )
 
 
-def _rare_values(policy: Policy, batch: CodedBatch, windows: Sequence[_Outcome]) -> tuple[RareValues, ...]:
-    """Return for each field that passes how many records hold a value of fewer than k individuals."""
-    published = [
-        (taken(release.payload, release.order), window.columns.individuals[release.order])
-        for window, release in windows
-    ]
-    total = sum(release.released for _, release in windows)
-    found = []
-    for place, attribute in enumerate(policy.passed):
-        records, values, rare = _rarity(policy.k, place, batch.payload, batch.individuals)
-        within = sum(_rarity(policy.k, place, payload, people)[0] for payload, people in published)
-        found.append(
-            RareValues(
-                attribute.name,
-                records,
-                records / len(batch) if len(batch) else 0.0,
-                within / total if total else None,
-                values,
-                rare,
-                attribute.accept_linkable,
-            )
-        )
-    return tuple(found)
+def _shares_in_windows(policy: Policy, windows: Sequence[_Outcome]) -> list[float | None]:
+    """Return for each field that passes which share of what is published is rare within its window."""
+    rare, total = [0] * len(policy.passed), sum(release.released for _, release in windows)
+    for window, release in windows:
+        people = window.columns.individuals[release.order].tolist()
+        for place, column in enumerate(zip(*taken(release.payload, release.order), strict=True)):
+            rarity = Rarity(policy.k)
+            rarity.add(column, people)
+            rare[place] += rarity.records
+    return [records / total if total else None for records in rare]
 
 
-def _rarity(k: int, place: int, payload: Payload, people: NDArray[np.integer]) -> tuple[int, int, int]:
-    """Return how many records have a rare value, how many values there are, and how many of them are rare."""
-    column = [passed[place] for passed in cast("Sequence[Passed]", payload)]
-    held = Counter(value for value, _ in set(zip(column, people.tolist(), strict=True)))
-    return sum(held[value] < k for value in column), len(held), sum(holders < k for holders in held.values())
+def _released(
+    policy: Policy, batch: CodedBatch, arrivals: NDArray[np.float64], rest: bool = False
+) -> tuple[list[_Outcome], bool]:
+    """Run records through the engine by their times of arrival; return the windows, and whether they are whole.
 
-
-def _released(policy: Policy, batch: CodedBatch, times: NDArray[np.float64]) -> tuple[list[_Outcome], bool]:
-    """Run the sample through the engine by its own times; return the windows, and whether they are whole."""
+    The window that the end of the records cuts off counts if there is no other, or with `rest`.
+    """
     # The draws decide window lengths between 0.9 and 1 times max_delay; nothing here is published.
     draws = np.random.default_rng(0)
     engine = Engine(policy, draws=draws)
     engine.open(0, 0)
-    arrivals = times[batch.offsets]
     sealed = [window for window, _ in replayed(engine, batch, arrivals, policy.window.max_records)]
-    rest = engine.seal(float(arrivals[-1]))
+    last = engine.seal(float(arrivals[-1]))
     closer = Closer(policy)
-    windows = sealed or ([rest] if rest else [])
+    windows = [*sealed, last] if last and (rest or not sealed) else sealed
     return [(window, closer.release(window, draws)) for window in windows], bool(sealed)
 
 
