@@ -249,6 +249,18 @@ class Line(StrEnum):
         "No record of the first window has a value of a declared field: nothing is published, the worker ends.",
         "Runbook attribute-missing: correct the name or the path, and start again. Nothing was published.",
     )
+    ATTRIBUTE_VANISHED = (
+        "attribute-vanished",
+        "warning",
+        "Attributes that came in earlier windows come in no record any more; null is published for all.",
+        "Runbook attribute-missing: ask the producers whether they renamed or dropped them. Said once.",
+    )
+    ATTRIBUTE_BACK = (
+        "attribute-back",
+        "info",
+        "Attributes that had vanished have values again.",
+        "Nothing; records that were released meanwhile stay without them.",
+    )
     SUPPRESSED_TOO_MANY = (
         "suppressed-too-many",
         "warning",

@@ -32,6 +32,9 @@ from tests.support.data import ROOT, shared_data
 from tests.support.effort import examples
 from tests.support.policies import write_document, write_json_lines
 
+# In tables of a few rows every value is rare, and a field may come in none.
+ABSENT = {"accept_missing": True}
+SMALL = {"accept_linkable": True, **ABSENT}
 EVERYTHING: dict[str, Any] = {
     "privacy": {"k": 2, "individual": "person"},
     "window": {"max_records": 40, "max_delay": "10s"},
@@ -39,18 +42,23 @@ EVERYTHING: dict[str, Any] = {
     "attributes": {
         "person": {"role": "identifier"},
         "name": {"role": "identifier"},
-        "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99, "levels": [10]}},
-        "height": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 3, "step": 0.1, "decimals": 2}},
+        "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99, "levels": [10]}, **ABSENT},
+        "height": {
+            "role": "quasi-identifier",
+            "numeric": {"min": 0, "max": 3, "step": 0.1, "decimals": 2},
+            **ABSENT,
+        },
         "born": {
             "role": "quasi-identifier",
             "date": {"min": "1990-01-01", "max": "2009-12-31", "format": "%d.%m.%Y"},
+            **ABSENT,
         },
-        "home.city": {"role": "quasi-identifier", "values": ["Oslo", "Bergen", "Rome"]},
-        "rank": {"role": "quasi-identifier", "values": [1, 2, 3], "publish": "values"},
-        "visits": {"role": "insensitive", "type": "integer"},
-        "weight": {"role": "insensitive", "type": "number"},
-        "smoker": {"role": "insensitive", "type": "boolean"},
-        "illness": {"role": "sensitive"},
+        "home.city": {"role": "quasi-identifier", "values": ["Oslo", "Bergen", "Rome"], **ABSENT},
+        "rank": {"role": "quasi-identifier", "values": [1, 2, 3], "publish": "values", **ABSENT},
+        "visits": {"role": "insensitive", "type": "integer", **SMALL},
+        "weight": {"role": "insensitive", "type": "number", **SMALL},
+        "smoker": {"role": "insensitive", "type": "boolean", **SMALL},
+        "illness": {"role": "sensitive", **SMALL},
     },
 }
 STRUCT = pa.struct([("city", pa.string())])

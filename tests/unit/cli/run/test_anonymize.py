@@ -304,6 +304,10 @@ def test_missing_values_are_told_by_report_summary_and_certificate(
         proof,
         "--report",
         report,
+        "--accept-risk",
+        "missing-field",
+        "--accept-risk",
+        "rare-values",
     )
     assert code == 0
     assert json.loads(report.read_text())["missing"] == {"visits": 40, "age": 10}
@@ -332,7 +336,7 @@ def test_texts_that_mean_a_missing_value_are_published_as_missing(
             writer.writerows({**row, "home.city": "Oslo"} for row in rows)
     else:
         write_json_lines(source, [{**row, "home": {"city": "Oslo"}} for row in rows])
-    options = ("--certificates", proof, "--report", report)
+    options = ("--certificates", proof, "--report", report, "--accept-risk", "missing-field")
     assert run(monkeypatch, "anonymize", policy, source, target, *options) == 0
     told = json.loads(report.read_text())
     assert (told["released"], told["rejected"]) == (39, {"no-individual": 1})
