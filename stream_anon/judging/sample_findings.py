@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from stream_anon.judging.findings import Finding, Severity, no_live_leakage, note, warning
+from stream_anon.judging.forecast import Forecast
 from stream_anon.judging.missing_values import MissingValues
 from stream_anon.judging.prohibitions import noun, prohibitions
-from stream_anon.judging.sample_study import Forecast, Study
+from stream_anon.judging.sample_study import Study
 from stream_anon.judging.spellings import Spelling
 from stream_anon.judging.tally import RareValues
 from stream_anon.measures.window_leakage import least_told

@@ -14,23 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.codecs import codec_of
-from stream_anon.engine.closing import Closer
-from stream_anon.engine.engine import Engine
-from stream_anon.engine.window import SealedWindow
+from stream_anon.judging.forecast import Forecast, Outcome, forecast_of, released_by, shares_in_windows
 from stream_anon.judging.missing_values import MissingValues
-from stream_anon.judging.replay import replayed
 from stream_anon.judging.singling import Singled, singled
 from stream_anon.judging.spellings import Spelling, spellings
-from stream_anon.judging.tally import RareValues, Rarity, Tally
+from stream_anon.judging.tally import RareValues, Tally
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
-from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import Release, Suppression
 from stream_anon.ports import Codec
 
 LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows, if they hold a number between these
-
-_Outcome = tuple[SealedWindow, Release]  # a window, and what becomes of it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,49 +63,6 @@ class RejectCount:
     reason: str
     attribute: str | None
     records: int
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """What the engine makes of the sample.
-
-    Parameters
-    ----------
-    windows
-        Windows that it filled. The last one is cut off by the end of the sample and counts only if there is no
-        other.
-    whole
-        False if that window is the only one: a run's windows hold more.
-    above
-        Windows that suppress more records than `max_suppressed`.
-    short
-        Windows with fewer than k individuals or too few sensitive values for a single class.
-    individuals
-        Median number of individuals in a window.
-    suppressed
-        Records by reason.
-    """
-
-    windows: int
-    whole: bool
-    short: int
-    records: int
-    individuals: int
-    released: int
-    suppressed: dict[str, int]
-    achieved_k: int | None
-    gcp: float | None
-    above: int = 0
-
-    @property
-    def over_limit(self) -> float:
-        """Return the share of records beyond their individual's limit."""
-        return self.suppressed.get(str(Suppression.OVER_LIMIT), 0) / self.records if self.records else 0.0
-
-    @property
-    def suppressed_share(self) -> float:
-        """Return the share of records that would not be published."""
-        return sum(self.suppressed.values()) / self.records if self.records else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +123,7 @@ def study(policy: Policy, sample: Sample, codec: Codec | None = None) -> Study:
     batch = codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
     seen = _Seen(policy)
     seen.add(batch)
-    windows, full = _released(policy, batch, sample.times[batch.offsets]) if len(batch) else ([], False)
+    windows, full = released_by(policy, batch, sample.times[batch.offsets]) if len(batch) else ([], False)
     return seen.study(batch, windows, full, codec.inner(sample.values), sample.seconds)
 
 
@@ -197,9 +147,9 @@ def study_table(policy: Policy, batches: Iterable[CodedBatch], texts: Sequence[b
         else:
             whole = False
     batch = CodedBatch.concatenate(first)
-    windows: list[_Outcome] = []
+    windows: list[Outcome] = []
     if len(batch) and policy.method is None:
-        windows, _ = _released(policy, batch, np.zeros(len(batch)), rest=whole)
+        windows, _ = released_by(policy, batch, np.zeros(len(batch)), rest=whole)
     return seen.study(batch, windows, bool(windows), texts, 0.0, whole=True)
 
 
@@ -222,7 +172,7 @@ class _Seen:
     def study(
         self,
         batch: CodedBatch,
-        windows: Sequence[_Outcome],
+        windows: Sequence[Outcome],
         full: bool,
         texts: Sequence[bytes | None],
         seconds: float,
@@ -237,8 +187,8 @@ class _Seen:
             fit=tally.fit,
             individuals=len(np.unique(np.concatenate(self._people))) if self._people else 0,
             rejects=_reject_counts(policy, self._faults),
-            rare=tally.rare(_shares_in_windows(policy, windows)),
-            forecast=_forecast(windows, full) if windows else None,
+            rare=tally.rare(shares_in_windows(policy, windows)),
+            forecast=forecast_of(windows, full) if windows else None,
             missing=tally.missing(texts),
             spellings=spellings(policy, texts),
             singled=sets,
@@ -251,54 +201,4 @@ def _reject_counts(policy: Policy, counts: Counter[tuple[int, int]]) -> tuple[Re
     return tuple(
         RejectCount(Reason(reason).label, None if place == NO_ATTRIBUTE else policy.attributes[place].name, records)
         for (reason, place), records in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    )
-
-
-def _shares_in_windows(policy: Policy, windows: Sequence[_Outcome]) -> list[float | None]:
-    """Return for each field that passes which share of what is published is rare within its window."""
-    rare, total = [0] * len(policy.passed), sum(release.released for _, release in windows)
-    for window, release in windows:
-        people = window.columns.individuals[release.order].tolist()
-        for place, column in enumerate(zip(*taken(release.payload, release.order), strict=True)):
-            rarity = Rarity(policy.k)
-            rarity.add(column, people)
-            rare[place] += rarity.records
-    return [records / total if total else None for records in rare]
-
-
-def _released(
-    policy: Policy, batch: CodedBatch, arrivals: NDArray[np.float64], rest: bool = False
-) -> tuple[list[_Outcome], bool]:
-    """Run records through the engine by their times of arrival; return the windows, and whether they are whole.
-
-    The window that the end of the records cuts off counts if there is no other, or with `rest`.
-    """
-    # The draws decide window lengths between 0.9 and 1 times max_delay; nothing here is published.
-    draws = np.random.default_rng(0)
-    engine = Engine(policy, draws=draws)
-    engine.open(0, 0)
-    sealed = [window for window, _ in replayed(engine, batch, arrivals, policy.window.max_records)]
-    last = engine.seal(float(arrivals[-1]))
-    closer = Closer(policy)
-    windows = [*sealed, last] if last and (rest or not sealed) else sealed
-    return [(window, closer.release(window, draws)) for window in windows], bool(sealed)
-
-
-def _forecast(windows: Sequence[_Outcome], whole: bool) -> Forecast:
-    releases = [release for _, release in windows]
-    records = sum(release.records_in for release in releases)
-    suppressed: Counter[str] = Counter()
-    for release in releases:
-        suppressed.update({str(reason): count for reason, count in release.suppressed.items()})
-    return Forecast(
-        windows=len(windows),
-        whole=whole,
-        short=sum(Suppression.SHORTFALL in release.suppressed for release in releases),
-        records=records,
-        individuals=int(np.median([window.individuals for window, _ in windows])) if windows else 0,
-        released=sum(release.released for release in releases),
-        suppressed=dict(suppressed),
-        achieved_k=min((r.achieved_k for r in releases if r.achieved_k is not None), default=None),
-        gcp=sum((r.gcp or 0.0) * r.records_in for r in releases) / records if records else None,
-        above=sum(release.above_max_suppressed for release in releases),
     )

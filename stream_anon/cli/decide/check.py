@@ -20,7 +20,8 @@ from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
 from stream_anon.judging.findings import Severity
-from stream_anon.judging.sample_study import Forecast, Study
+from stream_anon.judging.forecast import Forecast
+from stream_anon.judging.sample_study import Study
 from stream_anon.judging.tally import RareValues
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.check.checking import CheckReport, examine_deployment, examine_file
