@@ -44,7 +44,7 @@ class Line(StrEnum):
     COMPILING = (
         "compiling",
         "info",
-        "No cache holds the kernels of this policy: they are compiled, once after an install.",
+        "No cache holds all kernels of this policy: they are compiled, and kept for the next start.",
         (
             "Wait for `compiled`: it takes a minute or two. If it comes at every start, no cache can be written: "
             "see `NUMBA_CACHE_DIR` in docs/install.md."

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from stream_anon import Anonymizer, Policy
-from stream_anon.errors import InputError
+from stream_anon.errors import InputError, Refused, SettingsError
 from tests.support.data import ROOT
 from tests.support.policies import people, write_policy
 
@@ -147,3 +147,34 @@ def test_the_snippet_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
     printed: list[object] = []
     exec(snippet[1], {"print": lambda *values: printed.extend(values)})  # noqa: S102 - it is our own README
     assert printed
+
+
+def test_no_release_is_handed_out_that_a_condition_forbids(tmp_path: Path) -> None:
+    policy = Policy.load(write_policy(tmp_path))
+    records = [{**record, "visits": place} for place, record in enumerate(people(120))]
+    for given in (records, pa.Table.from_pylist(records), iter(records)):
+        with pytest.raises(Refused, match=r"rare-values: attributes\.visits"):
+            next(Anonymizer(policy).add(given))
+    first = next(Anonymizer(policy, accept_risks=["rare-values"]).add(records))
+    assert first.certificate[0]["accepted"] == ["rare-values"]
+
+
+def test_a_list_is_judged_as_a_whole_and_a_stream_as_far_as_it_came(tmp_path: Path) -> None:
+    # In each window of 50 every value is held by one or two people, in all records by ten or more.
+    policy = Policy.load(write_policy(tmp_path))
+    records = [{**record, "visits": place % 40} for place, record in enumerate(people(400))]
+    anonymizer = Anonymizer(policy)
+    assert sum(map(len, [*anonymizer.add(records), *anonymizer.close()])) == 400
+    with pytest.raises(Refused, match="rare-values"):
+        list(Anonymizer(policy).add(iter(records)))
+
+
+def test_a_window_without_a_released_record_is_not_judged(tmp_path: Path) -> None:
+    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
+    assert list(anonymizer.add([{**record, "age": None} for record in people(2)])) == []
+    assert [len(release) for release in anonymizer.close()] == [0]
+
+
+def test_a_risk_of_another_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="rare-values"):
+        Anonymizer(Policy.load(write_policy(tmp_path)), accept_risks=["rare"])

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from stream_anon import Anonymizer, Policy, anonymize_frame
 from stream_anon.adapters.tables.arrow import installed
-from stream_anon.errors import InputError, SettingsError
+from stream_anon.errors import InputError, Refused, SettingsError, SuppressionWarning
 from stream_anon.files.job import FileJob
 from stream_anon.microdata.policy import EngineChoice
 from tests.support.adult import adult_policy
@@ -567,3 +567,37 @@ def test_no_row_of_adult_vanishes_where_values_are_missing() -> None:
     assert sum(map(len, releases)) == len(released)
     suppressed = sum(release.certificate[0]["suppressed"] for release in releases)
     assert len(released) + suppressed == len(frame)
+
+
+def test_a_frame_that_a_condition_forbids_is_not_released_unless_somebody_accepts_it(tmp_path: Path) -> None:
+    visits = {"role": "insensitive", "type": "integer"}
+    policy = policy_of(tmp_path, attributes={**EVERYTHING["attributes"], "visits": visits})
+    frame = table_of([{**row, "visits": place} for place, row in enumerate(records(60))])
+    with pytest.raises(Refused, match=r"(?s)rare-values: .*visits: 60 of 60.*give accept_risks=..rare-values.."):
+        anonymize_frame(frame, policy)
+    assert len(anonymize_frame(frame, policy, accept_risks=["rare-values"])) == 60
+    never = table_of([{**row, "visits": None} for row in records(60)])
+    with pytest.raises(Refused, match=r"missing-field: attributes\.visits: none of 60 records"):
+        anonymize_frame(never, policy, rejects="return")
+
+
+def test_counts_come_with_the_rejects_and_the_pair_is_still_a_pair(tmp_path: Path) -> None:
+    policy = policy_of(tmp_path, window={"max_records": 1000, "max_records_per_individual": 1})
+    rows = records(60)  # two of each person
+    rows[3]["home"] = {"city": "Atlantis"}
+    done = anonymize_frame(pl.from_arrow(table_of(rows)), policy, rejects="return")
+    released, rejected = done
+    assert (done.released is released, done.rejected is rejected, len(done)) == (True, True, 2)
+    assert (len(released), len(rejected)) == (30, 1)
+    report = done.report
+    assert (report.records_in, report.released, dict(report.suppressed)) == (60, 30, {"over-limit": 29})
+    assert dict(report.rejected) == {"unknown-value": 1}
+    assert report.achieved_k is not None
+    assert report.achieved_k >= 2
+
+
+def test_many_rows_that_are_left_out_are_warned_of_where_the_counts_are_not_returned(tmp_path: Path) -> None:
+    policy = policy_of(tmp_path, window={"max_records": 1000, "max_records_per_individual": 1})
+    words = r"30 of 60 rows \(50.0%\) are left out, over-limit 30. over-limit: .*max_records_per_individual"
+    with pytest.warns(SuppressionWarning, match=words):
+        anonymize_frame(table_of(records(60)), policy)
