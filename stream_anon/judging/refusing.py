@@ -60,12 +60,12 @@ class Judging:
 
 
 def conditions_of(names: Iterable[str]) -> tuple[Condition, ...]:
-    """Return conditions by their names, in order; SettingsError for another name."""
-    try:
-        return tuple(sorted({Condition(name) for name in names}))
-    except ValueError:
-        known = ", ".join(each.value for each in OF_RECORDS)
-        raise SettingsError("accept_risks", f"must be a list of names of {known}") from None
+    """Return the conditions on records of these names, in order; SettingsError for another name."""
+    wanted = set(names)
+    if unknown := wanted - set(OF_RECORDS):
+        known = ", ".join(OF_RECORDS)
+        raise SettingsError("accept_risks", f"a release of records can have {known}, not {min(unknown)}")
+    return tuple(sorted(each for each in OF_RECORDS if each in wanted))
 
 
 def weighed(findings: Iterable[Finding], accepted: Collection[Condition]) -> tuple[Finding, ...]:

@@ -61,16 +61,15 @@ def file_job(
 ) -> FileJob | TwoTablesJob:
     """Return what the options of the command ask for."""
     source, target = names.source, names.target
-    most = parse_most_rejected(max_rejected)
+    most, judging = parse_most_rejected(max_rejected), Judging(conditions_of(accepted))
     policy = load_policy(config, {section: dict(values) for section, values in overrides.items()})
     if policy.method is not None and policy.method.name == "anatomy":
         if names.certificates is not None:
             raise SettingsError("--certificates", "certify classes of k individuals, which anatomy does not make")
         table = beside(target) if names.sensitive is None else names.sensitive
-        return TwoTablesJob(policy, source, target, table, names.rejects, most, standard, tuple(accepted))
+        return TwoTablesJob(policy, source, target, table, names.rejects, most, standard, judging.accept_risks)
     if names.sensitive is not None:
         raise SettingsError("--sensitive-table", "is for method: anatomy only")
-    judging = Judging(conditions_of(accepted))
     return FileJob(policy, source, target, names.certificates, names.rejects, most, standard, judging)
 
 

@@ -204,3 +204,13 @@ def test_a_summary_says_the_reasons_of_suppression_and_warns_of_many(
         assert ("stream-anon: warning: 200 of 300 records (66.7%) are left out, over-limit 200." in said) is warned
         assert ("200 suppressed (over-limit 200), 0 rejected" in said) is warned
         assert ("window.max_records_per_individual: raise it" in said) is warned
+
+
+def test_a_condition_of_brokers_cannot_be_accepted_for_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, source = write_policy(tmp_path), write_json_lines(tmp_path / "in.jsonl", people(60))
+    for method in ((), ("--method", "anatomy", "--option", "target=illness")):
+        target = tmp_path / "out.jsonl"
+        assert run(monkeypatch, "anonymize", policy, source, target, *method, "--accept-risk", "brokers") == 2
+        assert "can have no-record-fits, missing-field, rare-values, not brokers" in capsys.readouterr().err
