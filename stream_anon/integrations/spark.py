@@ -150,7 +150,8 @@ def _judge(frame: Any, policy: Policy, accepted: Collection[Condition]) -> None:
     tally = Tally(policy)
     for batch in IncomingReader(policy, drawn):
         tally.add(batch)
-    raise_if_forbidden(policy, tally, accepted, OF_CALL)
+    # Rejects never stop a host: where nothing fits, nothing is released.
+    raise_if_forbidden(policy, tally, {*accepted, Condition.NO_RECORD_FITS}, OF_CALL)
 
 
 def _dealt_by(columns: list[Any]) -> Any:
@@ -167,7 +168,7 @@ def _part(number: int) -> str:
 
 
 def _task(
-    parts: Path, policy: Policy, origin: str, names: list[str], accepted: Collection[Condition]
+    parts: Path, policy: Policy, origin: str, names: list[str], accepted: Collection[Condition] = ()
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return what releases the rows of one task and yields its number.
 

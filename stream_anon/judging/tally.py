@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import cast
 from zlib import crc32
 
+import msgspec
 import numpy as np
 
+from stream_anon.adapters.writing.passing import PassedTexts
 from stream_anon.engine.closing import missing_by_name
 from stream_anon.engine.window import missing_counts
 from stream_anon.judging.missing_values import MissingValues, missing_of
 from stream_anon.microdata.attributes import Passing
 from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
 
 MOST_LINKABLE = 0.05  # a field may pass if at most this share of its values is rare
 MOST_FOLLOWED = 100_000  # values of a field; 40 MB
+
+_decode = msgspec.json.Decoder().decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +134,17 @@ class Rarity:
             del self._holders[value], self._records[value]
 
 
+class _Known(dict[bytes, Passing]):
+    """What JSON texts stand for; those that came are remembered, up to a number."""
+
+    def __missing__(self, text: bytes) -> Passing:
+        if len(self) >= MOST_FOLLOWED:
+            self.clear()
+        value = _decode(text)
+        self[text] = value = tuple(value) if isinstance(value, list) else value
+        return cast("Passing", value)
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """What decides whether records may be published; see `Study` for the names.
@@ -158,6 +176,7 @@ class Tally:
         self._policy = policy
         self._people: set[int] = set()
         self._missing = np.zeros(len(policy.quasi_identifiers) + len(policy.passed), np.int64)
+        self._known = _Known()
         self._rarities = [Rarity(policy.k) for _ in policy.passed]
         self.records = self.fit = 0
 
@@ -171,9 +190,17 @@ class Tally:
         people = batch.individuals.tolist()
         if len(self._people) < self._policy.k:
             self._people.update(people)
-        columns = zip(*batch.payload, strict=True) if self._rarities else ()
-        for rarity, column in zip(self._rarities, columns, strict=True):
+        for rarity, column in zip(self._rarities, self._columns(batch.payload), strict=True):
             rarity.add(column, people)
+
+    def _columns(self, payload: Payload) -> Iterable[Iterable[Passing]]:
+        """Return the values of each field that passes. Of JSON each text is read once: most come again."""
+        if not isinstance(payload, PassedTexts):
+            return zip(*payload, strict=True) if self._rarities else ()
+        text, ends = payload.text.tobytes(), payload.ends.ravel().tolist()
+        texts = [text[start:end] for start, end in pairwise([0, *ends])]
+        fields = len(self._rarities)
+        return [map(self._known.__getitem__, texts[field::fields]) for field in range(fields)]
 
     def rare(self, shares_in_windows: Iterable[float | None]) -> tuple[RareValues, ...]:
         """Return how much of each field that passes is rare; what its windows say comes from elsewhere."""
