@@ -189,6 +189,8 @@ class Period:
         When its first and its last window closed, as certificates write it.
     change
         Compared with the policy whose first window closed before; None for the first.
+    least
+        Least number of individuals in a class, as certificates say; None without a class.
     """
 
     promises: str
@@ -199,6 +201,7 @@ class Period:
     last: str
     windows: int
     change: Change | None = None
+    least: int | None = None
 
 
 @dataclass(frozen=True)

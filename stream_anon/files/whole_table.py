@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from stream_anon.conditions import Condition
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.recoding_closer import RecodingCloser, WholeTable
 from stream_anon.errors import InputError
@@ -22,7 +23,9 @@ MOST_RECORDS = 10_000_000
 _A_DAY = 86_400.0
 
 
-def anonymization_of(policy: Policy, holder: Holder | None = None) -> Anonymization:
+def anonymization_of(
+    policy: Policy, holder: Holder | None = None, accept_risks: Collection[Condition] = ()
+) -> Anonymization:
     """Return what anonymizes one input by the policy's method or, if it names none, by its engine.
 
     Parameters
@@ -31,8 +34,8 @@ def anonymization_of(policy: Policy, holder: Holder | None = None) -> Anonymizat
         Decides what a method leaves to the data's holder.
     """
     if policy.method is None:
-        return Anonymization(policy)
-    return TableAnonymization(policy, policy.method, holder=holder)
+        return Anonymization(policy, accept_risks=accept_risks)
+    return TableAnonymization(policy, policy.method, holder=holder, accept_risks=accept_risks)
 
 
 def whole(policy: Policy) -> Policy:
@@ -54,13 +57,18 @@ class TableAnonymization(Anonymization):
     """
 
     def __init__(
-        self, policy: Policy, choice: MethodChoice, clock: Clock | None = None, holder: Holder | None = None
+        self,
+        policy: Policy,
+        choice: MethodChoice,
+        clock: Clock | None = None,
+        holder: Holder | None = None,
+        accept_risks: Collection[Condition] = (),
     ) -> None:
         policy = whole(policy)
         self._recoding = RecodingCloser(policy, choice, holder)
         draws = np.random.default_rng(secrets.randbits(128))
         engine = Engine(policy, draws=draws, partitioner=WholeTable)
-        super().__init__(policy, clock, closer=self._recoding, engine=engine)
+        super().__init__(policy, clock, closer=self._recoding, engine=engine, accept_risks=accept_risks)
 
     @property
     def explanation(self) -> tuple[str, ...]:

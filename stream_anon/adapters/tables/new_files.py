@@ -60,6 +60,11 @@ class NewFile:
         except OSError as error:
             raise InputError(f"{name}: cannot be opened ({error.strerror})") from None
 
+    @property
+    def can_be_taken_back(self) -> bool:
+        """Return whether nobody sees what is written before `publish`."""
+        return self._part is not None
+
     def publish(self) -> None:
         """Close the file and give it its name.
 

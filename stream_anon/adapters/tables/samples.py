@@ -136,6 +136,24 @@ def read_sample(path: Path, most: int = MOST_RECORDS) -> FieldSample:
     return sample
 
 
+def first_texts(name: str, most: int) -> list[bytes | None]:
+    """Return up to `most` records of a file as JSON texts; none of a file that `read_sample` does not read."""
+    try:
+        sample = read_sample(Path(name), most)
+    except InputError:
+        return []
+    records: list[dict[str, object]] = [{} for _ in range(sample.records)]
+    for column_name, column in sample.columns.items():
+        *above, last = column.keys or column_name.split(".")
+        for row, value in zip(column.rows, column.values, strict=True):
+            record: object = records[row]
+            for key in above:
+                record = record.setdefault(key, {}) if isinstance(record, dict) else None
+            if isinstance(record, dict):
+                record[last] = value
+    return list(map(msgspec.json.encode, records))
+
+
 def _read_csv(file: IO[str], path: Path, most: int) -> FieldSample:
     first = file.readline()
     file.seek(0)

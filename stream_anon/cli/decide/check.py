@@ -16,13 +16,16 @@ from rich.text import Text
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
+from stream_anon.judging.findings import Severity
+from stream_anon.judging.forecast import Forecast
+from stream_anon.judging.sample_study import Study
+from stream_anon.judging.tally import RareValues
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.check.checking import CheckReport, examine_deployment
-from stream_anon.service.starting.findings import Severity
-from stream_anon.service.starting.sample_study import Forecast, RareValues, Study
+from stream_anon.operations.check.checking import CheckReport, examine_deployment, examine_file
 
 WIDTH = 100
 _MARKS = {
@@ -33,13 +36,22 @@ _MARKS = {
 }
 
 
-def check(config: Path, accepted: tuple[Condition, ...] = (), *, as_json: bool = False) -> int:
-    """Check a deployment; return 0 if a run may start, 1 if something forbids it.
+def check(
+    config: Path,
+    accepted: tuple[Condition, ...] = (),
+    *,
+    file: str | None = None,
+    standard: Format = Format.JSONL,
+    as_json: bool = False,
+) -> int:
+    """Check a deployment or a file; return 0 if it may run or be released, 1 if something forbids it.
 
     Parameters
     ----------
     accepted
         Conditions that are accepted beside those of the settings.
+    file
+        Checked instead of the deployment; `-` is standard input, which holds `standard`.
     as_json
         Print the report as one JSON object.
 
@@ -47,12 +59,18 @@ def check(config: Path, accepted: tuple[Condition, ...] = (), *, as_json: bool =
     ------
     SettingsError
         If the settings or the policy are wrong (exit code 2).
+    InputError
+        If the file cannot be read (exit code 2).
     BrokerError
         If no broker answers (exit code 3).
     """
     clock = SystemClock()
     with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic), saying_when_compiling():
-        report = asyncio.run(examine_deployment(config, accepted))
+        report = (
+            asyncio.run(examine_deployment(config, accepted))
+            if file is None
+            else examine_file(config, file, accepted, standard)
+        )
     if as_json:
         sys.stdout.write(json.dumps(report.document(), indent=2) + "\n")
     else:
@@ -76,11 +94,12 @@ def show(report: CheckReport, console: Console) -> None:
         size = "" if facts.size is None else f"{facts.size:,}"
         table.add_row(*map(Text, (facts.name, facts.role, size, facts.domain, facts.published)))
     console.print(table)
-    _heading(console, "Broker")
+    if report.seen:
+        _heading(console, "Broker")
     for line in report.seen:
         console.print(Text(f"  {line}"))
     if report.study is not None:
-        _heading(console, f"Sample of {report.kafka.inputs}")
+        _heading(console, report.source if report.study.whole else f"Sample of {report.source}")
         _show_study(console, report.study, report.policy, report.complete)
     _show_findings(console, report)
 
@@ -108,7 +127,9 @@ def _show_policy(console: Console, policy: Policy) -> None:
 
 def _show_study(console: Console, study: Study, policy: Policy, complete: bool) -> None:
     rows = {
-        "records": f"{study.records:,} over {study.seconds:,.1f} s" + ("" if complete else ", cut short by time"),
+        "records": f"{study.records:,}"
+        + ("" if study.whole else f" over {study.seconds:,.1f} s")
+        + ("" if complete else ", cut short by time"),
         "fit the policy": f"{study.fit:,}, of {study.individuals:,} individuals",
         "rejected": f"{study.rejected_share:.2%}",
     }
@@ -128,7 +149,7 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
             accepted = ", accepted by accept_missing" if absent.accepted else ""
             console.print(Text(f"  {absent.attribute}: {absent.share:.2%} of the records{accepted}"))
     if study.forecast is not None:
-        _heading(console, "What one worker would make of it")
+        _heading(console, "What would become of it" if study.whole else "What one worker would make of it")
         _show_forecast(console, study.forecast, policy)
     if study.rare:
         _heading(console, f"Fields that pass: values held by fewer than {policy.crowd} individuals")
@@ -177,13 +198,16 @@ def _show_findings(console: Console, report: CheckReport) -> None:
         table = Table.grid()
         table.add_row(mark, Text(f"{finding.place}: {finding.text}{named}"))
         console.print(table)
+    of_file = report.study is not None and report.study.whole
     if report.forbids:
-        console.print(Text("A run must not start.", style="bold red"))
+        console.print(Text("It must not be released." if of_file else "A run must not start.", style="bold red"))
         if any(each.condition for each in report.findings if each.severity is Severity.FORBIDS):
+            command, does = ("anonymize", "releases it") if of_file else ("run", "starts")
             console.print(
                 Text(
-                    "`run --accept-risk NAME` starts all the same, with the name in brackets; certificates name it."
+                    f"`{command} --accept-risk NAME` {does} all the same, with the name in brackets; certificates "
+                    "name it."
                 )
             )
     else:
-        console.print(Text("Nothing forbids a run.", style="bold green"))
+        console.print(Text(f"Nothing forbids a {'release' if of_file else 'run'}.", style="bold green"))

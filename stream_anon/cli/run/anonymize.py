@@ -20,12 +20,15 @@ from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
 from stream_anon.cli.run.choosing import TerminalHolder, check_choosing
+from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.job import FileJob, FileReport
 from stream_anon.files.rejects import in_words, parse_most_rejected
+from stream_anon.files.suppressed import many_suppressed, reasons_in_words, suppressed_in_words
 from stream_anon.files.two_tables import TwoTablesJob, beside
+from stream_anon.judging.refusing import Judging, conditions_of
+from stream_anon.judging.sample_findings import MANY_MISSING
 from stream_anon.microdata.batch import Reason
-from stream_anon.service.starting.findings import MANY_MISSING
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.yaml_text import read_yaml
 
@@ -56,19 +59,20 @@ def file_job(
     names: FileNames,
     max_rejected: str,
     standard: Format,
+    accepted: Sequence[Condition] = (),
 ) -> FileJob | TwoTablesJob:
     """Return what the options of the command ask for."""
     source, target = names.source, names.target
-    most = parse_most_rejected(max_rejected)
+    most, judging = parse_most_rejected(max_rejected), Judging(conditions_of(accepted))
     policy = load_policy(config, {section: dict(values) for section, values in overrides.items()})
     if policy.method is not None and policy.method.name == "anatomy":
         if names.certificates is not None:
             raise SettingsError("--certificates", "certify classes of k individuals, which anatomy does not make")
         table = beside(target) if names.sensitive is None else names.sensitive
-        return TwoTablesJob(policy, source, target, table, names.rejects, most, standard)
+        return TwoTablesJob(policy, source, target, table, names.rejects, most, standard, judging.accept_risks)
     if names.sensitive is not None:
         raise SettingsError("--sensitive-table", "is for method: anatomy only")
-    return FileJob(policy, source, target, names.certificates, names.rejects, most, standard)
+    return FileJob(policy, source, target, names.certificates, names.rejects, most, standard, judging=judging)
 
 
 def anonymize(
@@ -108,9 +112,11 @@ def anonymize(
     for text in result.warnings:
         console.print(f"stream-anon: warning: {text}")
     if result.refusal:
-        console.print(f"stream-anon: {result.refusal}")
+        console.print(f"stream-anon: {result.refusal}\nstream-anon: {_not_written(job)}")
         return 1
     console.print(_summary(result))
+    if many_suppressed(result):
+        console.print(f"stream-anon: warning: {suppressed_in_words(result)}")
     if not result.written:
         console.print(f"stream-anon: {_too_many(job, result)}")
     return 1 if result.gate_violations or not result.written else 0
@@ -215,10 +221,11 @@ def _shields(report: FileReport) -> str:
 
 def _summary(report: FileReport) -> str:
     lost = "-" if report.gcp is None else f"{report.gcp:.4f}"
-    faults = in_words(report.faults)
+    faults, reasons = in_words(report.faults), reasons_in_words(report)
     text = (
         f"{report.records_in} records in, {report.released} released in {report.classes} classes, "
-        f"{sum(report.suppressed.values())} suppressed, {report.rejected.total()} rejected"
+        f"{report.suppressed.total()} suppressed{f' ({reasons})' if reasons else ''}, "
+        f"{report.rejected.total()} rejected"
         f"{f' ({faults})' if faults else ''}; "
         f"smallest class {report.achieved_k or '-'} people, {_shields(report)}information loss {lost}"
     )

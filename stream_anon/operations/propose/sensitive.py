@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from stream_anon.adapters.tables.samples import Column, Value
+from stream_anon.judging.tally import MOST_LINKABLE
 from stream_anon.microdata.attributes import MOST_ITEMS
 from stream_anon.operations.propose.guess import Guess, label, misfits, percent
 from stream_anon.operations.propose.numbers import coercion, number, numbers_of, ranges
 from stream_anon.operations.propose.support import FEWEST, People, Reading, read
-from stream_anon.service.starting.sample_study import MOST_LINKABLE
 
 DOMINANT = 0.8  # share of one sensitive value beyond which two distinct values are too much to ask
 MOST_HELD = 0.4

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from aiokafka import ConsumerRecord
@@ -20,19 +20,20 @@ from stream_anon.adapters.kafka.reading.topic_reader import TopicReading, read_t
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, Topics, TopicSeverity, examine
 from stream_anon.conditions import Condition
-from stream_anon.errors import CertificateError, Refused, TopicError
+from stream_anon.errors import CertificateError, TopicError
+from stream_anon.judging.findings import Finding, Severity, policy_findings
+from stream_anon.judging.refusing import OF_RUN, refusal, weighed
+from stream_anon.judging.sample_findings import sample_findings
+from stream_anon.judging.sample_study import Sample, Study, sampled_by, study
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.service.closing.publication import ANY_BATCH, header_of
-from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
 from stream_anon.service.starting.mirror_findings import mirror_findings
-from stream_anon.service.starting.sample_study import Sample, Study, study
 from stream_anon.service.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import formats_of
 
-LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows, if they hold a number between these
 MOST_SAMPLED_BYTES = 128 * 1024 * 1024
 MOST_SAMPLED_TOPICS = 8
 SAMPLED_WITHIN = 20.0
@@ -122,17 +123,6 @@ async def look_at_sample(
     return Sampled(found, findings, complete)
 
 
-def weighed(findings: Iterable[Finding], accepted: Collection[Condition]) -> tuple[Finding, ...]:
-    """Mark the findings that somebody has accepted, and return all of them, the gravest first."""
-    marked = [
-        replace(each, severity=Severity.ACCEPTED)
-        if each.severity is Severity.FORBIDS and each.condition in accepted
-        else each
-        for each in findings
-    ]
-    return tuple(sorted(marked, key=lambda each: list(Severity).index(each.severity)))
-
-
 async def raise_if_forbidden(
     connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy
 ) -> Sampled | None:
@@ -163,18 +153,7 @@ def _raise_for(findings: Iterable[Finding], accepted: Collection[Condition]) -> 
     if absent:
         raise TopicError("; ".join(f"{each.place}: {each.text}" for each in absent))
     if forbidding:
-        raise refusal(forbidding, "a run must not start")
-
-
-def refusal(forbidding: Sequence[Finding], what: str) -> Refused:
-    """Return the error that names what forbids a run, and how to accept each condition."""
-    told = "".join(f"\n  {each.condition}: {each.place}: {each.text}" for each in forbidding)
-    names = sorted({str(each.condition) for each in forbidding})
-    accept = " ".join(f"--accept-risk {name}" for name in names)
-    return Refused(
-        f"{what}:{told}\n`stream-anon check` shows all that was found. To run all the same, add "
-        f"{accept}, or kafka.accept_risks: [{', '.join(names)}]; every certificate will name it"
-    )
+        raise refusal(forbidding, "a run must not start", OF_RUN)
 
 
 async def _judged_before(connection: Connection, topic: str, policy: Policy, kafka: KafkaSettings) -> bool:
@@ -254,7 +233,7 @@ async def newest_records(connection: Connection, inputs: Sequence[str], policy: 
     BrokerError
         If no broker answers.
     """
-    total = min(max(2 * policy.window.max_records, LEAST_SAMPLED), MOST_SAMPLED)
+    total = sampled_by(policy)
     sampled = inputs[:MOST_SAMPLED_TOPICS]
     return [
         await read_topic(

@@ -16,8 +16,8 @@ from stream_anon.adapters.kafka.topics.requirements import Topics
 from stream_anon.adapters.kafka.topics.writers import EVERYBODY, writers_of
 from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError
+from stream_anon.judging.findings import Finding, Severity
 from stream_anon.ports import LedgerEntry, Place
-from stream_anon.service.starting.findings import Finding, Severity
 
 MOST_NAMED = 8
 _WITHIN = 20.0

@@ -27,8 +27,8 @@ from stream_anon.adapters.kafka.topics.requirements import Topics
 from stream_anon.adapters.kafka.topics.writers import writers_of
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.errors import BrokerError
+from stream_anon.judging.findings import Severity
 from stream_anon.operations.check.checking import examine_deployment
-from stream_anon.service.starting.findings import Severity
 from tests.support.apache_kafka import tokens
 from tests.support.apache_kafka.secured import PASSWORD, USER, SecuredKafka
 from tests.support.apache_kafka.tokens import token

@@ -232,7 +232,10 @@ def test_a_service_refuses_a_method(
         (["--method", "guess"], "method.name"),
         (["--explain"], "--explain: is for a method"),
         (["--option", "loss=ncp"], "method.name"),
-        (["--method", "full-domain", "--option", "levels={shoe: 1}"], "shoe is no quasi-identifier"),
+        (
+            ["--method", "full-domain", "--option", "levels={shoe: 1}", "--accept-risk", "rare-values"],
+            "shoe is no quasi-identifier",
+        ),
         (["--method", "datafly", "--sensitive-table", "x.csv"], "is for method: anatomy only"),
         (["--method", "anatomy", "--option", "target=illness"], "distinct_l: is needed for anatomy"),
         (["--method", "anatomy", "--option", "target=visits"], "role: sensitive"),
@@ -284,7 +287,7 @@ def test_anatomy_refuses_a_missing_value_and_a_value_or_a_person_with_too_many_r
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     policy = write_policy(tmp_path, privacy={"sensitive": {"illness": {"distinct_l": 2}}})
-    options = ("--method", "anatomy", "--option", "target=illness")
+    options = ("--method", "anatomy", "--option", "target=illness", "--accept-risk", "rare-values")
     often = [{**record, "illness": "flu" if place < 6 else "cold"} for place, record in enumerate(people(10))]
     ill = [{**record, "illness": ("flu", "cold")[place % 2]} for place, record in enumerate(people(10))]
     missing = [{**record, "illness": record["illness"] if place else None} for place, record in enumerate(ill)]

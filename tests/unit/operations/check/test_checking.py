@@ -12,17 +12,19 @@ import numpy as np
 import pytest
 
 from stream_anon.conditions import Condition
+from stream_anon.judging import singling
+from stream_anon.judging.findings import Finding, Severity, policy_findings
+from stream_anon.judging.sample_findings import sample_findings
+from stream_anon.judging.sample_study import Sample, Study, study
 from stream_anon.measures.window_leakage import least_told
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 from stream_anon.operations.check import checking
-from stream_anon.service.starting import conditions, singling
+from stream_anon.service.starting import conditions
 from stream_anon.service.starting.attribute_facts import attribute_facts
 from stream_anon.service.starting.conditions import Deployment
-from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
-from stream_anon.service.starting.sample_study import Sample, Study, study
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 

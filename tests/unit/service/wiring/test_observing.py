@@ -510,3 +510,14 @@ def test_unknown_schemas_are_told_by_their_ids() -> None:
     seen.tell(e.SchemasUnknown(UnknownSchemas(("8", "9"), 3)))
     line = seen.lines[-1]
     assert (line["event"], line["schemas"], line["others"]) == ("schema-unknown", ["8", "9"], 3)
+
+
+def test_a_field_that_vanishes_in_mid_stream_is_logged_once_and_when_it_is_back(observed: Observed) -> None:
+    observed.tell(replace(STARTED, published=("city", "note", "extra"), accept_missing=("extra",)))
+    for missing in ({}, {"note": 90, "extra": 90}, {"note": 90}, {"note": 89}, {}):
+        observed.tell(replace(PUBLISHED, missing=missing))
+    told = [line for line in observed.lines if line["event"].startswith("attribute-")]
+    assert [(line["event"], line["level"], line["attributes"]) for line in told] == [
+        ("attribute-vanished", "warning", ["note"]),
+        ("attribute-back", "info", ["note"]),
+    ]
