@@ -324,14 +324,13 @@ def _stopped(event: e.PartitionStopped) -> Mapping[str, object]:
 
 def _window(event: e.WindowPublished, max_records: int | None) -> dict[str, object]:
     """Return the summary of a certificate; how its audit ended is added later."""
-    suppressed = sum(event.suppressed.values())
     return {
         "batch": event.batch,
         "published": dt.datetime.fromtimestamp(event.wall, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "in": event.records_in,
         "released": event.released,
-        "suppressed": suppressed,
-        "fill": None if max_records is None else round((event.released + suppressed) / max_records, 4),
+        "suppressed": sum(event.suppressed.values()),
+        "fill": None if max_records is None else round(event.admitted / max_records, 4),
         "rejected": sum(event.rejected.values()),
         "classes": len(event.class_sizes),
         "achieved_k": event.achieved_k,

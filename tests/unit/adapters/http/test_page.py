@@ -207,6 +207,7 @@ async def test_a_worker_of_several_that_is_not_ready_is_shown(seen: Seen, monkey
     monkeypatch.setattr(seen.board, "status", lambda: {**alone(), "workers": workers})
     seen.board(e.RecordsConsumed(1))
     await seen.until("!document.querySelector('#workers').hidden")
+    assert await seen.text("#open-records") == "420 of 2,000 records, in the windows of 2 workers"
     rows = (await seen.text("#worker-list")).splitlines()
     assert [row.split("\t") for row in rows[1:]] == [["0", "ready", "3"], ["1", f"not ready: {HOSTILE}", "0"]]
     assert seen.complaints == []
@@ -219,6 +220,15 @@ async def test_certificates_say_how_full_their_windows_were(seen: Seen) -> None:
     assert first["released"] == "620"
     assert first["full"] == "64\u00a0%"
     assert first["loss"] == "21\u00a0%"
+
+
+async def test_a_window_is_never_more_than_full_however_many_records_one_person_sent(seen: Seen) -> None:
+    flooded = replace(window("33bb", released=980), suppressed={"unplaced": 20, "over-limit": 5000})
+    seen.board(flooded)
+    await seen.until("document.querySelectorAll('#certificates tr').length === 3")
+    cells = await seen.page.locator("#certificates tr:nth-child(2) td > :last-child").all_inner_texts()
+    assert cells[3] == "5,020"
+    assert cells[5] == "100\u00a0%"
 
 
 async def test_the_page_says_what_was_asked_what_was_lost_and_what_was_turned_away(seen: Seen) -> None:
