@@ -20,8 +20,9 @@ from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.check.checking import CheckReport, examine_deployment
+from stream_anon.rounding import in_percent
 from stream_anon.service.starting.findings import Severity
-from stream_anon.service.starting.sample_study import Forecast, RareValues, Study
+from stream_anon.service.starting.sample_study import MOST_LINKABLE, Forecast, RareValues, Study
 
 WIDTH = 100
 _MARKS = {
@@ -155,8 +156,9 @@ def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None
 def _rare(field: RareValues) -> str:
     accepted = ", accepted by accept_linkable" if field.accepted else ""
     within = field.share_in_windows
-    windows = "no window publishes any" if within is None else f"{within:.2%} within their window"
-    share = f"{field.share:.2%} of its records ({windows})"
+    told = "no" if within is None else in_percent(within, 2, MOST_LINKABLE)
+    windows = "no window publishes any" if within is None else f"{told} within their window"
+    share = f"{in_percent(field.share, 2, MOST_LINKABLE)} of its records ({windows})"
     return f"{share}, {field.rare:,} of {field.values:,} distinct values{accepted}"
 
 

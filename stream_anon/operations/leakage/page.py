@@ -9,6 +9,7 @@ from itertools import groupby
 from stream_anon.operations.leakage.study import LeakageReport, SetLeakage
 from stream_anon.operations.leakage.suggestion import Lowered, Suggestion
 from stream_anon.pages.report import Row, closed, opened, table
+from stream_anon.rounding import exactly
 
 SHOWN = 100  # sets of a size
 
@@ -55,14 +56,15 @@ def _remarks(report: LeakageReport) -> Iterator[str]:
         yield f"{report.left:,} sets were not looked at: the bound of {report.asked.most:,} was reached."
     if report.asked.threshold is not None:
         colour = ' class="bad"' if report.above else ""
-        yield f"<span{colour}>{len(report.above):,} sets leak more than {report.asked.threshold:.1%}.</span>"
+        yield f"<span{colour}>{len(report.above):,} sets leak more than {exactly(report.asked.threshold)}.</span>"
     if report.asked.singled_out is not None:
         colour = ' class="bad"' if report.singling_out else ""
-        most = f"more than {report.asked.singled_out:.1%} of the individuals"
+        most = f"more than {exactly(report.asked.singled_out)} of the individuals"
         yield f"<span{colour}>{len(report.singling_out):,} sets single out {most}.</span>"
 
 
 def _suggested(report: LeakageReport, found: Suggestion | None) -> Iterator[str]:
+    threshold = exactly(report.asked.threshold or 0.0)
     yield '<section id="suggested">\n<h2>Suggested levels</h2>'
     if found is None:
         yield '<p class="bad">No levels suffice: some set leaks too much at the highest allowed ones.</p></section>'
@@ -71,8 +73,8 @@ def _suggested(report: LeakageReport, found: Suggestion | None) -> Iterator[str]
         yield "<p>Nothing has to be raised.</p></section>"
         return
     yield (
-        f"<p>With these lowest levels no ranked set leaks more than {report.asked.threshold:.1%}, at most "
-        f"{found.highest:.1%}. Least loss (mean NCP): {found.loss:.4f} instead of {found.loss_before:.4f}.</p>"
+        f"<p>With these lowest levels no ranked set leaks more than {threshold}, at most "
+        f"{found.most(report)}. Least loss (mean NCP): {found.loss:.4f} instead of {found.loss_before:.4f}.</p>"
     )
     if not found.optimal:
         yield '<p class="bad">The search was cut short: other levels may lose less.</p>'
@@ -82,7 +84,7 @@ def _suggested(report: LeakageReport, found: Suggestion | None) -> Iterator[str]
         for name in each.attributes
     ]
     yield from table(["attribute", "min_level", "instead of", "highest", "bits", "then"], raised)
-    yield f"<h2>Sets that leaked more than {report.asked.threshold:.1%}</h2>"
+    yield f"<h2>Sets that leaked more than {threshold}</h2>"
     yield from table(["attributes", "bits", "then"], [_lowered(report, each) for each in found.sets[:SHOWN]])
     yield from _more(len(found.sets))
     yield (
@@ -121,7 +123,6 @@ def _section(report: LeakageReport, size: int, sets: list[SetLeakage]) -> Iterat
 
 def _row(report: LeakageReport, each: SetLeakage) -> Row:
     threshold = report.asked.threshold
-    after = [] if each.after is None else [f"{each.after[1]:.1%}"]
     told, parts = _bar(each.normalized, None if each.after is None else each.after[1], "after the release")
-    cells = (", ".join(each.attributes), f"{each.bits:.2f}", f"{each.normalized:.1%}", *after, f"{each.unique:.1%}")
+    cells = (", ".join(each.attributes), f"{each.bits:.2f}", *each.shares(report.asked))
     return Row(cells, parts, told, loud=threshold is not None and each.judged > threshold)

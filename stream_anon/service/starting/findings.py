@@ -10,6 +10,7 @@ from stream_anon.measures.window_leakage import least_told
 from stream_anon.microdata.attributes import Publication, Sensitive, Unknown
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, Policy, Shortfall
+from stream_anon.rounding import exactly, in_percent
 from stream_anon.service.starting.missing_values import MissingValues
 from stream_anon.service.starting.sample_study import MOST_LINKABLE, Forecast, RareValues, Study
 from stream_anon.service.starting.spellings import Spelling
@@ -177,21 +178,23 @@ def never_came(attribute: str, records: str, likeness: str = "") -> Finding:
 
 def _rare(policy: Policy, study: Study, field: RareValues) -> Finding:
     place = f"attributes.{field.attribute}"
-    share = f"{field.share:.1%} of its values are held by fewer than k = {policy.k} individuals"
+    share = in_percent(field.share, bound=MOST_LINKABLE)
+    held = f"{share} of its values are held by fewer than k = {policy.k} individuals"
     if study.individuals < policy.k:
         return _warning(place, f"cannot be judged: the sample holds {study.individuals} individuals, fewer than k")
     return _prohibition(
         Condition.RARE_VALUES,
         place,
-        f"{share}; at most {MOST_LINKABLE:.0%} may pass as they are. Make it a quasi-identifier, leave it out, or "
-        "write accept_linkable: true",
+        f"{held}; at most {exactly(MOST_LINKABLE)} may pass as they are. Make it a quasi-identifier, leave it out, "
+        "or write accept_linkable: true",
     )
 
 
 def _rare_in_windows(policy: Policy, field: RareValues) -> Finding:
+    share = in_percent(field.share_in_windows or 0.0, bound=MOST_LINKABLE)
     return _warning(
         f"attributes.{field.attribute}",
-        f"{field.share_in_windows:.1%} of its values are held by fewer than k = {policy.k} individuals of their "
+        f"{share} of its values are held by fewer than k = {policy.k} individuals of their "
         "window. Every record names its window in `batch`: who knows that somebody's record is in it may find it "
         "by such a value. Make the windows longer, make it a quasi-identifier, leave it out, or write "
         "accept_linkable: true",

@@ -113,7 +113,7 @@ def test_the_page_shows_suggested_levels_with_the_bits_before_and_on_them(tmp_pa
     assert [row[4] for row in rows] == [f"{alone[name,]:.2f}" for name in found.levels]
     assert all(float(row[5]) < float(row[4]) for row in rows)
 
-    sets = _cells(page, "Sets that leaked more than 40.0%")
+    sets = _cells(page, "Sets that leaked more than 40%")
     assert [(row[0], row[1]) for row in sets] == [
         (", ".join(each.attributes), f"{each.bits:.2f}") for each in report.above
     ]
