@@ -7,6 +7,7 @@ from stream_anon.judging.findings import Finding, Severity
 from stream_anon.judging.sample_study import Study
 from stream_anon.judging.tally import MOST_LINKABLE, Counts, RareValues
 from stream_anon.microdata.policy import Policy
+from stream_anon.rounding import exactly, in_percent
 
 OF_RECORDS = (Condition.NO_RECORD_FITS, Condition.MISSING_FIELD, Condition.RARE_VALUES)
 
@@ -51,9 +52,9 @@ def _rare(policy: Policy, counted: Counts | Study, field: RareValues) -> Finding
     return _prohibition(
         Condition.RARE_VALUES,
         f"attributes.{field.attribute}",
-        f"{field.records:,} of {noun(counted, counted.fit)} ({field.share:.2%}) hold a value that fewer than "
+        f"{field.records:,} of {noun(counted, counted.fit)} ({in_percent(field.share, 2, MOST_LINKABLE)}) hold a value that fewer than "
         f"{crowd_in_words(policy)} individuals have, and who knows it of somebody finds the record; at most "
-        f"{MOST_LINKABLE:.0%} may pass as they are. Make it a quasi-identifier, leave it out, or write "
+        f"{exactly(MOST_LINKABLE)} may pass as they are. Make it a quasi-identifier, leave it out, or write "
         "accept_linkable: true",
     )
 

@@ -8,10 +8,11 @@ from stream_anon.judging.missing_values import MissingValues
 from stream_anon.judging.prohibitions import crowd_in_words, noun, prohibitions
 from stream_anon.judging.sample_study import Study
 from stream_anon.judging.spellings import Spelling
-from stream_anon.judging.tally import RareValues
+from stream_anon.judging.tally import MOST_LINKABLE, RareValues
 from stream_anon.measures.window_leakage import least_told
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, Policy, Shortfall
+from stream_anon.rounding import in_percent
 
 MANY_REJECTS = 0.05
 MANY_OVER_LIMIT = 0.01
@@ -83,9 +84,10 @@ def _too_few(policy: Policy, study: Study, field: RareValues) -> Finding:
 
 
 def _rare_in_windows(policy: Policy, field: RareValues) -> Finding:
+    share = in_percent(field.share_in_windows or 0.0, bound=MOST_LINKABLE)
     return warning(
         f"attributes.{field.attribute}",
-        f"{field.share_in_windows:.1%} of its values are held by fewer than {crowd_in_words(policy)} individuals "
+        f"{share} of its values are held by fewer than {crowd_in_words(policy)} individuals "
         "of their window. Every record names its window in `batch`: who knows that somebody's record is in it may "
         "find it by such a value. Make the windows longer, make it a quasi-identifier, leave it out, or write "
         "accept_linkable: true",

@@ -22,10 +22,11 @@ from stream_anon.conditions import Condition
 from stream_anon.judging.findings import Severity
 from stream_anon.judging.forecast import Forecast
 from stream_anon.judging.sample_study import Study
-from stream_anon.judging.tally import RareValues
+from stream_anon.judging.tally import MOST_LINKABLE, RareValues
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.check.checking import CheckReport, examine_deployment, examine_file
+from stream_anon.rounding import in_percent
 
 WIDTH = 100
 _MARKS = {
@@ -178,8 +179,9 @@ def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None
 def _rare(field: RareValues) -> str:
     accepted = ", accepted by accept_linkable" if field.accepted else ""
     within = field.share_in_windows
-    windows = "no window publishes any" if within is None else f"{within:.2%} within their window"
-    share = f"{field.share:.2%} of its records ({windows})"
+    told = "no" if within is None else in_percent(within, 2, MOST_LINKABLE)
+    windows = "no window publishes any" if within is None else f"{told} within their window"
+    share = f"{in_percent(field.share, 2, MOST_LINKABLE)} of its records ({windows})"
     return f"{share}, {field.rare:,} of {field.values:,} distinct values{accepted}"
 
 

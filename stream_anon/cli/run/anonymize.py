@@ -29,6 +29,7 @@ from stream_anon.files.two_tables import TwoTablesJob, beside
 from stream_anon.judging.refusing import Judging, conditions_of
 from stream_anon.judging.sample_findings import MANY_MISSING
 from stream_anon.microdata.batch import Reason
+from stream_anon.rounding import in_percent
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.yaml_text import read_yaml
 
@@ -182,8 +183,9 @@ def method_options(name: str | None, options: Sequence[str]) -> dict[str, Any]:
 
 def _too_many(job: FileJob | TwoTablesJob, report: FileReport) -> str:
     rejected, records = report.rejected.total(), report.records_in
+    bound = job.most_rejected.share if job.most_rejected.records is None else None
     text = (
-        f"{rejected:,} of {records:,} records were rejected ({rejected / records:.1%}), "
+        f"{rejected:,} of {records:,} records were rejected ({in_percent(rejected / records, bound=bound)}), "
         f"--max-rejected allows {job.most_rejected}; {_not_written(job)}. "
     )
     if job.source == STANDARD and job.standard is Format.JSONL and not rejected - _no_json(report):

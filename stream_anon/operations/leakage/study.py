@@ -15,6 +15,7 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.leakage import Exposure, exposure, leakage_after
 from stream_anon.measures.ranking import ranked
 from stream_anon.operations.tables import OriginalTable, Released
+from stream_anon.rounding import in_percent
 
 SCHEMA = 1
 LARGEST_SET = 3
@@ -70,6 +71,12 @@ class SetLeakage:
     def judged(self) -> float:
         """Return the share that a threshold is compared with: after the release, where there is one."""
         return self.normalized if self.after is None else self.after[1]
+
+    def shares(self, asked: LeakageRequest) -> list[str]:
+        """Return what leaks, what leaks after a release if there is one, and who is singled out, in percent."""
+        leaked = [self.normalized, *([] if self.after is None else [self.after[1]])]
+        told = [in_percent(share, bound=asked.threshold) for share in leaked]
+        return [*told, in_percent(self.unique, bound=asked.singled_out)]
 
 
 @dataclass(frozen=True, slots=True)

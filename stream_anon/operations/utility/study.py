@@ -67,7 +67,8 @@ class Utility:
     class_size
         Records per class over the policy's k; None without a class.
     dependence
-        Mean over pairs of attributes of the share of their mutual information that is left; None without a pair.
+        Mean, over pairs of attributes that depend on each other, of the share of their mutual information that is
+        left; None without such a pair.
     query_error
         Mean relative error of random range counts; None if there are none.
     information

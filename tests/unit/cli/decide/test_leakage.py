@@ -142,9 +142,9 @@ def test_a_set_above_the_threshold_ends_the_command_with_one(
     policy = write_policy(tmp_path)
     assert run(monkeypatch, "leakage", policy, "--input", source, "--threshold", "0.5") == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "2 sets leak more than 50.0%, first of all: age." in said
+    assert "2 sets leak more than 50%, first of all: age." in said
     assert run(monkeypatch, "leakage", policy, "--input", source, "--threshold", "1") == 0
-    assert "No set leaks more than 100.0%." in capsys.readouterr().out
+    assert "No set leaks more than 100%." in capsys.readouterr().out
 
 
 def test_a_set_that_singles_out_too_many_ends_the_command_with_one(
@@ -156,19 +156,19 @@ def test_a_set_that_singles_out_too_many_ends_the_command_with_one(
     target = write_json_lines(tmp_path / "out.jsonl", [STARS] * 100)
     common = ("leakage", policy, "--input", source, "--singled-out")
     assert run(monkeypatch, *common, "0.05") == 0
-    assert "No set singles out more than 5.0% of the individuals." in capsys.readouterr().out
+    assert "No set singles out more than 5% of the individuals." in capsys.readouterr().out
     assert run(monkeypatch, *common, "0.04") == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "2 sets single out more than 4.0% of the individuals, first of all: age." in said
+    assert "2 sets single out more than 4% of the individuals, first of all: age." in said
     assert run(monkeypatch, *common, "0.04", "--released", target, "--threshold", "0.01") == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "No set leaks more than 1.0% after the release." in said
-    assert "2 sets single out more than 4.0% of the individuals before the release" in said
+    assert "No set leaks more than 1% after the release." in said
+    assert "2 sets single out more than 4% of the individuals before the release" in said
     found = _report(monkeypatch, capsys, *common[1:], "0.04", code=1)
     assert (found["threshold"], found["above"], found["singled_out"], found["singling_out"]) == (None, 0, 0.04, 2)
     page = tmp_path / "page.html"
     assert run(monkeypatch, *common, "0.04", "--html", page) == 1
-    assert '<span class="bad">2 sets single out more than 4.0% of the individuals.</span>' in page.read_text()
+    assert '<span class="bad">2 sets single out more than 4% of the individuals.</span>' in page.read_text()
     assert run(monkeypatch, *common, "0.04", "--suggest", "--threshold", "0.4") == 2
     assert "--singled-out: is not for --suggest" in capsys.readouterr().err
 

@@ -60,7 +60,7 @@ def test_figures_of_classifiers_that_time_kept_from_records_are_marked_in_the_ta
     (row,) = (line for line in out.splitlines() if line.startswith("decision tree"))
     assert row.count(" *") == 3, "the original and both releases"
     assert "* Trained on fewer records than there are (4 of 300): 0.3 s did not suffice" in " ".join(out.split())
-    assert written.count(" *</td>") == 3 + 2
+    assert written.count(" *</span></td>") == 3 + 2
     assert "* Trained on fewer records than there are" in written
 
 

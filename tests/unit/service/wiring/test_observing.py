@@ -189,9 +189,12 @@ def test_every_stage_counts_the_seconds_that_it_took(observed: Observed) -> None
 def test_how_full_a_window_was_counts_admitted_records_only(observed: Observed) -> None:
     observed.tell(replace(STARTED, max_records=200))
     observed.tell(PUBLISHED)  # 80 released, 10 suppressed, 10 rejected
-
     assert observed.value("window_fill_ratio_sum") == 0.45
-    assert observed.value("window_fill_ratio_count") == 1
+
+    # What exceeds a person's limit takes no room in the window, however much it is.
+    observed.tell(replace(PUBLISHED, suppressed={"unplaced": 10, "over-limit": 5000}))
+    assert observed.value("window_fill_ratio_sum") == 0.9
+    assert observed.value("window_fill_ratio_count") == 2
 
 
 def test_a_policy_that_holds_windows_says_so(observed: Observed) -> None:
