@@ -49,10 +49,11 @@ def never_came(attribute: str, records: str, likeness: str = "") -> Finding:
 
 
 def _rare(policy: Policy, counted: Counts | Study, field: RareValues) -> Finding:
+    share = in_percent(field.share, 2, MOST_LINKABLE)
     return _prohibition(
         Condition.RARE_VALUES,
         f"attributes.{field.attribute}",
-        f"{field.records:,} of {noun(counted, counted.fit)} ({in_percent(field.share, 2, MOST_LINKABLE)}) hold a value that fewer than "
+        f"{field.records:,} of {noun(counted, counted.fit)} ({share}) hold a value that fewer than "
         f"{crowd_in_words(policy)} individuals have, and who knows it of somebody finds the record; at most "
         f"{exactly(MOST_LINKABLE)} may pass as they are. Make it a quasi-identifier, leave it out, or write "
         "accept_linkable: true",
