@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -91,16 +92,10 @@ class NumericDomain(Domain):
             for name, number in named:
                 if number % self._unit:
                     raise SettingsError(f"{key}.{name}", f"has more than {self.decimals} decimals")
-        narrower = self.step
-        for place, width in enumerate(self.levels):
-            if width % narrower or width < narrower:
-                before = "the width before it" if place else "the step"
-                raise SettingsError(
-                    f"{key}.levels.{place}",
-                    f"{_plain(width)} is no multiple of {_plain(narrower)}, {before}: an interval would lie in two "
-                    "of the next level",
-                )
-            narrower = width
+        for place, (before, width) in enumerate(pairwise((self.step, *self.levels))):
+            if width % before or width < before:
+                words = f"{width} is no multiple of {before}, the {'width before it' if place else 'step'}"
+                raise SettingsError(f"{key}.levels.{place}", f"{words}: an interval would lie in two wider ones")
 
     def _check_magnitude(self, named: list[tuple[str, Decimal]]) -> None:
         for name, number in named:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def test_what_a_value_means_is_asked_once_for_each_different_value() -> None:
 
 def wide(records: int) -> list[Record]:
     draws, start = random.Random(1), dt.datetime(2023, 1, 1, tzinfo=dt.UTC)
-    kinds = [
+    kinds: list[Callable[[], object]] = [
         lambda: draws.randrange(1_000),
         lambda: round(draws.random() * 500, 2),
         lambda: f"Town {draws.randrange(40)}",
