@@ -14,11 +14,13 @@ import pytest
 from stream_anon.adapters.tables.small_texts import read_table
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.recoders.datafly import DataFly
 from stream_anon.recoding.recoders.fixed_levels import FixedLevels
+from stream_anon.recoding.recoders.iab import Iab
 from stream_anon.recoding.recoders.incognito import Incognito
 from stream_anon.recoding.recoders.min_gen import KMinimal, MinGen
 from stream_anon.recoding.recoders.mu_argus import MuArgus
@@ -273,6 +275,18 @@ def test_mu_argus_refuses_a_name_that_stands_in_two_sets_or_in_no_policy() -> No
         MuArgus(("race",), ("race",)).recode(_eight(), Asked(2))
     with pytest.raises(SettingsError, match=r"method\.most"):
         MuArgus(most=("shoe-size",)).recode(_eight(), Asked(2))
+
+
+def test_iab_keeps_unique_rows_where_only_shields_are_asked() -> None:
+    """Four people of each race, and eight unique tuples: a k of 2 would have raised one of the attributes."""
+    found = Iab((Shield(("race",), 4),)).recode(_eight(), Asked(1))
+    assert cells(_eight(), found) == list(EIGHT)
+    coarser = Iab((Shield(("race",), 4),)).recode(_eight(), Asked(2))
+    assert len(set(cells(_eight(), coarser))) == 4
+    # A shield on postal codes raises them, and leaves races as they are.
+    raised = Iab((Shield(("zip",), 4),)).recode(_eight(), Asked(1))
+    assert {row[0] for row in cells(_eight(), raised) if row} == {"Black", "White"}
+    assert {row[1] for row in cells(_eight(), raised) if row} == {"0213*", "0214*"}
 
 
 @pytest.mark.parametrize("method", [KMinimal(), MinGen(), Samarati(), Incognito(), Ola()])
