@@ -194,10 +194,12 @@ def _in_two(policy: Policy, name_of: Callable[[Attribute], str]) -> _Spelling:
     return spelling
 
 
-def header_cells(line: str, policy: Policy, split: Callable[[str, str], list[str]]) -> tuple[str, list[str]]:
-    """Return the delimiter, `,` or `;`, by which a header holds more of the published names, and its cells."""
+def header_cells(
+    line: str, policy: Policy, split: Callable[[str, str], list[str]], delimiters: str = ",;"
+) -> tuple[str, list[str]]:
+    """Return the delimiter by which a header holds more of the published names, and its cells."""
     names = {attribute.column for attribute in policy.published}
-    choices = [(delimiter, split(line, delimiter)) for delimiter in (",", ";")]
+    choices = [(delimiter, split(line, delimiter)) for delimiter in delimiters]
     return max(choices, key=lambda choice: len(names.intersection(choice[1])))
 
 

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import csv
+import io
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from stream_anon.adapters.tables.arrow.installed import require_pyarrow
-from stream_anon.adapters.tables.format_names import Format, check_typed_columns, released_format
+from stream_anon.adapters.tables.format_names import DELIMITERS, Format, check_typed_columns, released_format
+from stream_anon.adapters.tables.opening import lines_of, open_records
 from stream_anon.audit.cells import CellReader, TypedReader, header_cells
 from stream_anon.audit.records import decode_record
 from stream_anon.errors import InputError
 from stream_anon.microdata.policy import Policy
 
-MOST_LINE_BYTES = 64 * 2**20
 _MOST_CELL = 2**24
+_ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no UTF-8, as the decoder represents them
 
 Decoded = dict[str, Any] | None
 
 
 @contextmanager
 def released_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
-    """Open a file of released records, CSV or Parquet if its name ends so, else JSON Lines.
+    """Open a file of released records of the format that its name says, else JSON Lines.
 
     What is no record is None.
 
@@ -39,11 +42,11 @@ def released_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
         with _typed_records(path, policy) as records:
             yield records
         return
-    with opened(path) as file:
-        if form is Format.CSV:
-            yield _rows(file, path, policy)
+    with open_records(str(path), form) as file:
+        if form is Format.JSONL:
+            yield map(decode_record, bare_lines(file, path))
         else:
-            yield map(decode_record, lines_of(file, path))
+            yield _rows(file, path, policy, DELIMITERS[form])
 
 
 @contextmanager
@@ -58,29 +61,16 @@ def _typed_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
         yield map(reader.read, rows_of(file, str(path)))
 
 
-def opened(path: Path) -> BinaryIO:
-    """Return a file that is open to be read; InputError if it cannot be."""
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-
-
-def lines_of(file: BinaryIO, path: Path) -> Iterator[bytes]:
+def bare_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
     """Yield the lines of a file without their ends; InputError for one that is too long."""
-    number = 0
-    while line := file.readline(MOST_LINE_BYTES + 1):
-        number += 1
-        if len(line) > MOST_LINE_BYTES:
-            raise InputError(f"{path}: line {number} is longer than {MOST_LINE_BYTES // 2**20} MiB")
-        yield line.removesuffix(b"\n").removesuffix(b"\r")
+    return (line.removesuffix(b"\n").removesuffix(b"\r") for line in lines_of(file, str(path)))
 
 
-def _rows(file: BinaryIO, path: Path, policy: Policy) -> Iterator[Decoded]:
+def _rows(file: BinaryIO, path: Path, policy: Policy, delimiters: str) -> Iterator[Decoded]:
     """Yield the records of a CSV file with a header of dotted names."""
     lines = _texts(file, path)
     header = next(lines, "")
-    delimiter, names = header_cells(header.removeprefix("\ufeff"), policy, _split)
+    delimiter, names = header_cells(header.removeprefix("\ufeff"), policy, _split, delimiters)
     reader = CellReader(policy, names)
     limit = csv.field_size_limit(_MOST_CELL)
     try:
@@ -93,11 +83,11 @@ def _rows(file: BinaryIO, path: Path, policy: Policy) -> Iterator[Decoded]:
 
 
 def _texts(file: BinaryIO, path: Path) -> Iterator[str]:
-    for number, line in enumerate(file, start=1):
-        try:
-            yield line.decode()
-        except UnicodeDecodeError:
+    text = io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="\n")
+    for number, line in enumerate(lines_of(text, str(path)), start=1):
+        if not line.isascii() and _ESCAPED.search(line):
             raise InputError(f"{path}: line {number} is not UTF-8 text") from None
+        yield line
 
 
 def _split(line: str, delimiter: str) -> list[str]:
