@@ -24,7 +24,7 @@ from stream_anon.audit.verdict import Verdict
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.output_records import OutputDecoder
-from stream_anon.operations.audit.released_files import bare_lines, released_records
+from stream_anon.operations.audit.released_files import bare_lines, released_rows
 from stream_anon.ports import Clock
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.settings.kafka import KafkaSettings
@@ -135,9 +135,9 @@ def audit_files(
     with ExitStack() as stack:
         proof = stack.enter_context(open_records(str(certificates), Format.JSONL))
         parts = _counted(bare_lines(proof, certificates), wanted)
-        records = stack.enter_context(released_records(output, policy))
+        rows, series = stack.enter_context(released_rows(output, policy))
         reads = wanted.reads(settings.kafka)
-        verdict = audit_in_order(policy, parts, _counted(records, wanted), reads=reads, stretch=wanted.stretch)
+        verdict = audit_in_order(policy, parts, _counted(rows, wanted), series, reads=reads, stretch=wanted.stretch)
     return _report(verdict, str(output), policy_path, policy, wanted, (begun, clock.wall()))
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from stream_anon.adapters.tables.arrow.installed import require_pyarrow
 from stream_anon.adapters.tables.format_names import DELIMITERS, Format, check_typed_columns, released_format
 from stream_anon.adapters.tables.opening import lines_of, open_records
 from stream_anon.audit.cells import CellReader, TypedReader, header_cells
+from stream_anon.audit.formats.series import MOST, DecodedSeries, Series
 from stream_anon.audit.records import decode_record
 from stream_anon.errors import InputError
 from stream_anon.microdata.policy import Policy
@@ -22,13 +24,20 @@ _MOST_CELL = 2**24
 _ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no UTF-8, as the decoder represents them
 
 Decoded = dict[str, Any] | None
+Rows = tuple[Iterator[Any], Callable[[Sequence[Any]], Series]]
+"""Rows or lines of a file, and what makes records of some of them."""
 
 
 @contextmanager
 def released_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
-    """Open a file of released records of the format that its name says, else JSON Lines.
+    """Open a file of released records; what is no record is None. See `released_rows`, which raises its errors."""
+    with released_rows(path, policy) as (rows, series):
+        yield (record for some in iter(lambda: list(islice(rows, MOST)), []) for record in series(some))
 
-    What is no record is None.
+
+@contextmanager
+def released_rows(path: Path, policy: Policy) -> Iterator[Rows]:
+    """Open a file of released records of the format that its name says, else JSON Lines.
 
     Raises
     ------
@@ -39,18 +48,19 @@ def released_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
     """
     form = released_format(path)
     if form is Format.PARQUET:
-        with _typed_records(path, policy) as records:
-            yield records
+        with _typed_rows(path, policy) as rows:
+            yield rows
         return
     with open_records(str(path), form) as file:
         if form is Format.JSONL:
-            yield map(decode_record, bare_lines(file, path))
+            yield bare_lines(file, path), _decoded
         else:
-            yield _rows(file, path, policy, DELIMITERS[form])
+            with io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="\n") as text:
+                yield _cells(text, path, policy, DELIMITERS[form])
 
 
 @contextmanager
-def _typed_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
+def _typed_rows(path: Path, policy: Policy) -> Iterator[Rows]:
     """Open a Parquet file; 4,096 of its records are in memory at a time."""
     require_pyarrow(str(path))
     from stream_anon.adapters.tables.arrow.parquet_input import opened_parquet, rows_of
@@ -58,7 +68,11 @@ def _typed_records(path: Path, policy: Policy) -> Iterator[Iterator[Decoded]]:
     check_typed_columns(policy)
     with closing(opened_parquet(str(path))) as file:
         reader = TypedReader(policy, file.schema_arrow.names)
-        yield map(reader.read, rows_of(file, str(path)))
+        yield rows_of(file, str(path)), reader.series
+
+
+def _decoded(lines: Sequence[bytes]) -> Series:
+    return DecodedSeries(list(map(decode_record, lines)))
 
 
 def bare_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
@@ -66,24 +80,26 @@ def bare_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
     return (line.removesuffix(b"\n").removesuffix(b"\r") for line in lines_of(file, str(path)))
 
 
-def _rows(file: BinaryIO, path: Path, policy: Policy, delimiters: str) -> Iterator[Decoded]:
-    """Yield the records of a CSV file with a header of dotted names."""
-    lines = _texts(file, path)
+def _cells(text: IO[str], path: Path, policy: Policy, delimiters: str) -> Rows:
+    """Return the rows of a CSV file with a header of dotted names."""
+    lines = _texts(text, path)
     header = next(lines, "")
     delimiter, names = header_cells(header.removeprefix("\ufeff"), policy, _split, delimiters)
-    reader = CellReader(policy, names)
+    return _rows(lines, path, delimiter), CellReader(policy, names).series
+
+
+def _rows(lines: Iterator[str], path: Path, delimiter: str) -> Iterator[list[str]]:
     limit = csv.field_size_limit(_MOST_CELL)
     try:
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
-        yield from (reader.read(row) for row in rows if row)
+        yield from filter(None, rows)
     except csv.Error:
         raise InputError(f"{path}: is not valid CSV after its header") from None
     finally:
         csv.field_size_limit(limit)
 
 
-def _texts(file: BinaryIO, path: Path) -> Iterator[str]:
-    text = io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="\n")
+def _texts(text: IO[str], path: Path) -> Iterator[str]:
     for number, line in enumerate(lines_of(text, str(path)), start=1):
         if not line.isascii() and _ESCAPED.search(line):
             raise InputError(f"{path}: line {number} is not UTF-8 text") from None
