@@ -93,7 +93,7 @@ class _ArrayLines(io.RawIOBase):
         folded = text & 0xDF  # brackets and braces differ in one bit
         steps = (bare & (folded == ord("["))).astype(np.int32) - (bare & (folded == ord("]")))
         depths = self._depth + np.cumsum(steps)
-        changed = np.where(text == ord("\n"), np.uint8(ord("\r")), text)
+        changed = np.where((text == ord("\n")) | (text == ord("\r")), np.uint8(ord("\t")), text)
         changed[bare & (text == ord(",")) & (depths == 1)] = ord("\n")
         ended = np.flatnonzero(depths == 0)
         if len(ended):
