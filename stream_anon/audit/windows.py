@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
 from stream_anon.audit.findings import Findings
+from stream_anon.audit.formats.series import Series
 from stream_anon.audit.records import Decoded, ReleasedRecordReader, ValueBook
 from stream_anon.audit.shields import ShieldAudit
 from stream_anon.audit.spreads import Shown, faults, is_true
@@ -70,15 +73,36 @@ class WindowAudit:
         for kind, name in (*stated, *problems):
             if self._values is not None or kind is Kind.IDENTIFYING_FIELD:
                 self._findings.add(kind, batch, attribute=name)
-        group = window.groups.get(read.key)
-        if group is None:
-            group = window.groups[read.key] = _Group(shown=[Shown() for _ in read.sensitive])
-            for place, value in enumerate(read.quasi):
-                if self._values is not None and self._values.ncp(place, value) is None:
-                    self._findings.add(Kind.ILLEGAL_VALUE, batch, attribute=self._attributes[place].name)
+        group = self._group(window, batch, read.key, read.quasi)
         group.records += 1
         for shown, value in zip(group.shown, read.sensitive, strict=True):
             shown.add(value)
+
+    def add_series(self, window: WindowRecords, batch: str | None, series: Series) -> None:
+        """Count released records as `add` does, together where nothing is wrong with any of them."""
+        read = self._reader.read_series(series)
+        if read is None:
+            for record in series:
+                self.add(window, batch, record)
+            return
+        window.records += len(series)
+        for key, quasi in read.tuples.items():
+            self._group(window, batch, key, quasi)
+        for key, count in Counter(read.keys).items():
+            window.groups[key].records += count
+        for place, values in enumerate(read.sensitive):
+            for key, value in zip(read.keys, values, strict=True):
+                window.groups[key].shown[place].add(value)
+
+    def _group(self, window: WindowRecords, batch: str | None, key: bytes, quasi: Sequence[Any]) -> _Group:
+        """Return the records of a published tuple, whose values are looked at when the first one comes."""
+        group = window.groups.get(key)
+        if group is None:
+            group = window.groups[key] = _Group(shown=[Shown() for _ in self._policy.diverse])
+            for place, value in enumerate(quasi):
+                if self._values is not None and self._values.ncp(place, value) is None:
+                    self._findings.add(Kind.ILLEGAL_VALUE, batch, attribute=self._attributes[place].name)
+        return group
 
     def compare(self, window: WindowRecords, certificate: Certificate, *, removed: bool = False) -> None:
         """Note where the counted records differ from the certified classes.

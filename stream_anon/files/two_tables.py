@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.tables.format_names import STANDARD, Format, format_of
+from stream_anon.adapters.tables.format_names import PACKED, STANDARD, Format, format_of, is_packed
 from stream_anon.adapters.tables.formats import open_reader, open_writer
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.conditions import Condition
@@ -42,8 +42,9 @@ def beside(target: str) -> str:
     """Return where the sensitive values go unless told: `out.sensitive.csv` beside `out.csv`."""
     if target == STANDARD:
         raise SettingsError("--sensitive-table", "is needed where the output is standard output")
-    path = Path(target)
-    return str(path.with_name(f"{path.stem}.sensitive{path.suffix}"))
+    packed = target[-len(PACKED) :] if is_packed(target) else ""
+    path = Path(target.removesuffix(packed))
+    return str(path.with_name(f"{path.stem}.sensitive{path.suffix}{packed}"))
 
 
 @dataclass(frozen=True)

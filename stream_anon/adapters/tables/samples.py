@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import IO, cast
+from typing import cast
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.adapters.tables.format_names import DELIMITERS, STANDARD, Format, format_of
+from stream_anon.adapters.tables.opening import lines_of, not_utf8, open_records
 from stream_anon.errors import InputError
 
 MOST_RECORDS = 50_000
 MOST_FIELDS = 2_000  # with more keys than these, keys are values, such as names of people
 MOST_DEPTH = 16
 NESTED = (None,)  # stands for a list of other things than texts, or for anything else that is no value
-JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _OBJECT = object()
 _DATA_LIKE = re.compile(r"[-+]?[\d.,:/ -]+|.*@.*")
 
@@ -112,23 +114,22 @@ class FieldSample:
 
 
 def read_sample(path: Path, most: int = MOST_RECORDS) -> FieldSample:
-    """Return up to `most` records of a CSV or JSON Lines file, told apart by its suffix.
+    """Return up to `most` records of a CSV, TSV or JSON Lines file, told apart by its suffix.
 
     Raises
     ------
     InputError
         If the file cannot be read, is of another kind, or holds no record. It names the file, no content.
     """
-    suffix = path.suffix.lower()
-    if suffix != ".csv" and suffix not in JSON_SUFFIXES:
-        raise InputError(f"{path}: the suffix must be .csv or one of {', '.join(JSON_SUFFIXES)}")
+    form = format_of(str(path))
+    if form is Format.PARQUET or str(path) == STANDARD:
+        raise InputError(f"{path}: a policy is proposed from a file of CSV, TSV or JSON Lines")
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            sample = _read_csv(file, path, most) if suffix == ".csv" else _read_json(file, most)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        with io.TextIOWrapper(open_records(str(path), form), encoding="utf-8-sig", newline="") as file:
+            lines = lines_of(file, str(path))
+            sample = _read_json(lines, most) if form is Format.JSONL else _read_csv(lines, path, most, form)
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8 text") from None
+        raise InputError(not_utf8(str(path), form)) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     if sample.records == 0:
@@ -154,10 +155,9 @@ def first_texts(name: str, most: int) -> list[bytes | None]:
     return list(map(msgspec.json.encode, records))
 
 
-def _read_csv(file: IO[str], path: Path, most: int) -> FieldSample:
-    first = file.readline()
-    file.seek(0)
-    lines = _rows(csv.reader(file, delimiter=";" if first.count(";") > first.count(",") else ","))
+def _read_csv(texts: Iterator[str], path: Path, most: int, form: Format) -> FieldSample:
+    first = next(texts, "")
+    lines = _rows(csv.reader(chain([first], texts), delimiter=max(DELIMITERS[form], key=first.count)))
     names = next(lines, None) or []
     columns = [Column() for _ in names]
     records = malformed = 0
@@ -235,13 +235,13 @@ def _checked_names(names: list[str], columns: list[Column], path: Path) -> tuple
     return own
 
 
-def _read_json(file: IO[str], most: int) -> FieldSample:
+def _read_json(lines: Iterator[str], most: int) -> FieldSample:
     decoder = msgspec.json.Decoder()
     columns: dict[str, Column] = {}
     objects: Counter[tuple[str, ...]] = Counter()
     records = malformed = 0
     more = False
-    for line in file:
+    for line in lines:
         if not line.strip():
             continue
         if records == most:

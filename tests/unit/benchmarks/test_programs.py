@@ -20,6 +20,7 @@ from tests.support.data import ROOT, shared_data
         "growth.py --over window --methods forest --most-rows 1000",
         "path.py --records 3000 --windows 1000 --repeats 1",
         "leakage.py --records 6000 --windows 2000 --repeats 1",
+        "auditing.py --records 3000 --window 1000 --repeats 1",
         "envelopes.py --records 2000 --repeats 1",
         "limits.py --windows 1000 --rows 2000",
         "shields.py --windows 1000 --rows 2000 --repeats 1",

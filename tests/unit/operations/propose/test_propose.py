@@ -457,8 +457,8 @@ def test_lines_that_are_no_records_are_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("none.csv", None, "no such file"),
-        ("s.parquet", b"x", "the suffix must be"),
+        ("none.csv", None, "No such file"),
+        ("s.parquet", b"x", "from a file of CSV, TSV or JSON Lines"),
         ("s.csv", b"", "holds no record"),
         ("s.jsonl", b"nothing\n", "holds no record"),
         ("s.csv", b"a,b\n\xff\xfe,1\n", "is not UTF-8"),
