@@ -27,6 +27,7 @@ def _lines(report: UtilityReport) -> Iterator[str]:
     if report.learning is not None:
         yield from _learning(report, report.learning)
     yield from _table("Measures", ["measure", *report.names], report.measures())
+    yield from _remarks(report.measure_remarks())
     yield from _table("Information kept of each attribute", ["attribute", *report.names], report.attributes())
     yield from _table(
         "Information and dependence kept of pairs that lose most", ["pair", *report.names], report.pairs()
@@ -45,6 +46,10 @@ def _table(title: str, headings: list[str], rows: Rows) -> Iterator[str]:
     yield "</table>\n</section>"
 
 
+def _remarks(remarks: Iterable[str]) -> Iterator[str]:
+    yield from (f'<p class="faint">{escape(remark)}</p>' for remark in remarks)
+
+
 def _kept(report: UtilityReport) -> Iterator[str]:
     yield from _bars(
         "Kept",
@@ -59,7 +64,7 @@ def _kept(report: UtilityReport) -> Iterator[str]:
 
 def _risk(report: UtilityReport) -> Iterator[str]:
     yield from _table("Risk", ["risk", "original", *report.names], report.risks())
-    yield from (f'<p class="faint">{escape(remark)}</p>' for remark in report.risk_remarks())
+    yield from _remarks(report.risk_remarks())
     yield from _bars(
         "Risk before and after",
         ("risk", "release", "before", "after"),
@@ -75,7 +80,7 @@ def _risk(report: UtilityReport) -> Iterator[str]:
 def _learning(report: UtilityReport, learning: LearningReport) -> Iterator[str]:
     title = f"Accuracy of classifiers for {learning.label}"
     yield from _table(title, ["classifier", "original", *report.names], report.learned())
-    yield from (f'<p class="faint">{escape(remark)}</p>' for remark in report.remarks())
+    yield from _remarks(report.remarks())
     yield from _bars(
         "Accuracy kept",
         ("classifier", "trained on", "kept"),
