@@ -18,6 +18,7 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
+from stream_anon.microdata.diversity import Disclosure
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.check.checking import CheckReport, examine_deployment
 from stream_anon.service.starting.findings import Severity
@@ -129,6 +130,10 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
     if study.forecast is not None:
         _heading(console, "What one worker would make of it")
         _show_forecast(console, study.forecast, policy)
+    if study.given_away:
+        _heading(console, "What its classes would give away of sensitive attributes")
+        for name, found in study.given_away.items():
+            console.print(Text(f"  {name}: {_given_away(found)}"))
     if study.rare:
         _heading(console, f"Fields that pass: values held by fewer than {policy.k} individuals")
         for field in study.rare:
@@ -150,6 +155,14 @@ def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None
         "information loss": "none" if forecast.gcp is None else f"{forecast.gcp:.1%} (GCP)",
     }
     _grid(console, rows)
+
+
+def _given_away(found: Disclosure) -> str:
+    told = f"{found.told:.2f} of {found.prior:.2f} bits ({found.share:.0%})"
+    if found.worst is None:
+        return told
+    surest = f"a value is {found.worst.share:.0%} sure in the worst class, of {found.worst.records:,} records"
+    return f"{told}; {surest}, and {found.guess:.0%} sure without a class"
 
 
 def _rare(field: RareValues) -> str:

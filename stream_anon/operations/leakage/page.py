@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from itertools import groupby
 
+from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.operations.leakage.study import LeakageReport, SetLeakage
 from stream_anon.operations.leakage.suggestion import Lowered, Suggestion
 from stream_anon.operations.pages import bar, closed, opened
@@ -36,6 +37,7 @@ def _lines(report: LeakageReport, suggestion: Suggestion | None, *, suggests: bo
         yield from _suggested(report, suggestion)
     for size, sets in groupby(report.sets, key=lambda each: len(each.attributes)):
         yield from _section(report, size, list(sets))
+    yield from _sensitive(report)
     yield '<p class="faint">leaked: the share of these bits that an attacker gains who knows the attributes. '
     yield "singled out: individuals with values that no other person has, in the records before a release.</p>"
     yield from closed()
@@ -124,6 +126,23 @@ def _section(report: LeakageReport, size: int, sets: list[SetLeakage]) -> Iterat
     yield from (_row(report, each) for each in sets[:SHOWN])
     yield "</table>"
     yield from _more(len(sets))
+    yield "</section>"
+
+
+def _sensitive(report: LeakageReport) -> Iterator[str]:
+    """Yield what is given away of sensitive attributes, before and after the release."""
+    if not report.sensitive:
+        return
+    yield "<section>\n<h2>Sensitive attributes</h2>\n<table>"
+    headings = "".join(f"<th>{heading}</th>" for heading in ("attribute", "release", *COLUMNS))
+    yield f"<tr>{headings}</tr>"
+    for each in report.sensitive:
+        for when, found in (("before", each.before), ("after", each.after)):
+            if found is not None:
+                written = "".join(f"<td>{escape(cell)}</td>" for cell in (each.attribute, when, *cells(found)))
+                yield f"<tr>{written}</tr>"
+    yield "</table>"
+    yield from (f'<p class="bad">{escape(text)}.</p>' for text in warnings(report.disclosed))
     yield "</section>"
 
 

@@ -141,8 +141,7 @@ def study_learning(
     Raises
     ------
     InputError
-        If a file has fewer than two labels or more than `MOST_LABELS`, or there are fewer than `LEAST_ROWS` original
-        records, or fewer individuals than folds.
+        If there are too few or too many labels, or too few records or individuals.
     """
     kinds = _kinds(table)
     tested = test or table

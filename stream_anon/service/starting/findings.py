@@ -153,6 +153,15 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
         found.append(_warning("input", f"{study.rejected_share:.1%} of the sampled records would be dead letters"))
     if study.forecast is not None:
         found += _forecast_findings(policy, study.forecast)
+    found += [
+        _warning(
+            f"attributes.{name}",
+            f"as one worker would publish the sample, {given.in_words}, which then is known of everybody in them; "
+            f"privacy.sensitive.{name} can ask for several",
+        )
+        for name, given in study.given_away.items()
+        if given.alike
+    ]
     return sorted(found, key=lambda finding: finding.severity is not Severity.FORBIDS)
 
 

@@ -7,8 +7,8 @@ value: only counts, shares, and names that the policy declares.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
@@ -18,8 +18,10 @@ from stream_anon.adapters.codecs import codec_of
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
+from stream_anon.measures.disclosure import disclosed_by
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.coding import Passed
+from stream_anon.microdata.diversity import Disclosure
 from stream_anon.microdata.payload import Payload, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release, Suppression
@@ -167,10 +169,11 @@ class Study:
     individuals
         Distinct individuals among them.
     singled, singled_left
-        The set of one, of two and of three quasi-identifiers that singles most people out, and how many sets were
-        not looked at.
+        The sets of one, two and three quasi-identifiers that single most people out, and how many were left out.
     ignored
         Further records, which are neither published nor dead letters.
+    given_away
+        What classes of the forecast give away, by sensitive attribute; empty without a class.
     """
 
     records: int
@@ -185,6 +188,7 @@ class Study:
     singled: tuple[Singled, ...] = ()
     singled_left: int = 0
     ignored: int = 0
+    given_away: Mapping[str, Disclosure] = field(default_factory=dict)
 
     @property
     def rejected_share(self) -> float:
@@ -218,6 +222,7 @@ def study(policy: Policy, sample: Sample, codec: Codec | None = None) -> Study:
         spellings=spellings(policy, texts),
         singled=sets,
         singled_left=left,
+        given_away=disclosed_by(policy, [release for _, release in windows]),
     )
 
 

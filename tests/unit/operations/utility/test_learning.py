@@ -229,7 +229,9 @@ def test_the_fewest_records_that_are_not_refused_suffice_for_every_classifier(na
     policy, source = load_policy(write_policy(tmp_path)), write_json_lines(tmp_path / "in.jsonl", records)
     book = LabelBook(policy, "illness")
     table = read_table(policy, SampleSource(str(source), source), book)
-    output = read_released(policy, write_json_lines(tmp_path / "out.jsonl", released(records, place=True)[:9]), book)
+    output = read_released(
+        policy, write_json_lines(tmp_path / "out.jsonl", released(records, place=True)[:9]), book
+    )
     (found,) = study_learning(table, [output], None, [name], "illness", Effort(2, 0, SystemClock())).classifiers
     assert (found.baseline.available, found.releases[0].available) == (16, 9)
     assert 0 <= found.baseline.accuracy <= 1
