@@ -245,6 +245,7 @@ class Audit:
             checked=CHECKED,
             trusted=TRUSTED,
             kinds=self._findings.totals(),
+            disclosed=self._findings.disclosed,
             periods=periods,
             accepted=dict(sorted(self._periods.accepted.items())),
             removed=self._removed,

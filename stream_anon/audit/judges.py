@@ -14,7 +14,7 @@ from stream_anon.audit.windows import WindowAudit
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.bounds import Shield
-from stream_anon.microdata.diversity import MOST_CLASS, Diversity
+from stream_anon.microdata.diversity import MOST_CLASS, Disclosure, Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.output.shape import Shape
@@ -78,6 +78,11 @@ class _Discreet(Findings):
     ) -> None:
         """Note a violation where the audit collects them."""
         self._findings.add(kind, batch, number, attribute if attribute in self._declared else None, count)
+
+    def disclose(self, attribute: str, found: Disclosure) -> None:
+        """Note what classes give away of an attribute that the policy declares."""
+        if attribute in self._declared:
+            self._findings.disclose(attribute, found)
 
 
 class Judges:

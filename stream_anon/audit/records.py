@@ -21,6 +21,7 @@ from stream_anon.microdata.attributes import (
     Publication,
     QuasiIdentifier,
     ScalarType,
+    Sensitive,
 )
 from stream_anon.microdata.output.connect import PAYLOAD, SCHEMA
 from stream_anon.microdata.output.members import flat_path, members_of
@@ -102,7 +103,7 @@ def _ncp(attribute: QuasiIdentifier, value: Any) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class ReadRecord:
-    """A released record: the published tuple as JSON, the values of sensitive attributes with a criterion."""
+    """A released record: the published tuple as JSON, and the values of sensitive attributes in policy order."""
 
     key: bytes
     quasi: tuple[Any, ...]
@@ -120,7 +121,7 @@ class ReadSeries:
     tuples
         The values of each published tuple, by its JSON, in the order of their first records.
     sensitive
-        Of each sensitive attribute with a criterion the values of all records.
+        Of each sensitive attribute the values of all records.
     """
 
     keys: Sequence[bytes]
@@ -134,7 +135,7 @@ class _Field:
     path: tuple[str, ...]
     types: tuple[type, ...] | None  # of a field that passes
     quasi: bool
-    diverse: bool
+    sensitive: bool
     many: bool | None  # whether it is a list; None where nobody knows
     second: bool  # the greatest value of an interval whose least one stands before it
 
@@ -151,7 +152,6 @@ class ReleasedRecordReader:
     """
 
     def __init__(self, policy: Policy, *, typed: bool = True) -> None:
-        diverse = {attribute.name for attribute in policy.diverse}
         types = _TYPES if typed else _TYPES | {ScalarType.STRING: (str, int, float, bool)}
         members = members_of(policy.published, policy.shape)
         self._fields = [
@@ -160,7 +160,7 @@ class ReleasedRecordReader:
                 member.path,
                 types[member.attribute.type] if isinstance(member.attribute, PassThrough) else None,
                 isinstance(member.attribute, QuasiIdentifier),
-                member.attribute.name in diverse,
+                isinstance(member.attribute, Sensitive),
                 _many(member.attribute, typed=typed),
                 member.end == ENDS[1],
             )
@@ -221,7 +221,7 @@ class ReleasedRecordReader:
                 quasi[-1] = {ENDS[0]: quasi[-1], ENDS[1]: value}
             elif field.quasi:
                 quasi.append(value)
-            elif field.diverse:
+            elif field.sensitive:
                 sensitive.append(value)
         # With no field missing, a stray one makes an object larger than it must be.
         if problems or any(len(_find(record, path)) != size for path, size in self._sizes):
@@ -243,7 +243,7 @@ class ReleasedRecordReader:
                 quasi[-1] = [{ENDS[0]: least, ENDS[1]: most} for least, most in ends]
             elif field.quasi:
                 quasi.append(column)
-            elif field.diverse:
+            elif field.sensitive:
                 sensitive.append(column)
         written = list(map(msgspec.json.encode, zip(*quasi, strict=True)))
         if len(written) < len(series):  # there is no quasi-identifier

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from stream_anon.microdata.diversity import Disclosure
+
 
 class Kind(StrEnum):
     """What is wrong. The value is the text a person reads."""
@@ -230,6 +232,9 @@ class Verdict:
         What the given policy would change; None where the last window was released under it.
     lives
         The input topics that certificates name; a topic that was created anew stands here more than once.
+    disclosed
+        What the classes of all windows that were judged whole give away of each sensitive attribute. It is no
+        violation: only criteria that a policy asks for can be violated.
     """
 
     violations: tuple[Violation, ...]
@@ -243,6 +248,7 @@ class Verdict:
     removed: Removed = field(default_factory=Removed)
     pending: Change | None = None
     lives: tuple[Life, ...] = ()
+    disclosed: Mapping[str, Disclosure] = field(default_factory=dict)
 
     @property
     def clean(self) -> bool:

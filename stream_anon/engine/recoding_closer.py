@@ -14,6 +14,7 @@ from stream_anon.errors import Refused, SettingsError
 from stream_anon.microdata.batch import MISSING_KEY
 from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.microdata.method import MethodChoice
+from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import IAB, ONLY_IAB, Policy
 from stream_anon.microdata.release import SUPPRESSED
 from stream_anon.privacy.gate import violating_classes
@@ -93,7 +94,12 @@ class RecodingCloser(Closer):
         counted = columns.sensitive[least == most][:, order]
         sensitive = np.where(counted == NO_VALUE, MISSING_KEY, counted.astype(np.int64))
         rows = Rows(columns.codes, columns.individuals[order].astype(np.int64), sensitive)
-        table = Table(self._policy.quasi_identifiers, rows, self._labels(window, order))
+        table = Table(
+            self._policy.quasi_identifiers,
+            rows,
+            self._labels(window, order),
+            lambda: list(map(tuple, taken(window.payload, order))),
+        )
         return table, Asked(self._criteria.k, most, self._choice.max_suppressed.of(len(rows)), self._holder)
 
     def _labels(self, window: SealedWindow, order: NDArray[np.int64]) -> NDArray[np.int64] | None:

@@ -10,6 +10,7 @@ from stream_anon.judging.sample_study import Study
 from stream_anon.judging.spellings import Spelling
 from stream_anon.judging.tally import MOST_LINKABLE, RareValues
 from stream_anon.measures.window_leakage import least_told
+from stream_anon.microdata.diversity import Disclosure
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, Policy, Shortfall
 from stream_anon.rounding import in_percent
@@ -65,6 +66,7 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
         found.append(warning("input", f"{study.rejected_share:.1%} of the records would be {fate}"))
     if study.forecast is not None:
         found += _forecast_findings(policy, study.forecast)
+    found += [_alike(study, name, given) for name, given in study.given_away.items() if given.alike]
     return sorted(found, key=lambda finding: finding.severity is not Severity.FORBIDS)
 
 
@@ -91,6 +93,15 @@ def _rare_in_windows(policy: Policy, field: RareValues) -> Finding:
         "of their window. Every record names its window in `batch`: who knows that somebody's record is in it may "
         "find it by such a value. Make the windows longer, make it a quasi-identifier, leave it out, or write "
         "accept_linkable: true",
+    )
+
+
+def _alike(study: Study, name: str, given: Disclosure) -> Finding:
+    released = "as it would be released" if study.whole else "as one worker would publish the sample"
+    return warning(
+        f"attributes.{name}",
+        f"{released}, {given.in_words}, which then is known of everybody in them; privacy.sensitive.{name} can ask "
+        "for several",
     )
 
 

@@ -7,8 +7,8 @@ value: only counts, shares, and names that the policy declares.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,9 @@ from stream_anon.judging.missing_values import MissingValues
 from stream_anon.judging.singling import Singled, singled
 from stream_anon.judging.spellings import Spelling, spellings
 from stream_anon.judging.tally import RareValues, Tally
+from stream_anon.measures.disclosure import disclosed_by
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
+from stream_anon.microdata.diversity import Disclosure
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 
@@ -84,6 +86,8 @@ class Study:
         Further records, which are neither published nor dead letters.
     whole
         Whether these are all records of the input.
+    given_away
+        What classes of the forecast give away, by sensitive attribute; empty without a class.
     """
 
     records: int
@@ -99,6 +103,7 @@ class Study:
     singled_left: int = 0
     ignored: int = 0
     whole: bool = False
+    given_away: Mapping[str, Disclosure] = field(default_factory=dict)
 
     @property
     def rejected_share(self) -> float:
@@ -194,6 +199,7 @@ class _Seen:
             singled=sets,
             singled_left=left,
             whole=whole,
+            given_away=disclosed_by(policy, [release for _, release in windows]),
         )
 
 

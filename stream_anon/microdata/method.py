@@ -14,11 +14,11 @@ NO_RECORD = RecordBound(records=0)
 
 METHODS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "k-minimal": _SEARCHING | {"prefer"},
-        "mingen": _SEARCHING | {"prefer"},
+        "k-minimal": _SEARCHING | {"prefer", "collapse_levels"},
+        "mingen": _SEARCHING | {"prefer", "collapse_levels"},
         "samarati": _SEARCHING,
-        "incognito": _SEARCHING,
-        "ola": _SEARCHING | {"loss"},
+        "incognito": _SEARCHING | {"collapse_levels"},
+        "ola": _SEARCHING | {"loss", "collapse_levels"},
         "datafly": frozenset({"keep_suppressed"}),
         "mu-argus": frozenset({"identifying", "more", "most", "outliers", "choices", "complete"}),
         "tds": frozenset({"target"}),

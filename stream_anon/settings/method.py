@@ -59,6 +59,9 @@ promises: [recoders.md](recoders.md). An option that is not the method's is an e
     """Of k-minimal and mingen: quasi-identifiers, from the one to keep finest."""
     loss: Literal["ncp", "prec", "discernibility", "entropy"] = "ncp"
     """Of ola: what the chosen levels minimise."""
+    collapse_levels: bool = False
+    """Of k-minimal, mingen, incognito, and ola with `loss: prec`: Prec counts levels that part the file's values
+    alike as one, as `stream-anon utility --collapse-levels` does. Otherwise it counts each level of a hierarchy."""
     keep_suppressed: bool = False
     """Of datafly: publish suppressed records with every quasi-identifier as `*`."""
     identifying: list[Name] = []

@@ -23,12 +23,13 @@ Names = Sequence[str]
 
 SPECIMENS: Mapping[str, Sequence[Callable[[Names], Recoder]]] = {
     "k-minimal": [lambda names: KMinimal(tuple(reversed(names)))],
-    "mingen": [lambda names: MinGen((names[-1],))],
+    "mingen": [lambda names: MinGen((names[-1],)), lambda names: MinGen(collapse_levels=True)],
     "samarati": [lambda names: Samarati()],
-    "incognito": [lambda names: Incognito()],
+    "incognito": [lambda names: Incognito(), lambda names: Incognito(collapse_levels=True)],
     "ola": [
         lambda names: Ola("ncp"),
         lambda names: Ola("prec"),
+        lambda names: Ola("prec", collapse_levels=True),
         lambda names: Ola("discernibility"),
         lambda names: Ola("entropy"),
     ],

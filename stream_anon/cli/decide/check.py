@@ -24,6 +24,7 @@ from stream_anon.judging.forecast import Forecast
 from stream_anon.judging.sample_study import Study
 from stream_anon.judging.tally import MOST_LINKABLE, RareValues
 from stream_anon.microdata.bounds import k_in_words
+from stream_anon.microdata.diversity import Disclosure
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.check.checking import CheckReport, examine_deployment, examine_file
 from stream_anon.rounding import in_percent
@@ -152,6 +153,10 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
     if study.forecast is not None:
         _heading(console, "What would become of it" if study.whole else "What one worker would make of it")
         _show_forecast(console, study.forecast, policy)
+    if study.given_away:
+        _heading(console, "What its classes would give away of sensitive attributes")
+        for name, found in study.given_away.items():
+            console.print(Text(f"  {name}: {_given_away(found)}"))
     if study.rare:
         _heading(console, f"Fields that pass: values held by fewer than {policy.crowd} individuals")
         for field in study.rare:
@@ -174,6 +179,14 @@ def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None
         "information loss": "none" if forecast.gcp is None else f"{forecast.gcp:.1%} (GCP)",
     }
     _grid(console, rows)
+
+
+def _given_away(found: Disclosure) -> str:
+    told = f"{found.told:.2f} of {found.prior:.2f} bits ({found.share:.0%})"
+    if found.worst is None:
+        return told
+    surest = f"a value is {found.worst.share:.0%} sure in the worst class, of {found.worst.records:,} records"
+    return f"{told}; {surest}, and {found.guess:.0%} sure without a class"
 
 
 def _rare(field: RareValues) -> str:

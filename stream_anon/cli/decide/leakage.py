@@ -16,6 +16,7 @@ from rich.text import Text
 from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.operations.leakage.page import leakage_page
 from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, SetLeakage, study_leakage
 from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
@@ -114,6 +115,7 @@ def show(report: LeakageReport, console: Console) -> None:
     longest = max((len(_named(each)) for sets in tables.values() for each in sets[:SHOWN]), default=0)
     for size, sets in tables.items():
         _show_sets(size, sets, report.asked, min(max(longest, LEAST_NAMES), MOST_NAMES), console)
+    _show_sensitive(report, console)
     if report.left:
         text = f"Not looked at: {report.left:,} sets, since --most {report.asked.most} was reached."
         console.print(Text(text, style="yellow"))
@@ -172,6 +174,25 @@ def _show_sets(size: int, sets: list[SetLeakage], asked: LeakageRequest, width: 
     console.print(table)
     if len(sets) > len(shown):
         console.print(Text(f"and {len(sets) - len(shown):,} more sets of {size}: --json lists them", style="dim"))
+
+
+def _show_sensitive(report: LeakageReport, console: Console) -> None:
+    """Print what is given away of sensitive attributes: by the true values, and by classes of the release."""
+    rows = [(f"{each.attribute}, before", *cells(each.before)) for each in report.sensitive]
+    rows += [(f"{name}, after", *cells(found)) for name, found in report.disclosed.items()]
+    if not rows:
+        return
+    table = Table.grid(padding=(0, GAP))
+    table.add_column(overflow="fold", min_width=LEAST_NAMES)
+    for figures in zip(COLUMNS, *(row[1:] for row in rows), strict=True):
+        table.add_column(justify="right", no_wrap=True, min_width=max(map(len, figures)))
+    table.add_row(*(Text(text, style="bold") for text in ("sensitive attribute", *COLUMNS)))
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print()
+    console.print(table)
+    for text in warnings(report.disclosed):
+        console.print(Text(f"warning: {text}", style="yellow"))
 
 
 def _figures(each: SetLeakage, asked: LeakageRequest) -> list[str]:

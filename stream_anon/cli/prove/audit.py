@@ -22,6 +22,7 @@ from stream_anon.microdata.bounds import k_in_words
 from stream_anon.operations.audit import auditing
 from stream_anon.operations.audit.auditing import AuditReport, Wanted
 from stream_anon.operations.audit.report import as_json, asked_of, figures_of, iso, least_of
+from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.ports import Clock
 
 SHOWN = 50  # violations printed one by one
@@ -81,6 +82,7 @@ def show(report: AuditReport, console: Console) -> int:
     _show_what_is_gone(verdict, console)
     for name, windows in verdict.accepted.items():
         console.print(f"accepted risk: {name} ({windows:,} windows)")
+    _show_disclosed(verdict, console)
     console.print("checked", *(f"  - {text}" for text in verdict.checked), sep="\n")
     console.print("on trust", *(f"  - {text}" for text in verdict.trusted), sep="\n")
     if verdict.clean:
@@ -191,6 +193,20 @@ def _show_lives(verdict: Verdict, console: Console) -> None:
     for life in verdict.lives:
         table.add_row(life.topic, life.topic_id or "not named", life.first, life.last, f"{life.windows:,}")
     console.print(table)
+
+
+def _show_disclosed(verdict: Verdict, console: Console) -> None:
+    """Print what classes give away of sensitive attributes, and a warning where it is a value itself."""
+    if not verdict.disclosed:
+        return
+    table = Table(title="What classes give away of sensitive attributes", title_justify="left")
+    for heading in ("attribute", *COLUMNS):
+        table.add_column(heading, overflow="fold")
+    for name, found in verdict.disclosed.items():
+        table.add_row(name, *cells(found))
+    console.print(table)
+    for text in warnings(verdict.disclosed):
+        console.print(f"warning: {text}")
 
 
 def _change(change: Change) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from stream_anon.adapters.prometheus.audit_file import AuditFigures
 from stream_anon.audit.verdict import Change, Kind, Life, Period, Violation
 from stream_anon.operations.audit.auditing import AuditReport
+from stream_anon.operations.disclosures import documents
 from stream_anon.version import SOFTWARE
 
 SCHEMA_VERSION = 1
@@ -72,6 +73,7 @@ def as_json(report: AuditReport) -> dict[str, Any]:
         "pending": _change(verdict.pending),
         "inputs": [_life(life) for life in verdict.lives],
         "accepted": dict(verdict.accepted),
+        "sensitive": documents(verdict.disclosed),
         "kinds": {name_of(kind): count for kind, count in verdict.kinds.items()},
         "violations": [_violation(violation) for violation in verdict.violations],
         "more": verdict.more,

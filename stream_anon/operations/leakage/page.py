@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
+from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.operations.leakage.study import LeakageReport, SetLeakage
 from stream_anon.operations.leakage.suggestion import Lowered, Suggestion
 from stream_anon.pages.report import Row, closed, opened, table
@@ -37,6 +38,7 @@ def _lines(report: LeakageReport, suggestion: Suggestion | None, *, suggests: bo
         yield from _suggested(report, suggestion)
     for size, sets in groupby(report.sets, key=lambda each: len(each.attributes)):
         yield from _section(report, size, list(sets))
+    yield from _sensitive(report)
     yield '<p class="faint">leaked: the share of these bits that an attacker gains who knows the attributes. '
     yield "singled out: individuals with values that no other person has, in the records before a release.</p>"
     yield from closed()
@@ -118,6 +120,22 @@ def _section(report: LeakageReport, size: int, sets: list[SetLeakage]) -> Iterat
     headings = ["attributes", "bits", "leaked", *after, "singled out"]
     yield from table(headings, [_row(report, each) for each in sets[:SHOWN]])
     yield from _more(len(sets))
+    yield "</section>"
+
+
+def _sensitive(report: LeakageReport) -> Iterator[str]:
+    """Yield what is given away of sensitive attributes, before and after the release."""
+    if not report.sensitive:
+        return
+    rows = [
+        Row((each.attribute, when, *cells(found)))
+        for each in report.sensitive
+        for when, found in (("before", each.before), ("after", each.after))
+        if found is not None
+    ]
+    yield "<section>\n<h2>Sensitive attributes</h2>"
+    yield from table(("attribute", "release", *COLUMNS), rows, texts=2)
+    yield from (f'<p class="bad">{escape(text)}.</p>' for text in warnings(report.disclosed))
     yield "</section>"
 
 

@@ -27,7 +27,7 @@ def _lines(report: UtilityReport) -> Iterator[str]:
     yield from _risk(report)
     if report.learning is not None:
         yield from _learning(report, report.learning)
-    yield from _table("Measures", ["measure", *report.names], report.measures())
+    yield from _table("Measures", ["measure", *report.names], report.measures(), report.measure_remarks())
     yield from _table("Information kept of each attribute", ["attribute", *report.names], report.attributes())
     yield from _table(
         "Information and dependence kept of pairs that lose most", ["pair", *report.names], report.pairs()

@@ -20,9 +20,12 @@ class KMinimal:
     ----------
     prefer
         Attributes, from the one to keep finest. Ties go to the lexicographically smallest levels.
+    collapse_levels
+        Prec counts levels that part the table's values alike as one; otherwise it counts the hierarchies as given.
     """
 
     prefer: tuple[str, ...] = ()
+    collapse_levels: bool = False
     guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
     by_distortion: ClassVar[bool] = False
@@ -33,7 +36,7 @@ class KMinimal:
         shape = shape_of(table)
         nodes = Nodes(table.levels, table.rows, asked)
         found = minimal_nodes(shape, nodes)
-        by_level = costs(table, "prec")
+        by_level = costs(table, "prec", collapse_levels=self.collapse_levels)
         prec = {own: round(1 - cost_of(by_level, own), 9) for own in found.vectors}
         weighted = prec
         if self.by_distortion:

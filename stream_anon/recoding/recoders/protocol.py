@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Protocol, TypeAlias
@@ -30,11 +30,15 @@ class Table:
     labels
         int64[n], equal for rows of one class, for methods that keep classes apart; None where nobody named a class
         attribute.
+    passed
+        Returns for each row what is published of it as it is: something hashable. None where nothing is but the
+        sensitive values of `rows`. Only methods that count rows of the whole table ask.
     """
 
     attributes: tuple[QuasiIdentifier, ...]
     rows: Rows
     labels: NDArray[np.int64] | None = None
+    passed: Callable[[], Sequence[Hashable]] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -64,6 +68,14 @@ class Table:
         """Return dense numbers of the sensitive values, -1 for a missing one; int64[s, n]."""
         numbers = np.array([dense(row)[0] for row in self.rows.sensitive], np.int64).reshape(-1, len(self))
         return np.where(self.rows.sensitive == MISSING_KEY, -1, numbers)
+
+    @cached_property
+    def passing(self) -> NDArray[np.int64]:
+        """Return numbers that are equal for rows of which the same is published as it is; int64[n]."""
+        if self.passed is None:
+            return grouped(self.rows.sensitive, len(self))[0]
+        numbers: dict[Hashable, int] = {}
+        return np.array([numbers.setdefault(own, len(numbers)) for own in self.passed()], np.int64)
 
     def bounds(self, levels: Sequence[int] | NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return what is published of each cell: int32[q, n] and int32[q, n].

@@ -86,6 +86,20 @@ def test_a_label_without_scikit_learn_says_what_to_install(
     assert "pip install scikit-learn" in capsys.readouterr().err
 
 
+def test_a_label_of_eight_records_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, source, _, outputs = files(tmp_path)
+    for path in (source, outputs[0]):
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:8]))
+    asked = ("utility", source, outputs[0], "-c", policy)
+    assert run(monkeypatch, *asked, "--label", "illness") == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "8 records" in told
+    assert "too few for --label: classifiers need 20 records" in told
+    assert run(monkeypatch, *asked) == 0, "the other measures need no label"
+
+
 @pytest.mark.parametrize("option", [("--test", "test.jsonl"), ("--search",)])
 def test_options_of_classifiers_need_a_label(
     option: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

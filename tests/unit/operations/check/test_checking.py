@@ -600,3 +600,15 @@ async def test_a_registry_that_is_away_is_warned_of_and_all_else_is_told(
     assert (Severity.FORBIDS, "out") in found
     assert (Severity.WARNS, "kafka.registry") in found
     assert report.study is None
+
+
+def test_what_the_forecast_gives_away_of_sensitive_values_is_in_the_study_and_in_the_findings() -> None:
+    policy = _policy(note={"role": "sensitive"}, other={"role": "sensitive"})
+    events = [_event(i, 10 if i % 2 else 90, note="ab"[i % 2], other="ab"[i // 2 % 2]) for i in range(60)]
+    found = _study(policy, [*events])
+    assert found.given_away["note"].alike == found.given_away["note"].records == 60
+    assert found.given_away["note"].told == pytest.approx(1)
+    assert found.given_away["other"].told < 0.5
+    assert found.given_away["other"].alike == 0
+    assert _warned(policy, found).count("attributes.note") == 1
+    assert json.loads(json.dumps(dataclasses.asdict(found)))["given_away"]["note"]["worst"]["share"] == 1

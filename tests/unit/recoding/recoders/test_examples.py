@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from functools import lru_cache
 from itertools import permutations
 
@@ -17,6 +19,7 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.recoders.datafly import DataFly
 from stream_anon.recoding.recoders.fixed_levels import FixedLevels
@@ -93,6 +96,39 @@ def test_a_weight_makes_another_node_that_of_minimal_distortion() -> None:
     alike = table_of((replace(RACE, weight=7.0), replace(ZIP, weight=7.0)), EIGHT)
     assert MinGen().recode(alike, Asked(2)).steps == MinGen().recode(_eight(), Asked(2)).steps
     assert KMinimal().recode(heavy, Asked(2)).steps == KMinimal().recode(_eight(), Asked(2)).steps
+
+
+@pytest.mark.parametrize("method", [MinGen, lambda **options: Ola("prec", **options), Incognito])
+def test_prec_counts_a_hierarchy_as_it_is_given_unless_levels_alike_are_to_count_as_one(
+    method: Callable[..., Recoder],
+) -> None:
+    """One digit of five costs a fifth, though the file has no use for the other four: 1 - (1/5 + 2/3) / 2.
+
+    If levels that part the file's values alike count as one, it costs a half, as decades above pairs of them do.
+    """
+    ages = QuasiIdentifier(
+        "age", NumericDomain(Decimal(20), Decimal(59), Decimal(1), 0, (Decimal(10), Decimal(20)))
+    )
+    table = table_of((PREFIX, ages), [("19332", 27), ("19334", 55), ("19334", 33), ("19332", 55)])
+    given, alike = method().recode(table, Asked(2)), method(collapse_levels=True).recode(table, Asked(2))
+    assert levels(given) == [1, 2]
+    assert levels(alike) == [0, 3]
+
+
+def test_mingen_reports_the_prec_of_the_documents_formula() -> None:
+    table = table_of((PREFIX, decades(20, 59)), [("19332", 27), ("19334", 26), ("19360", 33), ("19362", 33)])
+    for collapse, heights, found in (
+        (False, (5, 2), MinGen()),
+        (True, (3, 2), MinGen(collapse_levels=True)),
+    ):
+        steps = found.recode(table, Asked(2)).steps
+        told = {
+            tuple(one["levels"].values()): one["prec"] for one in (step.figures for step in steps) if "prec" in one
+        }  # type: ignore[attr-defined]
+        assert told, collapse
+        for vector, prec in told.items():
+            cells = zip(vector, heights, strict=True)
+            assert prec == pytest.approx(1 - sum(level / height for level, height in cells) / 2)
 
 
 @pytest.mark.parametrize(("k", "node", "suppressed"), [(2, [0, 1], 0), (3, [1, 1], 0), (8, [0, 0], 8)])
