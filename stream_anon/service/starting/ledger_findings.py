@@ -64,7 +64,7 @@ async def _offsets_without_entry(connection: Connection, topics: Topics, inputs:
 
 
 async def _committed(connection: Connection, places: Collection[Place]) -> dict[Place, int | None]:
-    client = AIOKafkaClient(**connection.options("check"))
+    client = connection.client(AIOKafkaClient, "check")
     try:
         async with asyncio.timeout(_WITHIN):
             await client.bootstrap()

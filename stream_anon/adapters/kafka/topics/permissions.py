@@ -119,7 +119,7 @@ async def permissions_of(connection: Connection, wanted: Sequence[Acl]) -> Permi
     BrokerError
         If no broker answers.
     """
-    client = AIOKafkaClient(**connection.options("permissions"))
+    client = connection.client(AIOKafkaClient, "permissions")
     try:
         async with asyncio.timeout(_WITHIN):
             await client.bootstrap()
@@ -166,7 +166,7 @@ async def _ask_topics(client: AIOKafkaClient, topics: Collection[str]) -> dict[s
 
 async def _may_create(connection: Connection, topic: str) -> bool:
     """Ask to create a topic, for validation only."""
-    admin = AIOKafkaAdminClient(**connection.options("permissions"))
+    admin = connection.client(AIOKafkaAdminClient, "permissions")
     try:
         await admin.start()
         answer = await admin.create_topics([NewTopic(topic, 1, 1)], validate_only=True)
