@@ -175,6 +175,8 @@ def _show_findings(console: Console, report: CheckReport) -> None:
         table = Table.grid()
         table.add_row(mark, Text(f"{finding.place}: {finding.text}{named}"))
         console.print(table)
+        for command in finding.commands:
+            console.print(Text(f"             {command}"), soft_wrap=True)
     if report.forbids:
         console.print(Text("A run must not start.", style="bold red"))
         if any(each.condition for each in report.findings if each.severity is Severity.FORBIDS):

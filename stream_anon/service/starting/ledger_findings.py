@@ -12,7 +12,7 @@ from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.marking import has_records
 from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
-from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.writers import EVERYBODY, writers_of
 from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError

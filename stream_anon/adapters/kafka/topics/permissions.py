@@ -22,7 +22,7 @@ from aiokafka.protocol.transaction import EndTxnRequest
 
 from stream_anon.adapters.kafka.client.connection import Connection, connection_error
 from stream_anon.adapters.kafka.protocol.access_requests import GroupOperations, TopicOperations
-from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.adapters.kafka.topics.descriptions import Topics
 
 _WITHIN = 15.0
 _RETRY = 0.2
