@@ -31,12 +31,15 @@ class Finding:
         A setting, a topic or an attribute.
     condition
         The name under which it can be accepted, if it forbids a run.
+    commands
+        Of Apache Kafka, which mend what was found of the topic.
     """
 
     severity: Severity
     place: str
     text: str
     condition: Condition | None = None
+    commands: tuple[str, ...] = ()
 
 
 def policy_findings(policy: Policy) -> list[Finding]:

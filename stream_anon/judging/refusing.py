@@ -81,7 +81,9 @@ def weighed(findings: Iterable[Finding], accepted: Collection[Condition]) -> tup
 
 def refusal(forbidding: Sequence[Finding], what: str, advice: Advice) -> Refused:
     """Return the error that names what forbids a run or a release, and how to accept each condition."""
-    told = "".join(f"\n  {each.condition}: {each.place}: {each.text}" for each in forbidding)
+    told = "".join(
+        "\n    ".join((f"\n  {each.condition}: {each.place}: {each.text}", *each.commands)) for each in forbidding
+    )
     names = sorted({str(each.condition) for each in forbidding})
     accept = advice.accept.format(
         options=" ".join(f"--accept-risk {name}" for name in names),

@@ -213,6 +213,8 @@ def _show_findings(console: Console, report: CheckReport) -> None:
         table = Table.grid()
         table.add_row(mark, Text(f"{finding.place}: {finding.text}{named}"))
         console.print(table)
+        for command in finding.commands:
+            console.print(Text(f"             {command}"), soft_wrap=True)
     of_file = report.study is not None and report.study.whole
     if report.forbids:
         console.print(Text("It must not be released." if of_file else "A run must not start.", style="bold red"))

@@ -17,8 +17,9 @@ from stream_anon.adapters.codecs import topic_codec
 from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading, read_topic
+from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
-from stream_anon.adapters.kafka.topics.requirements import TopicFinding, Topics, TopicSeverity, examine
+from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity, examine
 from stream_anon.conditions import Condition
 from stream_anon.errors import CertificateError, TopicError
 from stream_anon.judging.findings import Finding, Severity, policy_findings
@@ -84,13 +85,10 @@ async def look_at_deployment(
         topics,
         transactions=exactly_once,
         development=kafka.development,
-        largest_release=least_batch_bytes(
-            topic_codec(policy, formats=formats_of(kafka)).most_released(kafka.max_record_bytes),
-            header_of(ANY_BATCH),
-        ),
+        max_record_bytes=kafka.max_record_bytes,
+        largest_release=largest_release(policy, kafka),
     )
     seen, findings = _split(looked_at)
-    # Asking for records of a missing topic could create it.
     inputs = [
         each.topic for each in looked_at if each.severity is TopicSeverity.OK and topics.input.holds(each.topic)
     ]
@@ -98,6 +96,12 @@ async def look_at_deployment(
     mirrored = await mirror_findings(connection, topics, inputs) if exactly_once else []
     found = (*findings, *_settings_findings(kafka), *refused, *mirrored)
     return Deployment((*seen, *allowed), found, tuple(inputs))
+
+
+def largest_release(policy: Policy, kafka: KafkaSettings) -> int:
+    """Return the bytes of a batch that holds one record, the largest that may be released."""
+    most = topic_codec(policy, formats=formats_of(kafka)).most_released(kafka.max_record_bytes)
+    return least_batch_bytes(most, header_of(ANY_BATCH))
 
 
 async def look_at_sample(
@@ -187,9 +191,9 @@ def _split(looked_at: Sequence[TopicFinding]) -> tuple[list[str], list[Finding]]
         if each.severity is TopicSeverity.OK:
             seen.append(f"{place}: {each.text}")
         elif each.severity is TopicSeverity.ERROR:
-            findings.append(Finding(Severity.FORBIDS, place, each.text, each.condition))
+            findings.append(Finding(Severity.FORBIDS, place, each.text, each.condition, each.commands))
         else:
-            findings.append(Finding(Severity.WARNS, place, each.text))
+            findings.append(Finding(Severity.WARNS, place, each.text, commands=each.commands))
     return seen, findings
 
 

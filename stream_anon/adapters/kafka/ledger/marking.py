@@ -11,7 +11,7 @@ from stream_anon.ports import Parcel
 
 async def has_records(connection: Connection, topic: str) -> bool:
     """Return whether anything was ever written to a topic. Raises KafkaError."""
-    consumer = AIOKafkaConsumer(**connection.options("ledger"), enable_auto_commit=False)
+    consumer = connection.client(AIOKafkaConsumer, "ledger", enable_auto_commit=False)
     try:
         await consumer.start()
         numbers = await consumer._client._wait_on_metadata(topic)  # noqa: SLF001 - as in ledger.py
@@ -24,7 +24,7 @@ async def has_records(connection: Connection, topic: str) -> bool:
 async def send_one(connection: Connection, parcel: Parcel) -> None:
     """Write a parcel of one record to all replicas in sync. Raises KafkaError."""
     assert parcel.keys is not None  # noqa: S101 - an entry has one
-    producer = AIOKafkaProducer(**connection.options("ledger"), acks="all", enable_idempotence=True)
+    producer = connection.client(AIOKafkaProducer, "ledger", acks="all", enable_idempotence=True)
     try:
         await producer.start()
         await producer.send_and_wait(parcel.topic, parcel.values[0], key=parcel.keys[0], partition=parcel.partition)

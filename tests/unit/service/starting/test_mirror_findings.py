@@ -13,7 +13,7 @@ from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.tail import entry_of, key_of, value_of
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading
-from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError, TopicError
 from stream_anon.judging.findings import Finding, Severity
