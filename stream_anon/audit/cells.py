@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
@@ -13,8 +11,8 @@ from typing import Any
 import msgspec
 
 from stream_anon.audit.formats.series import Layout, Series
-from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
-from stream_anon.microdata.domains.reading import ByLabel, ByNumber
+from stream_anon.audit.formats.texts import value_of_cell
+from stream_anon.microdata.attributes import Attribute, QuasiIdentifier
 from stream_anon.microdata.output.members import flat_path
 from stream_anon.microdata.output.typed import ENDS, IntervalForm, read_typed, typed_form
 from stream_anon.microdata.policy import Policy
@@ -24,7 +22,6 @@ _UNSPOKEN = {"unreadable": None}
 _MOMENTS: Mapping[str, type[dt.date]] = {"date": dt.date, "timestamp": dt.datetime, "local-timestamp": dt.datetime}
 
 ColumnValues = Callable[[Attribute | None, Sequence[Any]], Sequence[Any]]
-_NUMBER = re.compile("-?(?:0|[1-9][0-9]{0,14})([.][0-9]{1,15})?")
 _Spelling = Mapping[str, tuple[Attribute, str | None]]
 """What columns stand for, by their names: an attribute, and of two columns of one which end they hold."""
 
@@ -130,7 +127,7 @@ class CellReader:
 
     def read(self, cells: Sequence[str]) -> dict[str, Any] | None:
         """Return the record of a row, nested; None for a row that does not fit the header."""
-        return self._columns.record(cells, _value)
+        return self._columns.record(cells, value_of_cell)
 
     def series(self, rows: Sequence[Sequence[str]]) -> Series:
         """Return the records of rows, as columns where somebody asks for these."""
@@ -147,7 +144,7 @@ class CellReader:
         if len(known) + len(new) > _MOST_REMEMBERED:
             known.clear()
             new = texts
-        known.update((text, _value(attribute, text)) for text in new)
+        known.update((text, value_of_cell(attribute, text)) for text in new)
         return list(map(known.__getitem__, cells))
 
 
@@ -272,49 +269,3 @@ def header_cells(
     names = {attribute.column for attribute in policy.published}
     choices = [(delimiter, split(line, delimiter)) for delimiter in delimiters]
     return max(choices, key=lambda choice: len(names.intersection(choice[1])))
-
-
-def _value(attribute: Attribute | None, cell: str) -> Any:
-    if attribute is None or not attribute.published:
-        return cell
-    if cell == "":
-        return None
-    if isinstance(attribute, PassThrough):
-        return cell if attribute.type is ScalarType.STRING and not attribute.many else _json(cell)
-    assert isinstance(attribute, QuasiIdentifier)  # noqa: S101 - identifiers are not published
-    match attribute.domain.reading():
-        case ByNumber():
-            return _json(cell)
-        case ByLabel():
-            # Labels come first: a label may look like JSON.
-            if attribute.type is ScalarType.STRING:
-                return _json(cell) if cell[0] == "[" and attribute.domain.read(cell) is None else cell
-            value = _json(cell)
-            return value if attribute.read(value) is not None else cell
-    return cell
-
-
-def _json(cell: str) -> Any:
-    """Return a cell's JSON; the cell itself if it is none or a text."""
-    number = _NUMBER.fullmatch(cell)
-    if number:  # as below, and soon
-        return float(cell) if number[1] else int(cell)
-    try:
-        value = json.loads(cell, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_distinct)
-    except (ValueError, RecursionError):
-        return cell
-    return cell if isinstance(value, str) or value is None else value
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not isfinite(value):
-        raise ValueError("is no number of JSON")
-    return value
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a key stands twice")
-    return members

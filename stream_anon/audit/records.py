@@ -11,7 +11,8 @@ import msgspec
 
 from stream_anon.audit.formats.moments import as_json, zones_of
 from stream_anon.audit.formats.schemas import CONNECT, Stated, StatingRecord
-from stream_anon.audit.formats.series import Layout, Series
+from stream_anon.audit.formats.series import Layout, ReadSeries, Series
+from stream_anon.audit.formats.texts import distinct_members
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import (
     MOST_ITEMS,
@@ -55,17 +56,10 @@ def decode_record(value: bytes | None) -> dict[str, Any] | None:
         record = msgspec.json.decode(text)
         # Compact JSON that decodes and encodes to itself holds no key twice.
         if msgspec.json.encode(record) != text:
-            record = json.loads(text, object_pairs_hook=_distinct)
+            record = json.loads(text, object_pairs_hook=distinct_members)
     except (msgspec.MsgspecError, ValueError, RecursionError):  # the library's message may hold a value
         return None
     return record if isinstance(record, dict) else None
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a key stands twice")
-    return members
 
 
 class ValueBook:
@@ -108,25 +102,6 @@ class ReadRecord:
     key: bytes
     quasi: tuple[Any, ...]
     sensitive: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReadSeries:
-    """Records without any fault.
-
-    Parameters
-    ----------
-    keys
-        Of each record its published tuple as JSON.
-    tuples
-        The values of each published tuple, by its JSON, in the order of their first records.
-    sensitive
-        Of each sensitive attribute the values of all records.
-    """
-
-    keys: Sequence[bytes]
-    tuples: Mapping[bytes, tuple[Any, ...]]
-    sensitive: Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)

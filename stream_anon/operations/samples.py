@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.adapters.tables.format_names import STANDARD, Format
+from stream_anon.adapters.tables.format_names import STANDARD, Format, format_of
 from stream_anon.adapters.tables.formats import open_reader
+from stream_anon.adapters.tables.opening import not_utf8
 from stream_anon.errors import InputError
 from stream_anon.judging.sample_study import Sample
-from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 from stream_anon.service.starting.conditions import look_at_deployment, newest_records, sample_of
@@ -74,7 +75,7 @@ def sample_of_file(
     Raises
     ------
     InputError
-        If it cannot be read.
+        If it cannot be read, or is not UTF-8.
     """
     batches = [CodedBatch.none(len(policy.quasi_identifiers), len(policy.diverse))]
     count, whole = 0, True
@@ -86,7 +87,10 @@ def sample_of_file(
             batches.append(batch)
             count += len(batch)
     source = "standard input" if name == STANDARD else name
-    return RecordSample(source, CodedBatch.concatenate(batches), whole)
+    found = CodedBatch.concatenate(batches)
+    if not len(found) and np.any(found.rejects.reasons == Reason.NOT_UTF8):
+        raise InputError(not_utf8(name, format_of(name, standard)))
+    return RecordSample(source, found, whole)
 
 
 def sample_of_topic(policy: Policy, config: Path) -> RecordSample:

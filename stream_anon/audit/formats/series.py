@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 MOST = 5_000
@@ -63,6 +64,25 @@ class Series(Protocol):
     def columns(self, layout: Layout) -> list[Sequence[Any]] | None:
         """Return the values of each field; None unless every record has these fields and no other."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSeries:
+    """Records without any fault.
+
+    Parameters
+    ----------
+    keys
+        Of each record its published tuple as JSON.
+    tuples
+        The values of each published tuple, by its JSON, in the order of their first records.
+    sensitive
+        Of each sensitive attribute the values of all records.
+    """
+
+    keys: Sequence[bytes]
+    tuples: Mapping[bytes, tuple[Any, ...]]
+    sensitive: Sequence[Sequence[Any]]
 
 
 class DecodedSeries:

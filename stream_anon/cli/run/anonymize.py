@@ -14,9 +14,10 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from stream_anon.adapters.tables.format_names import STANDARD, Format
+from stream_anon.adapters.tables.format_names import STANDARD, Format, format_of
 from stream_anon.adapters.tables.formats import RecordReader, size_of
 from stream_anon.adapters.tables.new_files import write_whole
+from stream_anon.adapters.tables.opening import not_utf8
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
 from stream_anon.cli.run.choosing import TerminalHolder, check_choosing
@@ -190,6 +191,8 @@ def _too_many(job: FileJob | TwoTablesJob, report: FileReport) -> str:
     )
     if job.source == STANDARD and job.standard is Format.JSONL and not rejected - _no_json(report):
         return text + "Standard input is read as JSON Lines; if it is CSV, say --format csv."
+    if isinstance(job.source, str) and 2 * report.rejected[Reason.NOT_UTF8.label] > rejected:
+        return f"{text}{not_utf8(job.source, format_of(job.source, job.standard))}."
     where = f"The lines are in {job.rejects}" if job.rejects else "--rejects FILE lists their lines"
     return f"{text}{where}: correct the input or the policy, or allow more with --max-rejected."
 

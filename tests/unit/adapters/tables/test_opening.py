@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,16 @@ from stream_anon.adapters.tables.json_arrays import array_begins, lines_of_array
 from stream_anon.adapters.tables.new_files import NewFile, write_whole
 from stream_anon.adapters.tables.opening import lines_of, open_records
 from stream_anon.adapters.tables.samples import read_sample
+from stream_anon.cli.run.anonymize import _too_many
 from stream_anon.errors import InputError
+from stream_anon.files.job import FileJob, FileReport
 from stream_anon.files.two_tables import beside
 from stream_anon.microdata.attributes import Insensitive, QuasiIdentifier, ScalarType
+from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.operations.samples import sample_of_file
 
 POLICY = Policy(
     (
@@ -157,6 +162,15 @@ def test_a_sample_that_is_not_utf8_says_which_encoding_it_may_be(tmp_path: Path)
     name = _file(tmp_path, "a.csv", b"color\n" + ("gr\xfcn\n" * 9).encode("cp1252"))
     with pytest.raises(InputError, match="is not UTF-8 text; it may be cp1252"):
         read_sample(Path(name))
+
+
+def test_records_of_which_none_is_utf8_say_which_encoding_it_may_be(tmp_path: Path) -> None:
+    name = _file(tmp_path, "a.csv", b"color,note\n" + b"red,gr\xfcn\n" * 9)
+    with pytest.raises(InputError, match="is not UTF-8 text; it may be cp1252"):
+        sample_of_file(POLICY, name)
+    report = FileReport("forest", records_in=9, faults=Counter({(Reason.NOT_UTF8.label, None): 9}))
+    told = _too_many(FileJob(POLICY, name, str(tmp_path / "o.csv")), report)
+    assert "is not UTF-8 text; it may be cp1252" in told
 
 
 def test_names_of_compressed_files_say_their_format() -> None:
