@@ -30,6 +30,7 @@ from tests.simulation.wire.partition import Partition
 from tests.simulation.wire.transactions import Place, Transaction, Transactions
 
 OFFSETS = "__consumer_offsets"
+_FIXED = {frames.API_VERSIONS, frames.METADATA, frames.FIND_COORDINATOR}
 _COMMITTED, _EARLIEST = 1, -2
 _LAST_FENCED = {frames.ADD_PARTITIONS: 1, frames.ADD_OFFSETS: 1, frames.END_TXN: 1, frames.INIT: 3}
 
@@ -69,10 +70,10 @@ class Cluster:
         *,
         transactions_at: int = 1,
         groups_at: int = 1,
+        nodes: int = 1,
         hop: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        count = max([transactions_at, groups_at, *(n for leaders in topics.values() for n in leaders)])
-        self.nodes = [Node(number) for number in range(1, count + 1)]
+        self.nodes = [Node(number) for number in range(1, nodes + 1)]
         self.level = level
         self.leaders = {(topic, n): at for topic, leaders in topics.items() for n, at in enumerate(leaders)}
         self.topics = {topic: len(leaders) for topic, leaders in topics.items()}
@@ -83,6 +84,7 @@ class Cluster:
         self._at = {0: groups_at, 1: transactions_at}
         self._hop = hop
         self._grown = asyncio.Event()
+        self._told: dict[bytes, bytes] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def group(self, name: str) -> Group:
@@ -102,8 +104,15 @@ class Cluster:
 
     async def handle(self, node: int, frame: bytes) -> bytes:
         """Return the answer of a node to a frame."""
+        fixed = frame[4:8] + frame[12:]  # all but length and correlation
+        told = self._told.get(fixed)
+        if told is not None:  # nodes and topics stay as they are
+            return told[:4] + frame[8:12] + told[8:]
         asked = Asked.read(frame)
-        return await self._HANDLERS[asked.key](self, node, asked)
+        answer = await self._HANDLERS[asked.key](self, node, asked)
+        if asked.key in _FIXED:
+            self._told[fixed] = answer
+        return answer
 
     # -- who is where ----------------------------------------------------------------------------------------
 

@@ -123,6 +123,12 @@ class Asked:
         return Int32.encode(len(body)) + body
 
 
+def head(frame: bytes) -> tuple[int, str]:
+    """Return key and client of a request, its length included."""
+    size = int.from_bytes(frame[12:14], "big")
+    return int.from_bytes(frame[4:6], "big"), frame[14 : 14 + size].decode()
+
+
 def request(struct: RequestStruct, correlation: int, client: str = "script") -> bytes:
     """Return the frame of a request."""
     head = RequestHeader_v2 if struct.FLEXIBLE_VERSION else RequestHeader_v1
