@@ -14,6 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 _FIRST = (
     # With a broker.
     "tests/integration/kafka/test_storm.py::test_a_storm_loses",
+    "tests/integration/kafka/test_late_requests.py",
     "tests/integration/kafka/test_flood.py",
     "tests/integration/kafka/test_delay.py",
     "tests/integration/kafka/test_panels.py",
@@ -68,8 +69,9 @@ _TOGETHER = {
     "tests/integration/test_spark.py": "the machine",
     "tests/integration/kafka/test_debezium.py": "the machine",
 }
-# Each test of these may run in any process: all that they share is a broker, and each process has one.
+# Each test of these may run in any process: all that they share is a broker at most, and each process has one.
 _DEALT_OUT = {
+    "tests/integration/kafka/test_late_requests.py",
     "tests/integration/kafka/test_storm.py",
     "tests/integration/kafka/test_forget.py",
     "tests/integration/kafka/test_fleet.py",

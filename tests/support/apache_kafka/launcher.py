@@ -37,16 +37,23 @@ class ApacheKafka:
         Further lines of server.properties; they win.
     format_options
         Further options of the tool that formats its data folder.
+    identity
+        Of the cluster, if it is to have further brokers.
     """
 
     def __init__(
-        self, folder: Path, properties: dict[str, str] | None = None, format_options: Sequence[str] = ()
+        self,
+        folder: Path,
+        properties: dict[str, str] | None = None,
+        format_options: Sequence[str] = (),
+        identity: uuid.UUID | None = None,
     ) -> None:
         self.folder = folder
         self.port = free_port()
         self.controller = free_port()
         self._properties = properties or {}
         self._format_options = tuple(format_options)
+        self._identity = identity or uuid.uuid4()
         self._process = JavaProcess(folder, "broker")
 
     @property
@@ -136,7 +143,7 @@ class ApacheKafka:
         } | self._properties
         settings = write_properties(self.folder / "server.properties", lines)
         (self.folder / "log4j2.properties").write_text(LOGGING)
-        identity = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        identity = urlsafe_b64encode(self._identity.bytes).decode().rstrip("=")
         if identity.startswith("-"):  # the tool would read it as an option
             identity = "A" + identity[1:]
         command = ["kafka.tools.StorageTool", "format", "-t", identity, "-c", str(settings), *self._format_options]

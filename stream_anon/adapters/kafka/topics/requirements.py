@@ -224,7 +224,7 @@ async def _version(admin: AIOKafkaAdminClient) -> list[TopicFinding]:
             ]
     level = await transaction_level(client, client.get_random_node())
     if level >= EPOCHS:
-        return [TopicFinding("", TopicSeverity.OK, f"reachable, transaction.version {level}")]
+        return [TopicFinding("", TopicSeverity.OK, f"reachable; transaction.version is {level}")]
     text = (
         f"transaction.version is {level}: only the worker keeps late requests of one transaction out of the next. "
         "From 2 on the brokers do too: kafka-features.sh upgrade --feature transaction.version=2"
