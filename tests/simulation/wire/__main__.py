@@ -1,4 +1,4 @@
-"""Run a seed again: `python -m tests.simulation.wire SEED [--level N] [--without FENCE...]`."""
+"""Run a seed again: `python -m tests.simulation.wire SEED [--level N] [--without FENCE...] [--verbose]`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if __name__ == "__main__":
     parser.add_argument("seed", type=int)
     parser.add_argument("--level", type=int, choices=(0, 1, 2), help="transaction.version; by default the seed's")
     parser.add_argument("--without", nargs="*", default=(), help="fences: once, epochs, group, ledger")
+    parser.add_argument("--verbose", action="store_true", help="tell of each frame that arrives")
     given = parser.parse_args()
-    level = given.seed % 3 if given.level is None else given.level
-    found = run(given.seed, level, tuple(given.without))
+    found = run(given.seed, given.level, given.without, tells_frames=given.verbose)
     sys.stdout.write(f"{found}\n")
     sys.exit(bool(found.verdict))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -33,8 +33,13 @@ async def _no_level(*_: object) -> None:
 
 
 @contextmanager
-def without(fences: tuple[str, ...]) -> Iterator[None]:
-    """Take fences away: `once`, `epochs`, `group`, `ledger`."""
+def without(fences: Collection[str]) -> Iterator[None]:
+    """Take fences away.
+
+    `once`: a request of a transaction that left without an answer ends its producer. `epochs`: each transaction has
+    an epoch of its own. `group`: offsets are committed as a member of a generation. `ledger`: a window waits for
+    those whose entries lie before its own.
+    """
     with ExitStack() as stack:
         for fence in fences:
             match fence:

@@ -113,6 +113,9 @@ class Asked:
             raise ValueError(f"{NAMES[key]} v{version} holds more than its layout")
         return cls(key, version, correlation, client, body)
 
+    def __str__(self) -> str:
+        return f"{NAMES[self.key]} v{self.version} {'' if self.key == PRODUCE else self.body}"
+
     def answer(self, *values: Any) -> bytes:
         """Return the frame of an answer to it, from the values of its layout."""
         kind = type(self.body)

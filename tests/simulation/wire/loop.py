@@ -77,8 +77,8 @@ def jumping(seed: int) -> Iterator[asyncio.Runner]:
 
 
 def _hear(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Pass over errors that nobody asks a producer for any more, once it is thrown away."""
-    if "never retrieved" not in context["message"]:
+    """Pass over what a producer that is thrown away leaves behind: errors that nobody asks for, a task or two."""
+    if not any(what in context["message"] for what in ("never retrieved", "was destroyed")):
         loop.default_exception_handler(context)
 
 

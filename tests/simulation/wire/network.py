@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from tests.simulation.wire.broker import Cluster
-from tests.simulation.wire.frames import head
+from tests.simulation.wire.frames import Asked, head
 from tests.simulation.wire.weather import Fate, Weather
 
 HOST: ContextVar[str] = ContextVar("HOST", default="")
@@ -24,6 +24,7 @@ class Network:
         self.cluster, self.weather = cluster, weather
         self.dead: set[str] = set()
         self.hangs: dict[str, float] = {}  # until when a host's line carries nothing
+        self.tells = False
         self.links: set[Link] = set()
         self._sent: Counter[str] = Counter()
         self._behind: dict[tuple[str, int], list[asyncio.Future[None]]] = {}
@@ -152,6 +153,8 @@ class Link(asyncio.Transport):
                     self._inbox.clear()
                     self.lose()
                     return
+                if self._network.tells:
+                    self._network.weather.tell(f"{client} -> {self._node}: {Asked.read(frame)}")
                 answer = await self._network.cluster.handle(self._node, frame)
                 if fate.cut == "after":
                     self.lose()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -54,6 +55,7 @@ class Storm:
         self.teams = [Team(f"g{n}") for n in range(weather.groups)]
         self._numbers, self._windows = count(1), count(1)
         self._alive: set[Worker] = set()
+        self._deaf: dict[str, float] = {}  # until when a worker hears nothing of its group
         self._leaving: set[asyncio.Task[None]] = set()
 
     def add_worker(self, team: Team) -> None:
@@ -71,13 +73,13 @@ class Storm:
         worker.start()
 
     def move(self, team: Team) -> None:
-        """Begin a generation; a member whose line hangs hears of it when the line is free."""
+        """Begin a generation; a member that is silent hears of it afterwards."""
         group = self.cluster.group(team.name)
         group.move({worker.name for worker in team.members})
         for i, worker in enumerate(team.members):
             given = [n for n in RECORDS if n % len(team.members) == i]
             membership = Membership(group.generation, worker.name)
-            hears = max(self.network.hangs.get(worker.name, 0.0), self.loop.time())
+            hears = max(self._deaf.get(worker.name, 0.0), self.loop.time())
             self.loop.call_at(hears, worker.source.hear, membership, given)
 
     def bury(self, worker: Worker) -> None:
@@ -94,12 +96,11 @@ class Storm:
 
     async def strike(self, blow: Blow) -> None:
         """Let a blow befall a worker."""
-        await asyncio.sleep(blow.at)
         team = self.teams[blow.which % len(self.teams)]
-        here = [worker for worker in team.members if worker in self._alive]  # the group does not know of the dead
-        if not here:
+        worker = team.members[blow.which // 2 % len(team.members)]
+        await self.network.passed(f"{worker.name} {team.name}-sink", blow.after, _LASTS)
+        if worker not in self._alive:
             return
-        worker = here[blow.which // 2 % len(here)]
         self.weather.tell(f"{worker.name}: {blow.kind} {blow.lasts:.4f} s")
         match blow.kind:
             case "join":
@@ -111,13 +112,20 @@ class Storm:
                 self._expel(team, worker)
             case "hang":
                 self.network.hangs[worker.name] = self.loop.time() + blow.lasts + _SESSION
-                await asyncio.sleep(_SESSION)
-                self._expel(team, worker)
-                await asyncio.sleep(blow.lasts)
-                if worker not in self._alive or worker in team.members:
-                    return
-                team.members.append(worker)  # it joins again, once it hears that it is no member
-                self.move(team)
+                await self._silence(team, worker, blow.lasts)
+            case "stick":
+                await worker.stick(blow.step, blow.lasts + _SESSION)
+                await self._silence(team, worker, blow.lasts)
+
+    async def _silence(self, team: Team, worker: Worker, lasts: float) -> None:
+        """Let a group go on without a member that says nothing; it joins again when it hears of that."""
+        self._deaf[worker.name] = self.loop.time() + _SESSION + lasts
+        await asyncio.sleep(_SESSION)
+        self._expel(team, worker)
+        await asyncio.sleep(lasts)
+        if worker in self._alive and worker not in team.members:
+            team.members.append(worker)
+            self.move(team)
 
     async def run(self) -> Verdict:
         for team in self.teams:
@@ -126,7 +134,7 @@ class Storm:
             self.move(team)
         blows = [self.loop.create_task(self.strike(blow)) for blow in self.weather.blows]
         ends = self.loop.time() + _LASTS
-        while self.loop.time() < ends and not self._all_out():
+        while self.loop.time() < ends and not self._all_out():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.02)
         for blow in blows:
             blow.cancel()
@@ -156,7 +164,7 @@ class Storm:
             self.move(team)
         last = [team.members[0] for team in self.teams]
         ends = self.loop.time() + _ENDS_WITHIN
-        while self.loop.time() < ends and not all(worker.is_done for worker in last):
+        while self.loop.time() < ends and not all(w.is_done for w in last):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.02)
         for worker in last:
             if worker.stopped:
@@ -180,16 +188,43 @@ class Run:
 
     def __str__(self) -> str:
         faults = "\n".join(self.told)
-        return f"seed {self.seed} at transaction.version {self.level}: {self.verdict}\n{faults}"
+        again = f"python -m tests.simulation.wire {self.seed} --level {self.level}"
+        return f"{again}: {self.verdict}\n{faults}"
 
 
-def run(seed: int, level: int, fences_off: tuple[str, ...] = ()) -> Run:
-    """Return how the run of a seed ends."""
+def level_of(seed: int) -> int:
+    """Return the transaction.version that a seed runs at if nobody asks for another."""
+    return seed % 3
+
+
+def run(
+    seed: int, level: int | None = None, fences_off: Collection[str] = (), *, tells_frames: bool = False
+) -> Run:
+    """Return how the run of a seed ends.
+
+    Parameters
+    ----------
+    fences_off
+        See `fences.without`.
+    tells_frames
+        Whether each frame that arrives is told beside the faults.
+    """
+    at = level_of(seed) if level is None else level
 
     async def weather() -> tuple[Verdict, Sequence[str]]:
-        storm = Storm(seed, level)
+        storm = Storm(seed, at)
+        storm.network.tells = tells_frames
         return await storm.run(), storm.weather.told
 
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL + 1)
-    with jumping(seed) as runner, without(fences_off):
-        return Run(seed, level, *runner.run(weather()))
+    with _silent(logging.getLogger("aiokafka")), jumping(seed) as runner, without(fences_off):
+        return Run(seed, at, *runner.run(weather()))
+
+
+@contextmanager
+def _silent(log: logging.Logger) -> Iterator[None]:
+    before = log.level
+    log.setLevel(logging.CRITICAL + 1)  # faults are drawn here, and told elsewhere
+    try:
+        yield
+    finally:
+        log.setLevel(before)

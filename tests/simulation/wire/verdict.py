@@ -31,15 +31,18 @@ class Verdict:
         Windows of which a part is visible, and which part.
     astray
         Partitions whose offsets do not stand where the ledger says.
+    marked
+        The ledger was marked as incomplete, which it never was.
     """
 
     twice: dict[str, int] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
     torn: dict[str, str] = field(default_factory=dict)
     astray: dict[str, str] = field(default_factory=dict)
+    marked: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.twice or self.lost or self.torn or self.astray)
+        return bool(self.twice or self.lost or self.torn or self.astray or self.marked)
 
 
 def judge(cluster: Cluster, ends: Mapping[int, int], group: str | None) -> Verdict:
@@ -63,7 +66,10 @@ def judge(cluster: Cluster, ends: Mapping[int, int], group: str | None) -> Verdi
     noted: dict[str, list[tuple[int, int]]] = defaultdict(list)
     last: dict[int, int] = {}
     for record in _committed(cluster, LEDGER):
-        number, entry = json.loads(record.key)[1], json.loads(record.value)
+        (topic, number), entry = json.loads(record.key), json.loads(record.value)
+        if topic == LEDGER:
+            verdict.marked = True
+            continue
         noted[entry["batch"]].append((number, entry["next"]))
         last[number] = entry["next"]
     for batch in sorted(released.keys() | told.keys() | noted.keys()):

@@ -21,7 +21,7 @@ _TRANSACTION = {
 }
 _CUTS = ("late", "before", "after", "")
 _HOW_OFTEN = (12, 3, 3, 4)
-_FURTHEST = 30  # requests: a new producer and a window take so many
+_FURTHEST = (12, 30)  # requests: about as many as a window takes, and as a new producer and a window take
 _LATEST = 1.5  # seconds
 
 
@@ -34,8 +34,8 @@ class Fate:
     delay
         Seconds until it arrives.
     cut
-        When its connection breaks: `before` it arrives, `after` it was handled and before the answer, or `late`: the
-        client sees the break `delay` seconds before the request arrives. Empty if it does not break.
+        When its connection breaks: `before` it arrives, which it never does then; `after` it was handled, so that
+        the answer is lost; or `late`: at once, and the request arrives all the same. Empty if it does not break.
     answer
         Seconds that the answer takes.
     behind
@@ -50,12 +50,26 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Blow:
-    """What befalls a worker: at a moment it is killed, its line hangs, or a member joins its group."""
+    """What befalls a worker once its sink has sent so many requests.
+
+    It is killed (`kill`), its line carries nothing for a time (`hang`), it waits for a time before a step of a
+    closing (`stick`), or another one joins its group (`join`).
+
+    Parameters
+    ----------
+    which
+        The worker, counted around.
+    lasts
+        Seconds that it hangs or sticks after its group has let go of it.
+    step
+        Of the closing, where it sticks.
+    """
 
     kind: str
-    at: float
+    after: int
     which: int
     lasts: float
+    step: int
 
 
 @dataclass
@@ -80,17 +94,20 @@ class Weather:
         self.groups = draws.choice((1, 1, 1, 2))
         self.workers = draws.choice((1, 1, 2))
         self.leaders = [draws.randint(1, self.nodes) for _ in range(8)]
-        self.transaction_timeout = draws.choice((0.8, 2.0))
+        self.transaction_timeout = draws.choice((0.8, 0.8, 2.0, 4.0))
         self.window = draws.randint(2, 4)
-        self._often = draws.choice((0.02, 0.06, 0.12))
-        self.blows = sorted(
-            (
-                Blow(draws.choice(("kill", "hang", "hang", "join")), draws.uniform(0.02, 0.5), draws.randrange(8),
-                     10 ** draws.uniform(-1.3, 0.4))
-                for _ in range(draws.choice((0, 1, 1, 2)))
-            ),
-            key=lambda blow: blow.at,
-        )  # fmt: skip
+        self._often = draws.choice((0.04, 0.08, 0.12))
+        kinds = draws.choices(("kill", "hang", "stick", "join"), (2, 2, 3, 1), k=draws.choice((0, 1, 1, 2)))
+        self.blows = [
+            Blow(
+                kind,
+                after=draws.randint(5, 80),
+                which=draws.randrange(8),
+                lasts=10 ** draws.uniform(-1.3, 0.0),
+                step=draws.randint(4, 9),
+            )
+            for kind in kinds
+        ]
         self._hops = self._draws("hops")
         self._streams: dict[str, random.Random] = {}
 
@@ -102,12 +119,12 @@ class Weather:
         draws = self._streams.get(client)
         if draws is None:
             draws = self._streams[client] = self._draws(client)
-        often = self._often if key in _TRANSACTION else self._often / 20
+        often = self._often * (2 if key == frames.END_TXN else 1) if key in _TRANSACTION else self._often / 20
         delay, answer, struck = draws.uniform(0.0002, 0.0015), draws.uniform(0.0002, 0.0015), draws.random() < often
         if not struck or self.is_calm:
             return Fate(delay, "", answer)
         (cut,) = draws.choices(_CUTS, _HOW_OFTEN)
-        slow, behind = 10 ** draws.uniform(-2.4, -0.2), draws.randint(1, _FURTHEST)
+        slow, behind = 10 ** draws.uniform(-2.4, -0.4), draws.randint(1, draws.choice(_FURTHEST))
         if cut == "late" and draws.random() < 0.5:
             fate = Fate(_LATEST, cut, answer, behind)
         elif cut == "late" or (not cut and draws.random() < 0.7):

@@ -43,7 +43,13 @@ class Clock:
 
 
 class Membered:
-    """As much of `ports.Source` as a takeover asks: the input holds `ends` records, and the group gives partitions."""
+    """As much of `ports.Source` as a takeover asks.
+
+    Parameters
+    ----------
+    ends
+        How many records each partition of the input holds.
+    """
 
     def __init__(self, ends: Mapping[int, int]) -> None:
         self.marks = 0
@@ -125,6 +131,7 @@ class Worker:
         self.is_done = False
         self._ends, self._window, self._batch = ends, window, batch
         self._stop = asyncio.Event()
+        self._sticks, self._stuck = ("", 0.0), asyncio.Event()
         clock = Clock()
         connection = Connection("model:9091", group, transaction_timeout=transaction_timeout)
         self.sink = TransactionalSink(connection)
@@ -140,7 +147,7 @@ class Worker:
             ledger=self.ledger,
             clock=clock,
             tell=self.events.append,
-            at=nowhere,
+            at=self._pass,
             reachability=reachability,
             current=self.source.membership,
             keeper=self.keeper,
@@ -150,6 +157,19 @@ class Worker:
         self._targets = Targets(OUTPUT, CERTIFICATES, "", {}, {})
         self._topic_ids: Mapping[str, str] = {}
         self._task: asyncio.Task[None] | None = None
+
+    async def stick(self, step: int, lasts: float) -> None:
+        """Let it wait before a step of its next closing; returns when it does."""
+        self._sticks = f"closing.{step}", lasts
+        self._stuck.clear()
+        await self._stuck.wait()
+
+    async def _pass(self, step: str) -> None:
+        where, lasts = self._sticks
+        if step == where:
+            self._sticks = "", 0.0
+            self._stuck.set()
+            await asyncio.sleep(lasts)
 
     @staticmethod
     async def _prepare() -> str | None:
