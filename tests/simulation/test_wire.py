@@ -15,9 +15,9 @@ import pytest
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
-from tests.simulation.wire.broker import Cluster
 from tests.simulation.wire.conversation import Conversation
 from tests.simulation.wire.loop import JumpingLoop, jumping
+from tests.simulation.wire.model.broker import Cluster
 from tests.simulation.wire.network import Network
 from tests.simulation.wire.storm import run
 from tests.simulation.wire.weather import Weather

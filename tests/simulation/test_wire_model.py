@@ -8,10 +8,10 @@ import pytest
 
 from stream_anon.adapters.kafka.protocol.transaction_requests import finalized_level
 from stream_anon.ports import Membership
-from tests.simulation.wire.broker import Cluster
 from tests.simulation.wire.conversation import Conversation
+from tests.simulation.wire.model.broker import Cluster
+from tests.simulation.wire.model.transactions import LAST_EPOCH
 from tests.simulation.wire.scripts import SCRIPTS, Script, play
-from tests.simulation.wire.transactions import LAST_EPOCH
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ from aiokafka.record.memory_records import MemoryRecords
 from stream_anon.adapters.kafka.protocol.offset_requests import OffsetFetchRequest_v7, TxnOffsetCommitRequest_v3
 from stream_anon.adapters.kafka.protocol.transaction_requests import ApiVersionsRequest_v4, EndTxnRequest_v5
 from stream_anon.ports import Membership
-from tests.simulation.wire import frames
-from tests.simulation.wire.codes import CONCURRENT_TRANSACTIONS
-from tests.simulation.wire.describing import DescribeTransactionsRequest_v0
+from tests.simulation.wire.model import frames
+from tests.simulation.wire.model.codes import CONCURRENT_TRANSACTIONS
+from tests.simulation.wire.model.describing import DescribeTransactionsRequest_v0
 
 _SETTLED_WITHIN, _EVERY = 10.0, 0.01
 _STARTING = {14, 15, 16}  # coordinator loading, not available, not the coordinator

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from tests.simulation.wire.broker import Cluster
-from tests.simulation.wire.frames import Asked, head
+from tests.simulation.wire.model.broker import Cluster
+from tests.simulation.wire.model.frames import Asked, head
 from tests.simulation.wire.weather import Fate, Weather
 
 HOST: ContextVar[str] = ContextVar("HOST", default="")

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from stream_anon.ports import Membership
-from tests.simulation.wire.broker import Cluster
 from tests.simulation.wire.fences import without
 from tests.simulation.wire.loop import JumpingLoop, jumping
+from tests.simulation.wire.model.broker import Cluster
 from tests.simulation.wire.network import Network
 from tests.simulation.wire.verdict import Verdict, judge
 from tests.simulation.wire.weather import Blow, Weather

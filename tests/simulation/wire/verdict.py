@@ -10,8 +10,8 @@ from typing import Any
 
 from aiokafka.record.memory_records import MemoryRecords
 
-from tests.simulation.wire.broker import Cluster
-from tests.simulation.wire.partition import Aborted
+from tests.simulation.wire.model.broker import Cluster
+from tests.simulation.wire.model.partition import Aborted
 from tests.simulation.wire.worker import CERTIFICATES, LEDGER, OUTPUT
 
 _ALL = 1 << 30

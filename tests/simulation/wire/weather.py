@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.simulation.wire import frames
+from tests.simulation.wire.model import frames
 
 _TRANSACTION = {
     frames.PRODUCE,

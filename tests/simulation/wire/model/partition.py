@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 
 from aiokafka.record.util import calc_crc32c
 
-from tests.simulation.wire.codes import INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, OUT_OF_ORDER_SEQUENCE, Refused
+from tests.simulation.wire.model.codes import (
+    INVALID_PRODUCER_EPOCH,
+    INVALID_TXN_STATE,
+    OUT_OF_ORDER_SEQUENCE,
+    Refused,
+)
 
 _HEAD = struct.Struct(">qiibIhiqqqhii")
 _TRANSACTIONAL, _CONTROL = 0x10, 0x20

@@ -27,7 +27,7 @@ from aiokafka.protocol.types import Int16, Int32, String, TaggedFields, Unsigned
 from stream_anon.adapters.kafka.protocol.offset_requests import OffsetFetchRequest_v7, TxnOffsetCommitRequest_v3
 from stream_anon.adapters.kafka.protocol.topic_ids import MetadataRequest_v10
 from stream_anon.adapters.kafka.protocol.transaction_requests import ApiVersionsRequest_v4, EndTxnRequest_v5
-from tests.simulation.wire.describing import DescribeTransactionsRequest_v0
+from tests.simulation.wire.model.describing import DescribeTransactionsRequest_v0
 
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, OFFSET_FETCH, FIND_COORDINATOR, API_VERSIONS = 0, 1, 2, 3, 9, 10, 18
 INIT, ADD_PARTITIONS, ADD_OFFSETS, END_TXN, TXN_OFFSET_COMMIT, DESCRIBE = 22, 24, 25, 26, 28, 65

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tests.simulation.wire.codes import ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, Refused
+from tests.simulation.wire.model.codes import ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, Refused
 
 Place = tuple[str, int]
 

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.simulation.wire import frames
-from tests.simulation.wire.codes import (
+from tests.simulation.wire.model import frames
+from tests.simulation.wire.model.codes import (
     CONCURRENT_TRANSACTIONS,
     INVALID_PRODUCER_EPOCH,
     NONE,
@@ -24,10 +24,10 @@ from tests.simulation.wire.codes import (
     UNSTABLE_OFFSET_COMMIT,
     Refused,
 )
-from tests.simulation.wire.frames import Asked
-from tests.simulation.wire.groups import Group
-from tests.simulation.wire.partition import Partition
-from tests.simulation.wire.transactions import Place, Transaction, Transactions
+from tests.simulation.wire.model.frames import Asked
+from tests.simulation.wire.model.groups import Group
+from tests.simulation.wire.model.partition import Partition
+from tests.simulation.wire.model.transactions import Place, Transaction, Transactions
 
 OFFSETS = "__consumer_offsets"
 _FIXED = {frames.API_VERSIONS, frames.METADATA, frames.FIND_COORDINATOR}

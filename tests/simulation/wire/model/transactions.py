@@ -10,7 +10,7 @@ import enum
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from tests.simulation.wire.codes import (
+from tests.simulation.wire.model.codes import (
     CONCURRENT_TRANSACTIONS,
     INVALID_PRODUCER_ID_MAPPING,
     INVALID_TXN_STATE,
