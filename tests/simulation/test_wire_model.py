@@ -9,6 +9,7 @@ import pytest
 from stream_anon.adapters.kafka.protocol.transaction_requests import finalized_level
 from stream_anon.ports import Membership
 from tests.simulation.wire.conversation import Conversation
+from tests.simulation.wire.loop import jumping
 from tests.simulation.wire.model.broker import Cluster
 from tests.simulation.wire.model.transactions import LAST_EPOCH
 from tests.simulation.wire.scripts import SCRIPTS, Script, play
@@ -18,7 +19,12 @@ from tests.simulation.wire.scripts import SCRIPTS, Script, play
     ("level", "script"),
     [pytest.param(level, script, id=f"{script.name}-{level}") for script in SCRIPTS for level in script.levels],
 )
-async def test_the_model_answers_as_kafka_does(level: int, script: Script) -> None:
+def test_the_model_answers_as_kafka_does(level: int, script: Script) -> None:
+    with jumping(0) as runner:
+        runner.run(_played(level, script))
+
+
+async def _played(level: int, script: Script) -> None:
     cluster = Cluster(level, {"s.out": (1, 1)})
     group = cluster.group("s")
     group.move({"member"})

@@ -418,7 +418,7 @@ SCRIPTS = (
     Script(
         "a transaction that takes too long is aborted, and its producer is fenced",
         [
-            Init("a", epoch=0, timeout_ms=300),
+            Init("a", epoch=0, timeout_ms=1500),
             Add(A),
             Produce(A, 0, (b"1",)),
             Until("CompleteAbort", 1),

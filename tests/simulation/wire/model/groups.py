@@ -24,7 +24,6 @@ class Group:
     members: set[str] = field(default_factory=set)
     offsets: dict[Place, int] = field(default_factory=dict)
     pending: dict[int, dict[Place, int]] = field(default_factory=dict)
-    fences: bool = True
 
     def move(self, members: set[str]) -> None:
         """Begin a generation with these members."""
@@ -33,7 +32,7 @@ class Group:
 
     def fence(self, generation: int, member: str) -> None:
         """Raise if a commit within a transaction is of no member, or of an older generation."""
-        if not self.fences or (generation < 0 and not member):
+        if generation < 0 and not member:
             return
         if not self.members and self.generation == 0:
             raise Refused(ILLEGAL_GENERATION)  # nobody has heard of this group
