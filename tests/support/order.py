@@ -42,6 +42,7 @@ _FIRST = (
     "tests/conformance/test_partitioners.py",
     "tests/properties/test_engine_machine.py",
     "tests/simulation/test_workers.py",
+    "tests/simulation/test_wire.py",
     "tests/properties/test_codec.py",
     "tests/properties/test_adult.py",
     "tests/unit/operations/propose/test_propose.py",

@@ -10,8 +10,10 @@ from stream_anon.ports import Parcel
 
 
 async def has_records(connection: Connection, topic: str) -> bool:
-    """Return whether anything was ever written to a topic. Raises KafkaError."""
-    consumer = connection.client(AIOKafkaConsumer, "ledger", enable_auto_commit=False)
+    """Return whether anything was ever written to a topic, but for open transactions. Raises KafkaError."""
+    consumer = connection.client(
+        AIOKafkaConsumer, "ledger", enable_auto_commit=False, isolation_level="read_committed"
+    )
     try:
         await consumer.start()
         numbers = await consumer._client._wait_on_metadata(topic)  # noqa: SLF001 - as in ledger.py
